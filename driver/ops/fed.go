@@ -1,0 +1,101 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// fedPosition is where the operations that allow it have the parameter that may be fed at run time.
+const fedPosition = 1
+
+// inferFed takes the output's shape from the model.
+func (d *definition) inferFed(c *Call, inf *Inferred) (nn.Dims, error) {
+	y := c.Out(0)
+	if !shapeKnown(y) {
+		return nil, fmt.Errorf("input %d: %w", fedPosition, ErrNotConstant)
+	}
+	dims, err := d.fed(c, &inf.Attrs, y.Dims)
+	if err != nil {
+		return nil, err
+	}
+	if !dims.Known() {
+		return nil, fmt.Errorf("input %d: %w", fedPosition, ErrOpenShape)
+	}
+	if _, err := MergeDims(nn.TensorInt32, c.In(fedPosition).Dims, dims); err != nil {
+		return nil, fmt.Errorf("input %d: %w", fedPosition, err)
+	}
+	inf.Data = append(inf.Data, fedPosition)
+	inf.Fed, inf.FedDims = fedPosition, dims
+	return append(nn.Dims(nil), y.Dims...), nil
+}
+
+// padFed: paddings make no dimension smaller.
+func padFed(c *Call, _ *Attrs, y nn.Dims) (nn.Dims, error) {
+	return grown(c, y, func(int64) int64 { return math.MaxUint32 })
+}
+
+// mirrorPadFed: the limits of mirrorPadShape on both sides.
+func mirrorPadFed(c *Call, a *Attrs, y nn.Dims) (nn.Dims, error) {
+	return grown(c, y, func(n int64) int64 {
+		if a.Symmetric {
+			return 2 * n
+		}
+		return 2 * (n - 1)
+	})
+}
+
+// grown compares the shapes before and after paddings of unknown size; most is how much larger a dimension
+// of n elements may become.
+func grown(c *Call, y nn.Dims, most func(n int64) int64) (nn.Dims, error) {
+	x := c.In(0).Dims
+	if len(x) != len(y) {
+		return nil, fmt.Errorf("output %v of an input %v", []uint32(y), []uint32(x))
+	}
+	for i, n := range x {
+		if d := int64(y[i]) - int64(n); d < 0 || d > most(int64(n)) {
+			return nil, fmt.Errorf("no paddings make %v of %v", []uint32(y), []uint32(x))
+		}
+	}
+	return nn.Dims{uint32(len(x)), 2}, nil
+}
+
+func transposeFed(c *Call, _ *Attrs, y nn.Dims) (nn.Dims, error) {
+	x := c.In(0).Dims
+	from, to := slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))
+	if !slices.Equal(from, to) {
+		return nil, fmt.Errorf("no permutation makes %v of %v", []uint32(y), []uint32(x))
+	}
+	return nn.Dims{uint32(len(x))}, nil
+}
+
+// meanFed tries every set of axes: at most 16 of them, since the rank is at most 4.
+func meanFed(c *Call, _ *Attrs, y nn.Dims) (nn.Dims, error) {
+	rank := len(c.In(0).Dims)
+	for set := range 1 << rank {
+		var a Attrs
+		for i := range rank {
+			if set>>i&1 != 0 {
+				a.Axes = append(a.Axes, i)
+			}
+		}
+		got, err := meanShape(c, &a)
+		if err != nil {
+			return nil, err
+		}
+		if !got.Equal(y) {
+			continue
+		}
+		n := nn.Dims{0}
+		if stated := c.In(fedPosition).Dims; len(stated) > 0 {
+			n[0] = stated[0]
+		}
+		if n[0] > maxIndices {
+			return nil, fmt.Errorf("%d axes", n[0])
+		}
+		return n, nil
+	}
+	return nil, fmt.Errorf("no axes reduce %v to %v", []uint32(c.In(0).Dims), []uint32(y))
+}

@@ -1,0 +1,201 @@
+package ops_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
+
+// caller builds a call of one operation.
+type caller struct {
+	model nn.Model
+	op    nn.Operation
+}
+
+func (c *caller) add(o nn.Operand) uint32 {
+	c.model.Main.Operands = append(c.model.Main.Operands, o)
+	return uint32(len(c.model.Main.Operands) - 1)
+}
+
+// in appends input operands: nn.Operand as it is, int for an INT32, bool for a BOOL, float32 for a
+// FLOAT32, half for a FLOAT16, []int32 for a TENSOR_INT32 of rank 1, [][2]int32 for paddings.
+func (c *caller) in(args ...any) *caller {
+	for _, a := range args {
+		c.op.Inputs = append(c.op.Inputs, c.add(c.operand(a)))
+	}
+	return c
+}
+
+type half uint16
+
+func (c *caller) operand(a any) nn.Operand {
+	o := nn.Operand{Lifetime: nn.ConstantCopy}
+	var data []byte
+	word := func(v int32) { data = binary.LittleEndian.AppendUint32(data, uint32(v)) }
+	switch a := a.(type) {
+	case nn.Operand:
+		return a
+	case int:
+		o.Type = nn.Int32
+		word(int32(a))
+	case bool:
+		o.Type = nn.Bool
+		data = []byte{0}
+		if a {
+			data[0] = 1
+		}
+	case float32:
+		o.Type = nn.Float32
+		word(int32(math.Float32bits(a)))
+	case half:
+		o.Type = nn.Float16
+		data = binary.LittleEndian.AppendUint16(nil, uint16(a))
+	case []int32:
+		o.Type, o.Dims = nn.TensorInt32, nn.Dims{uint32(len(a))}
+		for _, v := range a {
+			word(v)
+		}
+	case [][2]int32:
+		o.Type, o.Dims = nn.TensorInt32, nn.Dims{uint32(len(a)), 2}
+		for _, v := range a {
+			word(v[0])
+			word(v[1])
+		}
+	default:
+		panic("argument of an unknown kind")
+	}
+	o.Location = nn.Location{Offset: uint32(len(c.model.Values)), Length: uint32(len(data))}
+	c.model.Values = append(c.model.Values, data...)
+	return o
+}
+
+func call(t nn.OperationType, out nn.Operand, args ...any) *ops.Call {
+	c := &caller{op: nn.Operation{Type: t}}
+	c.in(args...)
+	c.op.Outputs = []uint32{c.add(out)}
+	return &ops.Call{Model: &c.model, Graph: &c.model.Main, Op: &c.op}
+}
+
+// f32, f16, i32, u8 and s8 are tensors of the given dimensions, written by others; the 8-bit ones have
+// scale 1/2 and zero point 3.
+func f32(d ...uint32) nn.Operand { return nn.Operand{Type: nn.TensorFloat32, Dims: d} }
+func f16(d ...uint32) nn.Operand { return nn.Operand{Type: nn.TensorFloat16, Dims: d} }
+func i32(d ...uint32) nn.Operand { return nn.Operand{Type: nn.TensorInt32, Dims: d} }
+func u8(d ...uint32) nn.Operand {
+	return nn.Operand{Type: nn.TensorQuant8Asymm, Dims: d, Scale: 0.5, ZeroPoint: 3}
+}
+func s8(d ...uint32) nn.Operand {
+	return nn.Operand{Type: nn.TensorQuant8AsymmSigned, Dims: d, Scale: 0.5, ZeroPoint: 3}
+}
+
+// scaled gives o other quantisation.
+func scaled(o nn.Operand, scale float32, zero int32) nn.Operand {
+	o.Scale, o.ZeroPoint = scale, zero
+	return o
+}
+
+// channels is a filter with a scale for each index of dimension dim.
+func channels(dim uint32, d ...uint32) nn.Operand {
+	q := &nn.ChannelQuant{ChannelDim: dim, Scales: make([]float32, d[dim])}
+	for i := range q.Scales {
+		q.Scales[i] = 0.25
+	}
+	return nn.Operand{Type: nn.TensorQuant8PerChannel, Dims: d, Channel: q}
+}
+
+func omitted(t nn.OperandType) nn.Operand { return nn.Operand{Type: t, Lifetime: nn.NoValue} }
+
+// inferCase expects Infer to give want and attrs, or one of the sentinels.
+type inferCase struct {
+	name  string
+	call  *ops.Call
+	want  nn.Dims
+	attrs ops.Attrs
+	data  []int
+	err   error
+}
+
+func runInfer(t *testing.T, cases []inferCase) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			row := ops.Lookup(tc.call.Op.Type)
+			if err := row.Check(tc.call); err != nil {
+				t.Fatalf("check: %v", err)
+			}
+			got, err := row.Infer(tc.call)
+			if tc.err != nil {
+				if !errors.Is(err, tc.err) {
+					t.Fatalf("error %v instead of %v", err, tc.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Shapes) != 1 || !got.Shapes[0].Equal(tc.want) {
+				t.Errorf("shapes %v, want %v", got.Shapes, tc.want)
+			}
+			if !reflect.DeepEqual(got.Attrs, tc.attrs) {
+				t.Errorf("attributes\n%+v, want\n%+v", got.Attrs, tc.attrs)
+			}
+			if tc.data != nil && !reflect.DeepEqual(got.Data, tc.data) {
+				t.Errorf("data inputs %v, want %v", got.Data, tc.data)
+			}
+		})
+	}
+}
+
+// badCase expects Check to refuse, or else Infer with an error that is no sentinel.
+type badCase struct {
+	name string
+	call *ops.Call
+}
+
+func runBad(t *testing.T, cases []badCase) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			row := ops.Lookup(tc.call.Op.Type)
+			err := row.Check(tc.call)
+			if err == nil {
+				_, err = row.Infer(tc.call)
+			}
+			if err == nil || errors.Is(err, ops.ErrNotConstant) || errors.Is(err, ops.ErrOpenShape) {
+				t.Fatalf("error %v", err)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+func TestMergeDims(t *testing.T) {
+	for _, tc := range []struct {
+		stated, inferred, want nn.Dims
+		bad                    bool
+	}{
+		{nn.Dims{0, 3}, nn.Dims{2, 3}, nn.Dims{2, 3}, false},
+		{nil, nn.Dims{2, 3}, nn.Dims{2, 3}, false},
+		{nn.Dims{2, 3}, nn.Dims{0, 3}, nn.Dims{2, 3}, false},
+		{nn.Dims{2, 4}, nn.Dims{2, 3}, nil, true},
+		{nn.Dims{6}, nn.Dims{2, 3}, nil, true},
+	} {
+		got, err := ops.MergeDims(nn.TensorFloat32, tc.stated, tc.inferred)
+		if (err != nil) != tc.bad || !got.Equal(tc.want) {
+			t.Errorf("%v with %v: %v, %v", tc.stated, tc.inferred, got, err)
+		}
+	}
+}
+
+func TestOptional(t *testing.T) {
+	c := call(nn.OpSqueeze, f32(), f32(1, 3), omitted(nn.TensorInt32))
+	row := ops.Lookup(nn.OpSqueeze)
+	if row.Optional(c, 0) || !row.Optional(c, 1) || row.Optional(c, 2) {
+		t.Error("only the axes of SQUEEZE are optional")
+	}
+}

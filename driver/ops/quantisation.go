@@ -1,0 +1,77 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// sameQuant requires an 8-bit output to have the scale and zero point of input 0.
+func sameQuant(c *Call) error {
+	x, y := c.In(0), c.Out(0)
+	if !x.Type.IsQuant8() {
+		return nil
+	}
+	if x.Scale != y.Scale || x.ZeroPoint != y.ZeroPoint {
+		return fmt.Errorf("output has scale %v, zero point %d instead of the input's %v, %d",
+			y.Scale, y.ZeroPoint, x.Scale, x.ZeroPoint)
+	}
+	return nil
+}
+
+// fixedQuant requires an 8-bit output to have the given scale, and the zero point of its signedness.
+func fixedQuant(scale float32, zero, zeroSigned int32) func(*Call) error {
+	return func(c *Call) error {
+		y := c.Out(0)
+		if !y.Type.IsQuant8() {
+			return nil
+		}
+		z := zero
+		if y.Type == nn.TensorQuant8AsymmSigned {
+			z = zeroSigned
+		}
+		if y.Scale != scale || y.ZeroPoint != z {
+			return fmt.Errorf("output has scale %v, zero point %d instead of %v, %d", y.Scale, y.ZeroPoint, scale, z)
+		}
+		return nil
+	}
+}
+
+// biasTolerance is the relative error of a bias scale against scale(input) * scale(weights). Converters
+// round the product in different ways; the kernels use the product.
+const biasTolerance = 1e-5
+
+// weightQuant tests weights and bias (inputs 1 and 2) of an 8-bit convolution or FULLY_CONNECTED. With
+// scales by channel the bias has scale 0 and channel i counts in units of scale(input) * scales[i].
+//
+// The rule of feature levels 1 and 2 that the output scale exceeds scale(input) * scale(weights) is gone
+// since level 3 and not tested.
+func weightQuant(channelDim uint32) func(*Call) error {
+	return func(c *Call) error {
+		x, w, b := c.In(0), c.In(1), c.In(2)
+		if !x.Type.IsQuant8() {
+			return nil
+		}
+		if b.ZeroPoint != 0 {
+			return fmt.Errorf("bias has zero point %d", b.ZeroPoint)
+		}
+		if w.Type == nn.TensorQuant8PerChannel {
+			if w.Channel == nil {
+				return fmt.Errorf("weights have no scales")
+			}
+			if w.Channel.ChannelDim != channelDim {
+				return fmt.Errorf("scales of the weights are along dimension %d instead of %d", w.Channel.ChannelDim, channelDim)
+			}
+			if b.Scale != 0 {
+				return fmt.Errorf("bias has scale %v; with scales by channel it must be 0", b.Scale)
+			}
+			return nil
+		}
+		product := float64(x.Scale) * float64(w.Scale)
+		if math.Abs(float64(b.Scale)-product) > biasTolerance*product {
+			return fmt.Errorf("bias has scale %v instead of scale(input) * scale(weights) = %v", b.Scale, product)
+		}
+		return nil
+	}
+}

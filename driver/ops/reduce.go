@@ -1,0 +1,64 @@
+package ops
+
+import (
+	"sort"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+func init() {
+	// The HAL wants the output to have the scale and zero point of the input; TFLite does not, and the
+	// kernels can do both.
+	register(rows(definition{
+		t:     nn.OpMean,
+		form:  one(nil, input(numbers, atMost(4)), indices("axes", exactly(1), false), int32s("keep dims")),
+		out:   like("output", atMost(4)),
+		attrs: meanAttrs,
+		shape: meanShape,
+		fed:   meanFed,
+	})...)
+}
+
+// meanAttrs: axes may be negative and named twice.
+func meanAttrs(c *Call, p *params, a *Attrs) {
+	p.int32(2)
+	axes, ok := p.int32s(1)
+	rank := c.rank()
+	if !ok || rank == 0 {
+		return
+	}
+	seen := map[int]bool{}
+	for _, v := range axes {
+		if n := p.axis(v, rank); !seen[n] {
+			seen[n] = true
+			a.Axes = append(a.Axes, n)
+		}
+	}
+	sort.Ints(a.Axes)
+}
+
+// meanShape drops the axes, or makes them 1 when keep_dims is positive. A result without dimensions is [1].
+func meanShape(c *Call, a *Attrs) (nn.Dims, error) {
+	p := &params{c: c}
+	keep, _ := p.int32(2)
+	if p.err != nil {
+		return nil, p.err
+	}
+	x := c.In(0).Dims
+	var out nn.Dims
+	next := 0
+	for i, n := range x {
+		if next < len(a.Axes) && a.Axes[next] == i {
+			next++
+			if keep <= 0 {
+				continue
+			}
+			n = 1
+		}
+		out = append(out, n)
+	}
+	if len(out) == 0 {
+		out = nn.Dims{1}
+	}
+	return out, nil
+}

@@ -1,0 +1,50 @@
+package ops
+
+import "github.com/nngpu/nngpu/driver/nn"
+
+func init() {
+	register(rows(definition{
+		t:     nn.OpTranspose,
+		form:  one(nil, input(numbers, extended), indices("permutation", exactly(1), true)),
+		out:   like("output", extended),
+		quant: sameQuant,
+		attrs: transposeAttrs,
+		shape: func(c *Call, a *Attrs) (nn.Dims, error) {
+			x := c.In(0).Dims
+			out := make(nn.Dims, len(x))
+			for i, k := range a.Perm {
+				out[i] = x[k]
+			}
+			return out, nil
+		},
+		fed: transposeFed,
+	})...)
+}
+
+// transposeAttrs: without a permutation the dimensions are reversed.
+func transposeAttrs(c *Call, p *params, a *Attrs) {
+	rank := c.rank()
+	if c.In(1) == nil {
+		for i := rank - 1; i >= 0; i-- {
+			a.Perm = append(a.Perm, i)
+		}
+		return
+	}
+	perm, ok := p.int32s(1)
+	if !ok || rank == 0 {
+		return
+	}
+	if len(perm) != rank {
+		p.fail("permutation %v of rank %d", perm, rank)
+		return
+	}
+	seen := make([]bool, rank)
+	for _, v := range perm {
+		if v < 0 || int(v) >= rank || seen[v] {
+			p.fail("%v is no permutation", perm)
+			return
+		}
+		seen[v] = true
+		a.Perm = append(a.Perm, int(v))
+	}
+}

@@ -1,0 +1,108 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// windowArgs are the positions of the parameters of a sliding window; -1 stands for none.
+type windowArgs struct {
+	scheme     int // implicit padding: the scheme
+	pads       int // explicit padding: left, right, top, bottom
+	stride     int // width, height
+	window     int // width, height; pools only
+	multiplier int // DEPTHWISE_CONV_2D only
+	act        int
+	nchw       int
+	dilation   int // width, height; convolutions only
+}
+
+func (w *windowArgs) decode(c *Call, p *params, a *Attrs) {
+	if w.scheme >= 0 {
+		if v, ok := p.int32(w.scheme); ok && v != nn.PaddingSame && v != nn.PaddingValid {
+			p.fail("padding scheme %d", v)
+		}
+	} else {
+		a.Pad.Left = p.atLeast(w.pads, 0, "left padding")
+		a.Pad.Right = p.atLeast(w.pads+1, 0, "right padding")
+		a.Pad.Top = p.atLeast(w.pads+2, 0, "top padding")
+		a.Pad.Bottom = p.atLeast(w.pads+3, 0, "bottom padding")
+	}
+	a.Stride = p.pair(w.stride, "stride")
+	if w.window >= 0 {
+		a.Window = p.pair(w.window, "window")
+	}
+	if w.multiplier >= 0 {
+		a.Multiplier = p.atLeast(w.multiplier, 1, "depth multiplier")
+	}
+	a.Act = p.activation(w.act)
+	a.NCHW = p.flag(w.nchw)
+	if w.dilation >= 0 && w.dilation < len(c.Op.Inputs) {
+		a.Dilation = p.pair(w.dilation, "dilation")
+	} else if w.dilation >= 0 {
+		a.Dilation = [2]int{1, 1}
+	}
+}
+
+// spatial returns the indexes of height, width and channels of a rank 4 tensor.
+func spatial(nchw bool) (h, w, ch int) {
+	if nchw {
+		return 2, 3, 1
+	}
+	return 1, 2, 3
+}
+
+// slide places windows of the given size over input 0, completes a.Pad and returns the output's height and
+// width. From NN HAL types.hal and the implicit padding rule of the reference implementation:
+//
+//	eff   = (size - 1) * dilation + 1
+//	SAME:  out = ceil(in / stride); pad = max((out-1)*stride + eff - in, 0), head = pad / 2
+//	VALID: pad = 0
+//	out   = (in + pad - eff) / stride + 1
+func (w *windowArgs) slide(c *Call, a *Attrs, size [2]int64) (out [2]uint32, err error) {
+	same := false
+	if w.scheme >= 0 {
+		p := &params{c: c}
+		v, ok := p.int32(w.scheme)
+		if !ok {
+			return out, p.err
+		}
+		same = v == nn.PaddingSame
+	}
+	h, wd, _ := spatial(a.NCHW)
+	heads := [2]*int{&a.Pad.Top, &a.Pad.Left}
+	tails := [2]*int{&a.Pad.Bottom, &a.Pad.Right}
+	for i, dim := range [2]int{h, wd} {
+		in, stride, dilation := int64(c.In(0).Dims[dim]), int64(a.Stride[i]), int64(max(a.Dilation[i], 1))
+		if size[i] > maxWindow || dilation > maxWindow {
+			return out, fmt.Errorf("window of %d with dilation %d exceeds %d", size[i], dilation, int64(maxWindow))
+		}
+		eff := (size[i]-1)*dilation + 1
+		if same {
+			n := (in + stride - 1) / stride
+			total := max((n-1)*stride+eff-in, 0)
+			*heads[i], *tails[i] = int(total/2), int(total-total/2)
+		}
+		room := in + int64(*heads[i]) + int64(*tails[i]) - eff
+		if room < 0 {
+			return out, fmt.Errorf("window of %d (dilation %d) does not fit into %d with padding %d, %d",
+				size[i], dilation, in, *heads[i], *tails[i])
+		}
+		if out[i], err = toDim(room/stride + 1); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// maxWindow bounds window sizes and dilations, so that their products cannot overflow.
+const maxWindow = 1 << 30
+
+// image returns the dimensions [n, h, w, ch] in the layout of a.
+func image(a *Attrs, n uint32, hw [2]uint32, ch uint32) nn.Dims {
+	if a.NCHW {
+		return nn.Dims{n, ch, hw[0], hw[1]}
+	}
+	return nn.Dims{n, hw[0], hw[1], ch}
+}

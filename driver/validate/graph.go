@@ -1,0 +1,110 @@
+package validate
+
+import (
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
+
+// check tests operands, lists and the order of reads and writes, but not what operations mean.
+func (g *graph) check() error {
+	if len(g.Operands) == 0 {
+		return nn.Invalid(g.name+"graph", "has no operands")
+	}
+	if len(g.Operations) == 0 {
+		return nn.Invalid(g.name+"graph", "has no operations")
+	}
+	for i := range g.Operands {
+		if err := checkOperand(g.model, &g.Operands[i]); err != nil {
+			return nn.Invalid(g.operand(i), "%w", err)
+		}
+	}
+	if err := g.checkList("inputs", g.Inputs, nn.SubgraphInput); err != nil {
+		return err
+	}
+	if err := g.checkList("outputs", g.Outputs, nn.SubgraphOutput); err != nil {
+		return err
+	}
+	return g.checkOrder()
+}
+
+// checkList requires the list to hold each operand of the lifetime once, and no other.
+func (g *graph) checkList(what string, list []uint32, lifetime nn.Lifetime) error {
+	listed := make([]bool, len(g.Operands))
+	for _, i := range list {
+		if uint64(i) >= uint64(len(g.Operands)) {
+			return nn.Invalid(g.name+what, "operand %d of %d", i, len(g.Operands))
+		}
+		if listed[i] {
+			return nn.Invalid(g.operand(int(i)), "stands twice in the list of %s", what)
+		}
+		listed[i] = true
+		if l := g.Operands[i].Lifetime; l != lifetime {
+			return nn.Invalid(g.operand(int(i)), "has lifetime %v and stands in the list of %s", l, what)
+		}
+	}
+	for i := range g.Operands {
+		if g.Operands[i].Lifetime == lifetime && !listed[i] {
+			return nn.Invalid(g.operand(i), "has lifetime %v and is not in the list of %s", lifetime, what)
+		}
+	}
+	return nil
+}
+
+// checkOrder requires every operand to be written once, by an operation before all that read it.
+func (g *graph) checkOrder() error {
+	ready := make([]bool, len(g.Operands))
+	for i := range g.Operands {
+		l := g.Operands[i].Lifetime
+		ready[i] = l != nn.Temporary && l != nn.SubgraphOutput
+	}
+	for i := range g.Operations {
+		op := &g.Operations[i]
+		if !op.Type.Valid() {
+			return nn.Invalid(g.operation(i), "unknown operation")
+		}
+		if len(op.Inputs) == 0 || len(op.Outputs) == 0 {
+			return nn.Invalid(g.operation(i), "%d inputs, %d outputs", len(op.Inputs), len(op.Outputs))
+		}
+		for k, x := range op.Inputs {
+			if uint64(x) >= uint64(len(g.Operands)) {
+				return nn.Invalid(g.operation(i), "input %d is operand %d of %d", k, x, len(g.Operands))
+			}
+			if !ready[x] {
+				return nn.Invalid(g.operation(i), "reads operand %d, which no operation has written before", x)
+			}
+		}
+		for k, y := range op.Outputs {
+			if uint64(y) >= uint64(len(g.Operands)) {
+				return nn.Invalid(g.operation(i), "output %d is operand %d of %d", k, y, len(g.Operands))
+			}
+			if l := g.Operands[y].Lifetime; l != nn.Temporary && l != nn.SubgraphOutput {
+				return nn.Invalid(g.operation(i), "writes operand %d of lifetime %v", y, l)
+			}
+			if ready[y] {
+				return nn.Invalid(g.operation(i), "writes operand %d a second time", y)
+			}
+			ready[y] = true
+		}
+	}
+	for i, ok := range ready {
+		if !ok {
+			return nn.Invalid(g.operand(i), "is never written")
+		}
+	}
+	return nil
+}
+
+// checkOperations tests the operations that the table knows. Precondition: check passed.
+func (g *graph) checkOperations() error {
+	for i := range g.Operations {
+		op := &g.Operations[i]
+		row := ops.Lookup(op.Type)
+		if row == nil {
+			continue
+		}
+		if err := row.Check(&ops.Call{Model: g.model, Graph: g.Graph, Op: op}); err != nil {
+			return nn.Invalid(g.operation(i), "%w", err)
+		}
+	}
+	return nil
+}

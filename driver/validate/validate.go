@@ -1,0 +1,138 @@
+// Package validate checks models and requests against the rules of the NN HAL, once, above the seam to
+// the backends: what passes here needs no second look.
+//
+// Models and requests are untrusted: nothing in them may make it panic, and its work is proportional to
+// their size. It knows the operation table (driver/ops) and no backend. Every refusal is an *nn.Error of
+// status INVALID_ARGUMENT that names the operand or operation.
+package validate
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Model checks the rules that hold for a whole model, and for operations of the table also number, types,
+// quantisation, parameters and shapes of their operands. An operation that is valid but not in the table
+// passes: whether it is supported is for the backend to say.
+func Model(m *nn.Model) error {
+	if m == nil {
+		return nn.Invalid("model", "there is none")
+	}
+	if err := checkPools(m); err != nil {
+		return err
+	}
+	graphs := graphsOf(m)
+	for _, g := range graphs {
+		if err := g.check(); err != nil {
+			return err
+		}
+	}
+	if err := checkReferences(m); err != nil {
+		return err
+	}
+	for _, g := range graphs {
+		if err := g.checkOperations(); err != nil {
+			return err
+		}
+		if _, err := g.shapes(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Preference refuses a value that is no execution preference.
+func Preference(p nn.Preference) error {
+	if !p.Valid() {
+		return nn.Invalid("preference", "unknown value %d", int32(p))
+	}
+	return nil
+}
+
+// Priority refuses a value that is no priority.
+func Priority(p nn.Priority) error {
+	if !p.Valid() {
+		return nn.Invalid("priority", "unknown value %d", int32(p))
+	}
+	return nil
+}
+
+func checkPools(m *nn.Model) error {
+	for i, p := range m.Pools {
+		where := fmt.Sprintf("pool %d", i)
+		if p == nil {
+			return nn.Invalid(where, "there is no memory")
+		}
+		b, err := p.Bytes()
+		if err != nil {
+			return nn.Invalid(where, "cannot be mapped: %w", err)
+		}
+		if int64(len(b)) < p.Size() {
+			return nn.Invalid(where, "has %d bytes, states %d", len(b), p.Size())
+		}
+	}
+	return nil
+}
+
+// graph is one graph of a model with the prefix that names it in messages.
+type graph struct {
+	*nn.Graph
+	model *nn.Model
+	name  string // "" for the main graph
+}
+
+func graphsOf(m *nn.Model) []graph {
+	gs := []graph{{Graph: &m.Main, model: m}}
+	for i := range m.Referenced {
+		gs = append(gs, graph{Graph: &m.Referenced[i], model: m, name: fmt.Sprintf("referenced graph %d, ", i)})
+	}
+	return gs
+}
+
+func (g *graph) operand(i int) string { return fmt.Sprintf("%soperand %d", g.name, i) }
+
+func (g *graph) operation(i int) string {
+	return fmt.Sprintf("%soperation %d (%v)", g.name, i, g.Operations[i].Type)
+}
+
+// checkReferences refuses graphs that refer to themselves, also by way of others.
+func checkReferences(m *nn.Model) error {
+	n := len(m.Referenced)
+	users := make([]int, n) // how many references to each graph are left
+	each := func(g *nn.Graph, f func(target uint32)) {
+		for i := range g.Operands {
+			if o := &g.Operands[i]; o.Lifetime == nn.Subgraph {
+				f(o.Location.Offset)
+			}
+		}
+	}
+	for i := range m.Referenced {
+		each(&m.Referenced[i], func(t uint32) { users[t]++ })
+	}
+	var free []int
+	for i, k := range users {
+		if k == 0 {
+			free = append(free, i)
+		}
+	}
+	done := 0
+	for len(free) > 0 {
+		i := free[len(free)-1]
+		free = free[:len(free)-1]
+		done++
+		each(&m.Referenced[i], func(t uint32) {
+			if users[t]--; users[t] == 0 {
+				free = append(free, int(t))
+			}
+		})
+	}
+	if done < n {
+		for i, k := range users {
+			if k > 0 {
+				return nn.Invalid(fmt.Sprintf("referenced graph %d", i), "is part of a circle of references")
+			}
+		}
+	}
+	return nil
+}
