@@ -1,0 +1,93 @@
+package tflite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// relu: the HAL's operation keeps scale and zero point. Where the file's do not agree the input is requantised
+// first and clamped in the output's steps, which is what TensorFlow Lite does in one go.
+func relu(op nn.OperationType) func(*call) error {
+	return func(c *call) error {
+		x, err := c.data(0)
+		if err != nil {
+			return err
+		}
+		s, err := c.result()
+		if err != nil {
+			return err
+		}
+		if in := specOf(c.operand(x)); in.typ == s.typ && in.typ.IsQuant8() && in != s {
+			if x, err = c.requantize(x, s); err != nil {
+				return err
+			}
+		}
+		return c.finish(op, x)
+	}
+}
+
+// elu: TensorFlow Lite fixes alpha at 1.
+func elu(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	inputs, err := c.parameters(c.operand(x).Type, []uint32{x}, float32(1))
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpElu, inputs...)
+}
+
+// leakyRelu becomes PRELU with an alpha of one element.
+func leakyRelu(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	a := c.options.float32(0)
+	if math.IsNaN(float64(a)) || math.IsInf(float64(a), 0) {
+		return damaged("alpha %v", a)
+	}
+	in := specOf(c.operand(x))
+	alpha, err := c.alpha(in, a)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpPrelu, x, alpha)
+}
+
+// alpha returns a constant of shape [1] that has exactly the value a in the given type. Quantised, it is one
+// step up or down at a scale of |a|.
+func (c *call) alpha(like spec, a float32) (uint32, error) {
+	s := spec{typ: like.typ}
+	loc, b, err := c.reserve(like.typ.Bytes())
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case like.typ == nn.TensorFloat32:
+		binary.LittleEndian.PutUint32(b, math.Float32bits(a))
+	case like.typ.IsQuant8():
+		step := int32(0)
+		s.scale = 1
+		if like.typ == nn.TensorQuant8Asymm {
+			s.zero = 128
+		}
+		switch {
+		case a > 0:
+			s.scale, step = a, 1
+		case a < 0:
+			s.scale, step = -a, -1
+		}
+		b[0] = byte(s.zero + step)
+	default:
+		return 0, fmt.Errorf("type %v", like.typ)
+	}
+	o := s.operand(nn.Dims{1}, nn.ConstantCopy)
+	o.Location = loc
+	return c.addOperand(o), nil
+}

@@ -1,0 +1,203 @@
+package tflite
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// call is one operator while it is translated.
+type call struct {
+	*importer
+	index int
+	operator
+}
+
+// apply checks what every operator has in common and translates it.
+func (c *call) apply(b builtin) error {
+	if err := c.readable(c.in); err != nil {
+		return err
+	}
+	if n := len(c.in); n < b.minInputs || b.maxInputs > 0 && n > b.maxInputs {
+		return damaged("%d inputs", n)
+	}
+	if n := len(c.out); n != 1 {
+		return damaged("%d outputs", n)
+	}
+	if c.optionsType != 0 && c.optionsType != b.options {
+		return damaged("options of type %d instead of %d", c.optionsType, b.options)
+	}
+	switch {
+	case c.code.version < 1 || int(c.code.version) > b.version:
+		return fmt.Errorf("only versions up to %d are known", b.version)
+	case c.refused != "":
+		return errors.New(c.refused)
+	case c.options.beyond(b.fields):
+		return errors.New("an option of a newer schema")
+	}
+	if err := plain(c.output()); err != nil {
+		return err
+	}
+	if err := b.translate(c); err != nil {
+		return err
+	}
+	if c.values[c.out[0]].operand < 0 {
+		panic("tflite: " + c.code.name() + " left its output without a value")
+	}
+	return c.file.buf.err
+}
+
+// vague reports whether an input comes from an operator that is not supported.
+func (c *call) vague() bool {
+	return slices.ContainsFunc(c.in, func(t int32) bool { return t >= 0 && c.values[t].vague })
+}
+
+// has reports whether input i is there; optional inputs may be left off or be -1.
+func (c *call) has(i int) bool { return i < len(c.in) && c.in[i] >= 0 }
+
+// tensor returns the tensor of input i. Precondition: c.has(i).
+func (c *call) tensor(i int) *tensor { return &c.file.tensors[c.in[i]] }
+
+// output returns the tensor of the output.
+func (c *call) output() *tensor { return &c.file.tensors[c.out[0]] }
+
+// operand returns an operand for reading; the pointer is valid until the next operand is made.
+func (c *call) operand(x uint32) *nn.Operand { return &c.model.Main.Operands[x] }
+
+// data returns the operand of input i, making one when it is a constant.
+func (c *call) data(i int) (uint32, error) {
+	if !c.has(i) {
+		return 0, damaged("input %d is missing", i)
+	}
+	v, t := &c.values[c.in[i]], c.tensor(i)
+	if v.operand >= 0 {
+		return uint32(v.operand), nil
+	}
+	if _, ok := c.file.constant(t); !ok {
+		if v.vague {
+			return 0, errVague
+		}
+		if err := plain(t); err != nil {
+			return 0, fmt.Errorf("input %d: %w", i, err)
+		}
+		if t.empty() {
+			return 0, fmt.Errorf("input %d: shape %v with an empty dimension", i, t.shape)
+		}
+		return 0, damaged("tensor %d is read before it is written", c.in[i])
+	}
+	s, err := c.spec(t)
+	if err != nil {
+		return 0, fmt.Errorf("input %d: %w", i, err)
+	}
+	d, e, err := c.constantDims(t)
+	if err != nil {
+		return 0, fmt.Errorf("input %d: %w", i, err)
+	}
+	v.operand = int(c.addConstant(s, d, e))
+	return uint32(v.operand), nil
+}
+
+// ints decodes input i, a constant that parameterises the operator.
+func (c *call) ints(i int, what string) ([]int32, error) {
+	if !c.has(i) {
+		return nil, damaged("input %d (%s) is missing", i, what)
+	}
+	x, err := c.integers(c.tensor(i))
+	if err != nil {
+		return nil, fmt.Errorf("input %d (%s): %w", i, what, err)
+	}
+	return x, nil
+}
+
+// result is the operand type of the output.
+func (c *call) result() (spec, error) {
+	s, err := c.spec(c.output())
+	if err != nil {
+		return s, fmt.Errorf("output: %w", err)
+	}
+	return s, nil
+}
+
+// finish emits the operation that computes the output.
+func (c *call) finish(op nn.OperationType, inputs ...uint32) error {
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	x, err := c.emit(op, s, inputs...)
+	if err != nil {
+		return err
+	}
+	return c.bind(x)
+}
+
+// bind makes x the value of the output. Its shape must be the one in the file, except where that is open:
+// TensorFlow Lite, too, computes the shapes of intermediate tensors when it loads a model.
+func (c *call) bind(x uint32) error {
+	t, d := c.output(), c.operand(x).Dims
+	if len(t.shape) > 0 {
+		same := len(t.shape) == len(d)
+		for i := 0; same && i < len(d); i++ {
+			same = t.open(i) || int64(t.shape[i]) == int64(d[i])
+		}
+		if !same {
+			return fmt.Errorf("output has shape %v, the inputs give %v", t.shape, []uint32(d))
+		}
+	}
+	v := &c.values[c.out[0]]
+	v.operand, v.vague = int(x), false
+	return nil
+}
+
+// copy returns a tensor of the same value as x, written by an operation.
+func (c *call) copy(x uint32) (uint32, error) {
+	return c.reshape(x, slices.Clone(c.operand(x).Dims))
+}
+
+// reshape returns x with another shape.
+func (c *call) reshape(x uint32, d nn.Dims) (uint32, error) {
+	sizes := make([]int32, len(d))
+	for i, n := range d {
+		sizes[i] = int32(n)
+	}
+	shape, err := c.int32s(nn.Dims{uint32(len(d))}, sizes)
+	if err != nil {
+		return 0, err
+	}
+	return c.emit(nn.OpReshape, specOf(c.operand(x)), x, shape)
+}
+
+// activation decodes a fused activation. after is set when it is TANH, which no operation of the HAL fuses.
+func (c *call) activation(slot int) (act nn.Activation, after bool, err error) {
+	switch a := c.options.int8(slot); a {
+	case 0, 1, 2, 3: // NONE, RELU, RELU_N1_TO_1, RELU6 have the HAL's numbers
+		return nn.Activation(a), false, nil
+	case 4:
+		if t := c.output().typ; t != Float32 && t != Float16 {
+			return 0, false, fmt.Errorf("fused TANH on %v", t)
+		}
+		return nn.ActNone, true, nil
+	case 5:
+		return 0, false, errors.New("fused SIGN_BIT")
+	default:
+		return 0, false, damaged("fused activation %d", a)
+	}
+}
+
+// finishFused emits the operation that computes the output, and TANH behind it when tanh is set.
+func (c *call) finishFused(op nn.OperationType, tanh bool, inputs ...uint32) error {
+	if !tanh {
+		return c.finish(op, inputs...)
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	x, err := c.emit(op, s, inputs...)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpTanh, x)
+}

@@ -1,0 +1,183 @@
+package tflite
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Vtable slots of Conv2DOptions and DepthwiseConv2DOptions.
+const (
+	convPadding, convStrideW, convStrideH                                 = 0, 1, 2
+	convActivation, convDilationW, convDilationH, convBiasType            = 3, 4, 5, 6
+	depthMultiplier, depthActivation, depthDilationW, depthDilationH      = 3, 4, 5, 6
+	paddingSame                                                      int8 = 0
+	paddingValid                                                     int8 = 1
+)
+
+func (c *call) padding(slot int) (int32, error) {
+	switch p := c.options.int8(slot); p {
+	case paddingSame:
+		return nn.PaddingSame, nil
+	case paddingValid:
+		return nn.PaddingValid, nil
+	default:
+		return 0, damaged("padding scheme %d", p)
+	}
+}
+
+// conv2D: filter [Co, Kh, Kw, Ci] as in the HAL.
+func conv2D(c *call) error {
+	if t := ElementType(c.options.int8(convBiasType)); t != Float32 && t != Int32 {
+		return fmt.Errorf("bias of type %v", t) // 0, FLOAT32, is also the default
+	}
+	return c.convolution(0, convActivation, convDilationW, convDilationH, nil)
+}
+
+// depthwiseConv2D: filter [1, Kh, Kw, Co] as in the HAL. TensorFlow Lite takes the multiplier from the shapes;
+// the option says the same or is left off.
+func depthwiseConv2D(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	if !c.has(1) {
+		return damaged("input 1 (filter) is missing")
+	}
+	in, filter := c.operand(x).Dims, c.tensor(1).shape
+	if len(in) != 4 || len(filter) != 4 {
+		return fmt.Errorf("input of rank %d, filter of rank %d", len(in), len(filter))
+	}
+	m := filter[3] / int32(min(in[3], math.MaxInt32))
+	if o := c.options.int32(depthMultiplier, 0); o != 0 && o != m {
+		return fmt.Errorf("depth multiplier %d with %d input and %d output channels", o, in[3], filter[3])
+	}
+	return c.convolution(3, depthActivation, depthDilationW, depthDilationH, []any{m})
+}
+
+// convolution emits the implicit-padding form. channelDim is the dimension of the filter that counts output
+// channels; extra are the parameters between strides and activation.
+func (c *call) convolution(channelDim, actSlot, dilationW, dilationH int, extra []any) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	w, err := c.weights(x, channelDim)
+	if err != nil {
+		return err
+	}
+	d := c.operand(w).Dims
+	if len(d) != 4 {
+		return fmt.Errorf("filter of rank %d", len(d))
+	}
+	if in := c.operand(x).Dims; channelDim == 0 && len(in) == 4 && in[3] != d[3] && in[3]%d[3] == 0 {
+		return fmt.Errorf("grouped convolution: %d input channels, %d in the filter", in[3], d[3])
+	}
+	b, err := c.bias(x, w, d[channelDim])
+	if err != nil {
+		return err
+	}
+	scheme, err := c.padding(convPadding)
+	if err != nil {
+		return err
+	}
+	act, tanh, err := c.activation(actSlot)
+	if err != nil {
+		return err
+	}
+	list := append([]any{scheme, c.options.int32(convStrideW, 0), c.options.int32(convStrideH, 0)}, extra...)
+	list = append(list, act)
+	if dw, dh := c.options.int32(dilationW, 1), c.options.int32(dilationH, 1); dw != 1 || dh != 1 {
+		list = append(list, false, dw, dh) // NHWC
+	}
+	inputs, err := c.parameters(c.operand(x).Type, []uint32{x, w, b}, list...)
+	if err != nil {
+		return err
+	}
+	op := nn.OpConv2D
+	if channelDim == 3 {
+		op = nn.OpDepthwiseConv2D
+	}
+	return c.finishFused(op, tanh, inputs...)
+}
+
+// weights returns the filter, input 1. Signed 8-bit filters are symmetric with a scale for each channel.
+func (c *call) weights(x uint32, channelDim int) (uint32, error) {
+	if !c.has(1) {
+		return 0, damaged("input 1 (filter) is missing")
+	}
+	typ, w := c.operand(x).Type, c.tensor(1)
+	if typ.IsFloat() && (w.typ == Int8 || w.typ == UInt8) {
+		return 0, fmt.Errorf("%v weights for float activations", w.typ)
+	}
+	if typ != nn.TensorQuant8AsymmSigned || w.typ != Int8 {
+		return c.data(1)
+	}
+	y, err := c.perChannel(c.in[1], channelDim)
+	if err != nil {
+		return 0, fmt.Errorf("filter: %w", err)
+	}
+	return y, nil
+}
+
+// bias returns input 2 as a vector of n elements, zeros when it is absent. An integer bias counts in units of
+// scale(input) * scale(filter), whatever the file says its scale is.
+func (c *call) bias(x, w uint32, n uint32) (uint32, error) {
+	in, filter := specOf(c.operand(x)), *c.operand(w)
+	s := spec{typ: in.typ}
+	if in.typ.IsQuant8() {
+		s = spec{typ: nn.TensorInt32}
+		if filter.Channel == nil {
+			s.scale = float32(float64(in.scale) * float64(filter.Scale))
+			if !validScale(s.scale) {
+				return 0, fmt.Errorf("scale of the bias is %v * %v", in.scale, filter.Scale)
+			}
+		}
+	}
+	if !c.has(2) {
+		return c.zeros(s, n)
+	}
+	t := c.tensor(2)
+	if in.typ.IsQuant8() {
+		if t.typ != Int32 {
+			return 0, fmt.Errorf("bias of type %v", t.typ)
+		}
+		if err := c.biasScales(&t.quant, in, &filter); err != nil {
+			return 0, err
+		}
+	} else {
+		if elementOperands[t.typ] != in.typ {
+			return 0, fmt.Errorf("bias of type %v", t.typ)
+		}
+		if y := c.values[c.in[2]].operand; y >= 0 { // computed, or widened from float16
+			o := *c.operand(uint32(y))
+			if have, err := o.Dims.Elements(); err != nil || have != n || o.Lifetime != nn.ConstantCopy {
+				return uint32(y), nil
+			}
+			o.Dims = nn.Dims{n}
+			return c.addOperand(o), nil
+		}
+	}
+	y, err := c.view(c.in[2], s, n)
+	if err != nil {
+		return 0, fmt.Errorf("bias: %w", err)
+	}
+	return y, nil
+}
+
+// biasScales checks the scale of an integer bias as TensorFlow Lite does: it may be off by 2 % of an output
+// step (GetQuantizedConvolutionMultipler in kernel_util.cc, there only with one scale for the filter). Files
+// share one bias of zeros between convolutions, so with a scale for each channel nothing is asked.
+func (c *call) biasScales(q *quantization, in spec, filter *nn.Operand) error {
+	out := &c.output().quant
+	if q.scales.n != 1 || out.scales.n != 1 || filter.Channel != nil {
+		return nil
+	}
+	product := float64(in.scale) * float64(filter.Scale)
+	if diff := math.Abs(product - float64(q.scales.float32(0))); !(diff <= 0.02*float64(out.scales.float32(0))) {
+		return errors.New("scale of the bias is not scale(input) * scale(filter)")
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package tflite
+
+import (
+	"errors"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// two returns the operands of the first two inputs.
+func (c *call) two() (x, y uint32, err error) {
+	if x, err = c.data(0); err != nil {
+		return 0, 0, err
+	}
+	y, err = c.data(1)
+	return x, y, err
+}
+
+// fusedBinary translates operators whose first option is a fused activation.
+func fusedBinary(op nn.OperationType) func(*call) error {
+	return func(c *call) error {
+		x, y, err := c.two()
+		if err != nil {
+			return err
+		}
+		return c.arithmetic(op, x, y)
+	}
+}
+
+func (c *call) arithmetic(op nn.OperationType, x, y uint32) error {
+	act, tanh, err := c.activation(0)
+	if err != nil {
+		return err
+	}
+	inputs, err := c.parameters(c.operand(x).Type, []uint32{x, y}, act)
+	if err != nil {
+		return err
+	}
+	return c.finishFused(op, tanh, inputs...)
+}
+
+// div: the HAL's integer division rounds down, TensorFlow Lite's toward zero.
+func div(c *call) error {
+	if c.has(0) && c.tensor(0).typ == Int32 {
+		return errors.New("INT32 division")
+	}
+	return fusedBinary(nn.OpDiv)(c)
+}
+
+// pairwise translates operators of two tensors without options.
+func pairwise(op nn.OperationType) func(*call) error {
+	return func(c *call) error {
+		x, y, err := c.two()
+		if err != nil {
+			return err
+		}
+		return c.finish(op, x, y)
+	}
+}
+
+// extremum: TensorFlow Lite compares stored integers, which is right only when all scales are the same; the
+// HAL's operation compares values.
+func extremum(op nn.OperationType) func(*call) error {
+	return func(c *call) error {
+		x, y, err := c.two()
+		if err != nil {
+			return err
+		}
+		s, err := c.result()
+		if err != nil {
+			return err
+		}
+		if s.typ.IsQuant8() && (specOf(c.operand(x)) != s || specOf(c.operand(y)) != s) {
+			return errors.New("quantisation of inputs and output differs")
+		}
+		return c.finish(op, x, y)
+	}
+}
+
+// square is x * x.
+func square(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	inputs, err := c.parameters(c.operand(x).Type, []uint32{x, x}, nn.ActNone)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpMul, inputs...)
+}
+
+// unary translates operators of one tensor without options that count.
+func unary(op nn.OperationType) func(*call) error {
+	return func(c *call) error {
+		x, err := c.data(0)
+		if err != nil {
+			return err
+		}
+		return c.finish(op, x)
+	}
+}

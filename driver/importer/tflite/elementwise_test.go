@@ -1,0 +1,167 @@
+package tflite
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	g "github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+func TestUnaryOperators(t *testing.T) {
+	for _, tc := range []struct {
+		code g.Operator
+		want nn.OperationType
+	}{
+		{g.OpFloor, nn.OpFloor}, {g.OpLogistic, nn.OpLogistic}, {g.OpRelu, nn.OpRelu}, {g.OpReluN1To1, nn.OpRelu1},
+		{g.OpRelu6, nn.OpRelu6}, {g.OpTanh, nn.OpTanh}, {g.OpExp, nn.OpExp}, {g.OpNeg, nn.OpNeg}, {g.OpSin, nn.OpSin},
+		{g.OpLog, nn.OpLog}, {g.OpSqrt, nn.OpSqrt}, {g.OpRsqrt, nn.OpRsqrt}, {g.OpSquare, nn.OpMul}, {g.OpAbs, nn.OpAbs},
+		{g.OpElu, nn.OpElu}, {g.OpHardSwish, nn.OpHardSwish}, {g.OpLogSoftmax, nn.OpLogSoftmax},
+	} {
+		n := &net{}
+		x := n.input(g.Float32, none, 3, 7)
+		got, err := importFile(n.file(t, n.op(tc.code, nil, f32(3, 7), x)))
+		if err != nil {
+			t.Errorf("code %d: %v", tc.code, err)
+		} else if ops := operations(got.Model); ops != tc.want.String() {
+			t.Errorf("code %d became %s, want %v", tc.code, ops, tc.want)
+		}
+	}
+}
+
+func TestBinaryOperators(t *testing.T) {
+	for _, tc := range []struct {
+		code g.Operator
+		opts g.Options
+		want nn.OperationType
+	}{
+		{g.OpAdd, g.AddOptions{}, nn.OpAdd}, {g.OpSub, g.SubOptions{}, nn.OpSub}, {g.OpMul, g.MulOptions{}, nn.OpMul},
+		{g.OpDiv, g.DivOptions{}, nn.OpDiv}, {g.OpMaximum, nil, nn.OpMaximum}, {g.OpMinimum, nil, nn.OpMinimum},
+		{g.OpPow, nil, nn.OpPow}, {g.OpPrelu, nil, nn.OpPrelu}, {g.OpSquaredDifference, nil, nn.OpSquaredDifference},
+	} {
+		n := &net{}
+		x := n.input(g.Float32, none, 2, 1, 7)
+		got, err := importFile(n.file(t, n.op(tc.code, tc.opts, f32(2, 3, 7), x, n.floats(3, 1))))
+		if err != nil {
+			t.Errorf("code %d: %v", tc.code, err)
+		} else if ops := operations(got.Model); ops != tc.want.String() {
+			t.Errorf("code %d became %s, want %v", tc.code, ops, tc.want)
+		}
+	}
+}
+
+func TestElementwise(t *testing.T) {
+	a, b := g.PerTensor(0.5, 3), g.PerTensor(0.25, -7)
+	runTranslations(t, []translation{
+		{name: "scalar constant", want: "ADD", build: func(n *net) int {
+			x := n.input(g.Float32, none, 2, 3)
+			return n.op(g.OpAdd, g.AddOptions{Activation: g.ActivationRelu}, f32(2, 3), x, n.floats())
+		}},
+		{name: "fused TANH", want: "MUL TANH", build: func(n *net) int {
+			x := n.input(g.Float32, none, 2, 3)
+			return n.op(g.OpMul, g.MulOptions{Activation: g.ActivationTanh}, f32(2, 3), x, x)
+		}},
+		{name: "integer division", err: "INT32 division", build: func(n *net) int {
+			x := n.input(g.Int32, none, 2, 3)
+			return n.op(g.OpDiv, g.DivOptions{}, shaped(g.Int32, none, 2, 3), x, x)
+		}},
+		{name: "maximum of one quantisation", want: "MAXIMUM", build: func(n *net) int {
+			x := n.input(g.Int8, a, 5)
+			return n.op(g.OpMaximum, nil, shaped(g.Int8, a, 5), x, x)
+		}},
+		{name: "maximum of two quantisations", err: "quantisation of inputs and output differs", build: func(n *net) int {
+			x := n.input(g.Int8, a, 5)
+			return n.op(g.OpMaximum, nil, shaped(g.Int8, a, 5), x, n.bytes(g.Int8, b, 5))
+		}},
+		{name: "relu of one quantisation", want: "RELU6", build: func(n *net) int {
+			return n.op(g.OpRelu6, nil, shaped(g.Int8, a, 5), n.input(g.Int8, a, 5))
+		}},
+		{name: "leaky relu", want: "PRELU", build: func(n *net) int {
+			return n.op(g.OpLeakyRelu, g.LeakyReluOptions{Alpha: 0.3}, f32(5), n.input(g.Float32, none, 5))
+		}, check: func(t *testing.T, m *nn.Model) {
+			if x := constantFloats(t, m, m.Main.Operations[0].Inputs[1]); !slices.Equal(x, []float32{0.3}) {
+				t.Errorf("alpha %v", x)
+			}
+		}},
+		{name: "quantised leaky relu, negative alpha", want: "PRELU", build: func(n *net) int {
+			return n.op(g.OpLeakyRelu, g.LeakyReluOptions{Alpha: -0.3}, shaped(g.Uint8, b2(), 5), n.input(g.Uint8, b2(), 5))
+		}, check: func(t *testing.T, m *nn.Model) {
+			o := m.Main.Operands[m.Main.Operations[0].Inputs[1]]
+			v, err := m.Value(&o)
+			if err != nil || float32(int32(v[0])-o.ZeroPoint)*o.Scale != -0.3 {
+				t.Errorf("alpha %v of %+v, %v", v, o, err)
+			}
+		}},
+		{name: "logistic with a wrong scale", err: "LOGISTIC v1", build: func(n *net) int {
+			return n.op(g.OpLogistic, nil, shaped(g.Int8, a, 5), n.input(g.Int8, a, 5))
+		}},
+		{name: "cast", want: "CAST CAST", build: func(n *net) int {
+			x := n.input(g.Uint8, none, 5)
+			y := n.op(g.OpCast, g.CastOptions{InDataType: g.Uint8, OutDataType: g.Float32}, f32(5), x)
+			return n.op(g.OpCast, g.CastOptions{}, shaped(g.Int32, none, 5), y)
+		}},
+		{name: "softmax", want: "SOFTMAX", build: func(n *net) int {
+			return n.op(g.OpSoftmax, g.SoftmaxOptions{Beta: 2}, f32(1, 2, 5), n.input(g.Float32, none, 1, 2, 5))
+		}},
+		{name: "float16 softmax", want: "SOFTMAX", build: func(n *net) int {
+			return n.op(g.OpSoftmax, g.SoftmaxOptions{Beta: 1}, shaped(g.Float16, none, 1, 5), n.input(g.Float16, none, 1, 5))
+		}, check: func(t *testing.T, m *nn.Model) {
+			o := m.Main.Operands[m.Main.Operations[0].Inputs[1]]
+			if v, _ := m.Value(&o); o.Type != nn.Float16 || v[0] != 0 || v[1] != 0x3C {
+				t.Errorf("beta %v of %v", v, o.Type)
+			}
+		}},
+	})
+}
+
+// b2 is a quantisation of uint8.
+func b2() g.Quant { return g.PerTensor(0.25, 100) }
+
+// A RELU that changes the quantisation requantises first: the clamp is then in the output's steps.
+func TestReluRequantises(t *testing.T) {
+	n := &net{}
+	x := n.input(g.Int8, g.PerTensor(0.5, 3), 5)
+	got, err := importFile(n.file(t, n.op(g.OpRelu6, nil, shaped(g.Int8, g.PerTensor(0.25, -7), 5), x)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := got.Model
+	last := m.Main.Operations[len(m.Main.Operations)-1]
+	in := m.Main.Operands[last.Inputs[0]]
+	if last.Type != nn.OpRelu6 || in.Scale != 0.25 || in.ZeroPoint != -7 || len(m.Main.Operations) < 2 {
+		t.Errorf("%s; last input %+v", operations(m), in)
+	}
+}
+
+func TestFloat16(t *testing.T) {
+	for h := range 1 << 16 {
+		f := nn.Float16ToFloat32(uint16(h))
+		if f != f {
+			continue
+		}
+		if math.IsInf(float64(f), 0) {
+			if h&0x7FFF != 0x7C00 {
+				t.Fatalf("%#04x is infinite", h)
+			}
+			continue
+		}
+		if back := float16Bits(f); back != uint16(h) {
+			t.Fatalf("%#04x became %v and %#04x", h, f, back)
+		}
+	}
+	for _, tc := range []struct {
+		x    float32
+		want uint16
+	}{
+		{1, 0x3C00}, {65519, 0x7BFF}, {65520, 0x7C00}, {-1e9, 0xFC00}, {1 + 1.0/2048, 0x3C00}, {1 + 3.0/2048, 0x3C02},
+		{1.0 / (1 << 24), 1}, {1.0 / (1 << 25), 0}, {-1.5 / (1 << 24), 0x8002}, {0.1, 0x2E66},
+	} {
+		if got := float16Bits(tc.x); got != tc.want {
+			t.Errorf("%v became %#04x, want %#04x", tc.x, got, tc.want)
+		}
+	}
+	if got := nn.Float16ToFloat32(1); got != 1.0/(1<<24) {
+		t.Errorf("smallest subnormal is %v", got)
+	}
+}

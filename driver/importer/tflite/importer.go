@@ -1,0 +1,331 @@
+package tflite
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
+
+// importer holds the model under construction.
+type importer struct {
+	file        *file
+	model       *nn.Model
+	values      []value // of each tensor
+	scalars     map[scalarKey]uint32
+	views       map[viewKey]uint32
+	widened     map[extent]nn.Location // float16 constants as float32
+	room        int                    // bytes that Values may still grow by
+	operators   []Operator
+	unsupported []Unsupported
+}
+
+// value is the state of a tensor.
+type value struct {
+	operand int // index of its operand, -1 when there is none yet
+	// vague marks a tensor that comes from an operator that is not supported and whose shape the file does
+	// not tell: what follows from it is not worth reporting.
+	vague bool
+	input bool // of the network
+}
+
+type scalarKey struct {
+	typ  nn.OperandType
+	bits uint32
+}
+
+// viewKey names a constant tensor seen with other parameters than its own: as weights or bias.
+type viewKey struct {
+	tensor  int32
+	spec    spec
+	channel int // dimension of per-channel scales, -1 for none
+}
+
+func importFile(data []byte) (*Network, error) {
+	f, err := readFile(data)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	im := &importer{
+		file: f, model: &nn.Model{Pools: []nn.Memory{nn.HostMemory(data)}},
+		values:  make([]value, len(f.tensors)),
+		scalars: map[scalarKey]uint32{}, views: map[viewKey]uint32{}, widened: map[extent]nn.Location{},
+		room: 4*len(data) + 1<<16,
+	}
+	for i := range im.values {
+		im.values[i].operand = -1
+	}
+	n, err := im.run()
+	if err != nil {
+		return nil, invalid(err)
+	}
+	return n, nil
+}
+
+func (im *importer) run() (*Network, error) {
+	if err := im.bindInputs(); err != nil {
+		return nil, err
+	}
+	im.model.Values = make([]byte, 0, im.widenedBytes())
+	im.operators = make([]Operator, im.file.operators.n)
+	for i := range im.operators {
+		if err := im.translate(i); err != nil {
+			return nil, err
+		}
+	}
+	if err := im.bindOutputs(); err != nil {
+		return nil, err
+	}
+	if len(im.unsupported) > 0 {
+		return nil, &UnsupportedError{List: im.unsupported, Network: &Network{
+			Description: im.file.description, Operators: im.operators,
+			Inputs: im.describe(im.file.inputs, nil), Outputs: im.describe(im.file.outputs, nil),
+		}}
+	}
+	im.dropUnusedPool()
+	n := &Network{
+		Model: im.model, Description: im.file.description, Operators: im.operators,
+		Inputs: im.describe(im.file.inputs, im.model.Main.Inputs), Outputs: im.describe(im.file.outputs, im.model.Main.Outputs),
+	}
+	for _, t := range n.Inputs {
+		im.model.Names.Inputs = append(im.model.Names.Inputs, t.Name)
+	}
+	for _, t := range n.Outputs {
+		im.model.Names.Outputs = append(im.model.Names.Outputs, t.Name)
+	}
+	var err error
+	if n.Metadata, err = im.file.readMetadata(len(n.Inputs), len(n.Outputs)); err != nil {
+		return nil, err
+	}
+	return n, im.file.buf.err
+}
+
+func (im *importer) bindInputs() error {
+	g := &im.model.Main
+	for i, ti := range im.file.inputs {
+		t, v := &im.file.tensors[ti], &im.values[ti]
+		if v.input {
+			return damaged("tensor %d is an input twice", ti)
+		}
+		v.input = true
+		if _, ok := im.file.constant(t); ok {
+			return damaged("input %d is a constant", i)
+		}
+		s, err := im.spec(t)
+		var dims nn.Dims
+		if err == nil {
+			dims, err = t.dims()
+		}
+		if isDamage(err) {
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+		if err != nil {
+			im.refusePort("input", i, t, err)
+			v.vague = true
+			continue
+		}
+		v.operand = len(g.Operands)
+		g.Inputs = append(g.Inputs, uint32(v.operand))
+		g.Operands = append(g.Operands, s.operand(dims, nn.SubgraphInput))
+	}
+	return im.file.buf.err
+}
+
+func (im *importer) refusePort(what string, i int, t *tensor, err error) {
+	name := t.table.name(tensorName)
+	im.unsupported = append(im.unsupported, Unsupported{
+		Operator: -1, Name: fmt.Sprintf("%s %d %.100q", what, i, name), Reason: err.Error(),
+	})
+}
+
+// bindOutputs gives the outputs of the network their lifetime. An output must be written by an operation of
+// its own: one that is an input, a constant or listed twice is copied.
+func (im *importer) bindOutputs() error {
+	g := &im.model.Main
+	for i, ti := range im.file.outputs {
+		t := &im.file.tensors[ti]
+		c := &call{importer: im, index: -1, operator: operator{in: []int32{ti}}}
+		x, err := c.data(0)
+		if errors.Is(err, errVague) {
+			continue // its operator is reported
+		}
+		if isDamage(err) {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+		if err == nil && g.Operands[x].Lifetime != nn.Temporary {
+			x, err = c.copy(x)
+		}
+		if err != nil {
+			im.refusePort("output", i, t, err)
+			continue
+		}
+		g.Operands[x].Lifetime = nn.SubgraphOutput
+		g.Outputs = append(g.Outputs, x)
+	}
+	return nil
+}
+
+// describe lists the inputs or outputs of the network, with the shapes of operands, or of the file where
+// operands is nil.
+func (im *importer) describe(tensors []int32, operands []uint32) []Tensor {
+	list := make([]Tensor, len(tensors))
+	for i, ti := range tensors {
+		t := &im.file.tensors[ti]
+		x := Tensor{Name: t.table.name(tensorName), Type: t.typ}
+		if operands != nil {
+			for _, n := range im.model.Main.Operands[operands[i]].Dims {
+				x.Shape = append(x.Shape, int(n))
+			}
+		} else if dims, err := t.dims(); err == nil {
+			for _, n := range dims {
+				x.Shape = append(x.Shape, int(n))
+			}
+		}
+		if t.dynamic() {
+			for _, n := range t.signature {
+				x.Signature = append(x.Signature, int(n))
+			}
+		}
+		if t.quant.scales.n == 1 {
+			x.Scale, x.ZeroPoint = t.quant.scales.float32(0), int32(t.quant.zeroPoint(0))
+		}
+		list[i] = x
+	}
+	return list
+}
+
+// translate turns operator i into operations. It fails only when the file is damaged; what is not supported
+// is noted, and the import goes on so that one error can name everything.
+func (im *importer) translate(i int) error {
+	o := im.file.operator(i)
+	if im.file.buf.err != nil {
+		return im.file.buf.err
+	}
+	for _, t := range o.out {
+		if v := im.values[t]; v.operand >= 0 || v.vague || v.input {
+			return damaged("operator %d writes tensor %d, which already has a value", i, t)
+		}
+		if _, ok := im.file.constant(&im.file.tensors[t]); ok {
+			return damaged("operator %d writes tensor %d, which is a constant", i, t)
+		}
+	}
+	entry := &im.operators[i]
+	*entry = Operator{Index: i, Name: o.code.name(), Version: int(o.code.version)}
+	c := &call{importer: im, index: i, operator: o}
+	first := len(im.model.Main.Operations)
+	b, known := builtins[o.code.builtin]
+	var err error
+	if known {
+		err = c.apply(b)
+	} else {
+		err = im.readable(o.in)
+	}
+	switch {
+	case im.file.buf.err != nil:
+		return im.file.buf.err
+	case isDamage(err):
+		return fmt.Errorf("operator %d %s: %w", i, entry.Name, err)
+	case !known:
+		im.refuse(entry, "", o.out)
+	case errors.Is(err, errVague):
+		im.refuse(nil, "", o.out)
+	case err != nil && c.vague():
+		im.refuse(nil, "", o.out)
+	case err != nil:
+		im.refuse(entry, err.Error(), o.out)
+	}
+	for n := first; n < len(im.model.Main.Operations); n++ {
+		entry.NN = append(entry.NN, n)
+	}
+	return nil
+}
+
+// refuse notes an operator that cannot be imported (nil: only because of an earlier one) and lets the import
+// go on with outputs as the file describes them.
+func (im *importer) refuse(o *Operator, reason string, out []int32) {
+	if o != nil {
+		im.unsupported = append(im.unsupported, Unsupported{o.Index, o.Name, o.Version, reason})
+	}
+	for _, ti := range out {
+		t, v := &im.file.tensors[ti], &im.values[ti]
+		s, err := im.spec(t)
+		if err != nil || len(t.shape) == 0 || t.dynamic() || o == nil {
+			v.vague = true
+			continue
+		}
+		dims, err := t.dims()
+		if err != nil {
+			v.vague = true
+			continue
+		}
+		v.operand = len(im.model.Main.Operands)
+		im.model.Main.Operands = append(im.model.Main.Operands, s.operand(dims, nn.Temporary))
+	}
+}
+
+// readable reports damage when an operator reads a tensor that has no value.
+func (im *importer) readable(in []int32) error {
+	for _, ti := range in {
+		if ti < 0 {
+			continue
+		}
+		t, v := &im.file.tensors[ti], im.values[ti]
+		_, constant := im.file.constant(t)
+		if !constant && v.operand < 0 && !v.vague && !t.empty() && !t.table.bool(tensorIsVariable) {
+			return damaged("tensor %d is read before it is written", ti)
+		}
+	}
+	return nil
+}
+
+// dropUnusedPool removes the file from the pools of a model that refers to no constant in it.
+func (im *importer) dropUnusedPool() {
+	for i := range im.model.Main.Operands {
+		if im.model.Main.Operands[i].Lifetime == nn.ConstantReference {
+			return
+		}
+	}
+	im.model.Pools = nil
+}
+
+// emit appends an operation with one output of the given type and returns that output, whose dimensions
+// follow from the inputs. An operation that the table refuses leaves no trace.
+func (c *call) emit(op nn.OperationType, s spec, inputs ...uint32) (uint32, error) {
+	g := &c.model.Main
+	row := ops.Lookup(op)
+	if row == nil {
+		return 0, fmt.Errorf("%v is not in the operation table", op)
+	}
+	out := uint32(len(g.Operands))
+	o := nn.Operation{Type: op, Inputs: inputs, Outputs: []uint32{out}}
+	g.Operands = append(g.Operands, s.operand(nil, nn.Temporary))
+	oc := &ops.Call{Model: c.model, Graph: g, Op: &o}
+	dims, err := check(row, oc)
+	if err != nil {
+		g.Operands = g.Operands[:out]
+		return 0, err
+	}
+	g.Operands[out].Dims = dims
+	if size, err := g.Operands[out].ByteSize(); err != nil || size > math.MaxInt32 {
+		g.Operands = g.Operands[:out]
+		return 0, fmt.Errorf("a result of shape %v is too large", []uint32(dims))
+	}
+	g.Operations = append(g.Operations, o)
+	return out, nil
+}
+
+func check(row *ops.Row, oc *ops.Call) (nn.Dims, error) {
+	if err := row.Check(oc); err != nil {
+		return nil, err
+	}
+	inf, err := row.Infer(oc)
+	if err != nil {
+		return nil, err
+	}
+	if len(inf.Shapes) != 1 || len(inf.Shapes[0]) == 0 || !inf.Shapes[0].Known() {
+		return nil, fmt.Errorf("%v has no known result shape", oc.Op.Type)
+	}
+	return inf.Shapes[0], nil
+}

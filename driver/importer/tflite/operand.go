@@ -1,0 +1,359 @@
+package tflite
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// errVague says that a tensor has no operand because it comes from an operator that is not supported.
+var errVague = errors.New("follows an operator that is not supported")
+
+// spec is the type of a tensor operand without its shape.
+type spec struct {
+	typ   nn.OperandType
+	scale float32
+	zero  int32
+}
+
+func (s spec) operand(dims nn.Dims, l nn.Lifetime) nn.Operand {
+	return nn.Operand{Type: s.typ, Dims: dims, Scale: s.scale, ZeroPoint: s.zero, Lifetime: l}
+}
+
+func specOf(o *nn.Operand) spec { return spec{o.Type, o.Scale, o.ZeroPoint} }
+
+var elementOperands = map[ElementType]nn.OperandType{
+	Float32: nn.TensorFloat32, Float16: nn.TensorFloat16, Int32: nn.TensorInt32, Bool: nn.TensorBool8,
+	UInt8: nn.TensorQuant8Asymm, Int8: nn.TensorQuant8AsymmSigned,
+}
+
+// spec returns the operand type of a tensor. An 8-bit tensor without quantisation holds plain integers, which
+// is what scale 1 and zero point 0 say.
+func (im *importer) spec(t *tensor) (spec, error) {
+	if err := plain(t); err != nil {
+		return spec{}, err
+	}
+	typ, ok := elementOperands[t.typ]
+	if !ok {
+		return spec{}, fmt.Errorf("%v tensor", t.typ)
+	}
+	s := spec{typ: typ}
+	if !typ.IsQuant8() {
+		return s, nil
+	}
+	switch t.quant.scales.n {
+	case 0:
+		s.scale = 1
+		return s, nil
+	case 1:
+	default:
+		return spec{}, errors.New("per-channel scales on a tensor that is not a filter")
+	}
+	s.scale = t.quant.scales.float32(0)
+	if !validScale(s.scale) {
+		return spec{}, damaged("scale %v", s.scale)
+	}
+	zero := t.quant.zeroPoint(0)
+	low, high := quant8Range(typ)
+	if zero < int64(low) || zero > int64(high) {
+		return spec{}, damaged("zero point %d of %v", zero, t.typ)
+	}
+	s.zero = int32(zero)
+	return s, nil
+}
+
+// plain refuses tensors that are more than type, shape, scales and bytes.
+func plain(t *tensor) error {
+	switch {
+	case t.table.bool(tensorIsVariable):
+		return errors.New("variable tensor")
+	case t.table.table(tensorSparsity).present():
+		return errors.New("sparse tensor")
+	case t.table.vector(tensorVariants, 4).n > 0:
+		return errors.New("variant tensor")
+	case t.table.uint32(tensorExternalBuffer) != 0:
+		return errors.New("tensor in an external file")
+	case t.table.beyond(tensorSlots):
+		return errors.New("tensor of a newer schema")
+	case t.quant.details:
+		return errors.New("quantisation other than scale and zero point")
+	}
+	return nil
+}
+
+func validScale(s float32) bool { return s > 0 && !math.IsInf(float64(s), 0) }
+
+// quant8Range returns the least and greatest stored value of an 8-bit type.
+func quant8Range(t nn.OperandType) (low, high int32) {
+	if t == nn.TensorQuant8Asymm {
+		return 0, 255
+	}
+	return -128, 127
+}
+
+// dims returns the shape of a tensor as operand dimensions, [1] for rank 0.
+func (t *tensor) dims() (nn.Dims, error) {
+	if len(t.shape) == 0 {
+		return nn.Dims{1}, nil
+	}
+	d := make(nn.Dims, len(t.shape))
+	for i, n := range t.shape {
+		switch {
+		case n < 0:
+			return nil, damaged("shape %v", t.shape)
+		case n == 0:
+			return nil, fmt.Errorf("shape %v with an empty dimension", t.shape)
+		}
+		d[i] = uint32(n)
+	}
+	if _, err := d.Elements(); err != nil {
+		return nil, damage{err}
+	}
+	return d, nil
+}
+
+// constantDims returns the shape and place of a constant tensor, whose size must agree with its shape.
+func (im *importer) constantDims(t *tensor) (nn.Dims, extent, error) {
+	e, ok := im.file.constant(t)
+	if !ok {
+		return nil, e, errors.New("not a constant")
+	}
+	d, err := t.dims()
+	if err != nil {
+		return nil, e, err
+	}
+	n, err := d.Elements()
+	if err != nil {
+		return nil, e, damage{err}
+	}
+	size := uint64(t.typ.bytes())
+	if size == 0 {
+		return nil, e, fmt.Errorf("%v constant", t.typ)
+	}
+	if uint64(n)*size != uint64(e.n) {
+		return nil, e, damaged("a constant of shape %v and type %v has %d bytes", t.shape, t.typ, e.n)
+	}
+	return d, e, nil
+}
+
+func (e extent) location() nn.Location {
+	return nn.Location{Offset: uint32(e.off), Length: uint32(e.n)}
+}
+
+// addConstant appends an operand for bytes of the file.
+func (im *importer) addConstant(s spec, d nn.Dims, e extent) uint32 {
+	o := s.operand(d, nn.ConstantReference)
+	o.Location = e.location()
+	return im.addOperand(o)
+}
+
+func (im *importer) addOperand(o nn.Operand) uint32 {
+	g := &im.model.Main
+	g.Operands = append(g.Operands, o)
+	return uint32(len(g.Operands) - 1)
+}
+
+// reserve appends n zero bytes to the model's values, 4-aligned, and returns their place. Values are bounded
+// by the size of the file, because several operators may ask for copies of the same bytes.
+func (im *importer) reserve(n int) (nn.Location, []byte, error) {
+	v := im.model.Values
+	start := (len(v) + 3) &^ 3
+	need := start - len(v) + n
+	if n < 0 || need > im.room {
+		return nn.Location{}, nil, errors.New("constants to be made exceed the size of the file many times over")
+	}
+	im.room -= need
+	v = append(v, make([]byte, need)...)
+	im.model.Values = v
+	return nn.Location{Offset: uint32(start), Length: uint32(n)}, v[start : start+n], nil
+}
+
+// scalar returns an operand that holds one value of type INT32, FLOAT32, FLOAT16 or BOOL.
+func (im *importer) scalar(typ nn.OperandType, bits uint32) (uint32, error) {
+	key := scalarKey{typ, bits}
+	if x, ok := im.scalars[key]; ok {
+		return x, nil
+	}
+	loc, b, err := im.reserve(typ.Bytes())
+	if err != nil {
+		return 0, err
+	}
+	var raw [4]byte
+	binary.LittleEndian.PutUint32(raw[:], bits)
+	copy(b, raw[:])
+	x := im.addOperand(nn.Operand{Type: typ, Lifetime: nn.ConstantCopy, Location: loc})
+	im.scalars[key] = x
+	return x, nil
+}
+
+// parameters appends scalars to inputs: int32, bool, or float32 in the precision of the given tensor type.
+func (im *importer) parameters(like nn.OperandType, inputs []uint32, list ...any) ([]uint32, error) {
+	for _, p := range list {
+		var x uint32
+		var err error
+		switch p := p.(type) {
+		case int32:
+			x, err = im.scalar(nn.Int32, uint32(p))
+		case nn.Activation:
+			x, err = im.scalar(nn.Int32, uint32(p))
+		case bool:
+			var bits uint32
+			if p {
+				bits = 1
+			}
+			x, err = im.scalar(nn.Bool, bits)
+		case float32:
+			if like == nn.TensorFloat16 {
+				x, err = im.scalar(nn.Float16, uint32(float16Bits(p)))
+			} else {
+				x, err = im.scalar(nn.Float32, math.Float32bits(p))
+			}
+		default:
+			panic(fmt.Sprintf("tflite: parameter of type %T", p))
+		}
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, x)
+	}
+	return inputs, nil
+}
+
+// int32s returns a TENSOR_INT32 constant of the given shape.
+func (im *importer) int32s(d nn.Dims, x []int32) (uint32, error) {
+	loc, b, err := im.reserve(4 * len(x))
+	if err != nil {
+		return 0, err
+	}
+	for i, n := range x {
+		binary.LittleEndian.PutUint32(b[4*i:], uint32(n))
+	}
+	return im.addOperand(nn.Operand{
+		Type: nn.TensorInt32, Dims: d, Lifetime: nn.ConstantCopy, Location: loc,
+	}), nil
+}
+
+// zeros returns a constant of n zeros.
+func (im *importer) zeros(s spec, n uint32) (uint32, error) {
+	size := uint64(n) * uint64(s.typ.Bytes())
+	if size > math.MaxInt32 {
+		return 0, fmt.Errorf("%d zeros", n)
+	}
+	loc, _, err := im.reserve(int(size))
+	if err != nil {
+		return 0, err
+	}
+	o := s.operand(nn.Dims{n}, nn.ConstantCopy)
+	o.Location = loc
+	return im.addOperand(o), nil
+}
+
+// perChannel returns a constant int8 tensor as symmetric per-channel weights along the given dimension. One
+// scale for the whole tensor stands for every channel.
+func (im *importer) perChannel(ti int32, dim int) (uint32, error) {
+	key := viewKey{tensor: ti, channel: dim}
+	if x, ok := im.views[key]; ok {
+		return x, nil
+	}
+	t := &im.file.tensors[ti]
+	if err := plain(t); err != nil {
+		return 0, err
+	}
+	d, e, err := im.constantDims(t)
+	if err != nil {
+		return 0, err
+	}
+	q := &t.quant
+	if dim >= len(d) {
+		return 0, fmt.Errorf("weights of shape %v", t.shape)
+	}
+	n := int(d[dim])
+	switch {
+	case q.scales.n == 0:
+		return 0, errors.New("8-bit weights without scales")
+	case q.scales.n != 1 && (q.scales.n != n || int(q.dimension) != dim):
+		return 0, fmt.Errorf("%d scales along dimension %d of weights %v", q.scales.n, q.dimension, t.shape)
+	case !im.file.buf.charge(n):
+		return 0, im.file.buf.err
+	}
+	scales := make([]float32, n)
+	for i := range scales {
+		from := min(i, q.scales.n-1)
+		scales[i] = q.scales.float32(from)
+		if !validScale(scales[i]) {
+			return 0, damaged("scale %v of channel %d", scales[i], i)
+		}
+		if z := q.zeroPoint(from); z != 0 {
+			return 0, fmt.Errorf("zero point %d of signed weights", z)
+		}
+	}
+	o := spec{typ: nn.TensorQuant8PerChannel}.operand(d, nn.ConstantReference)
+	o.Channel = &nn.ChannelQuant{Scales: scales, ChannelDim: uint32(dim)}
+	o.Location = e.location()
+	x := im.addOperand(o)
+	im.views[key] = x
+	return x, nil
+}
+
+// view returns a constant tensor as a vector of n elements with the given type.
+func (im *importer) view(ti int32, s spec, n uint32) (uint32, error) {
+	key := viewKey{tensor: ti, spec: s, channel: -1}
+	if x, ok := im.views[key]; ok && im.model.Main.Operands[x].Dims.Equal(nn.Dims{n}) {
+		return x, nil
+	}
+	t := &im.file.tensors[ti]
+	if err := plain(t); err != nil {
+		return 0, err
+	}
+	d, e, err := im.constantDims(t)
+	if err != nil {
+		return 0, err
+	}
+	if have, _ := d.Elements(); have != n {
+		return 0, fmt.Errorf("%d elements where %d are needed", have, n)
+	}
+	x := im.addConstant(s, nn.Dims{n}, e)
+	im.views[key] = x
+	return x, nil
+}
+
+// maxParameter bounds the number of elements of a tensor that parameterises an operator.
+const maxParameter = 64
+
+// integers decodes a constant INT32 or INT64 tensor.
+func (im *importer) integers(t *tensor) ([]int32, error) {
+	if t.typ != Int32 && t.typ != Int64 {
+		return nil, fmt.Errorf("%v where integers are needed", t.typ)
+	}
+	if err := plain(t); err != nil {
+		return nil, err
+	}
+	if t.empty() {
+		return nil, nil
+	}
+	d, e, err := im.constantDims(t)
+	if err != nil {
+		return nil, err
+	}
+	n, _ := d.Elements()
+	if n > maxParameter {
+		return nil, fmt.Errorf("%d elements", n)
+	}
+	x := make([]int32, n)
+	data := im.file.buf.data[e.off : e.off+e.n]
+	for i := range x {
+		if t.typ == Int32 {
+			x[i] = int32(binary.LittleEndian.Uint32(data[4*i:]))
+			continue
+		}
+		v := int64(binary.LittleEndian.Uint64(data[8*i:]))
+		if v < math.MinInt32 || v > math.MaxInt32 {
+			return nil, fmt.Errorf("%d does not fit 32 bits", v)
+		}
+		x[i] = int32(v)
+	}
+	return x, nil
+}

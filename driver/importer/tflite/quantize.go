@@ -1,0 +1,99 @@
+package tflite
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// quantize converts floats to 8 bits, or from one 8-bit quantisation to another.
+func quantize(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	if !c.operand(x).Type.IsQuant8() {
+		return c.finish(nn.OpQuantize, x)
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	y, err := c.requantize(x, s)
+	if err != nil {
+		return err
+	}
+	return c.bind(y)
+}
+
+// requantize brings an 8-bit tensor to another quantisation.
+func (c *call) requantize(x uint32, s spec) (uint32, error) { return c.emit(nn.OpRequantize, s, x) }
+
+// dequantize: float16 constants are widened here and now, which is exact; other float16 tensors are CAST.
+func dequantize(c *call) error {
+	if !c.has(0) {
+		return damaged("input 0 is missing")
+	}
+	t := c.tensor(0)
+	_, constant := c.file.constant(t)
+	if t.typ == Float16 && constant && c.output().typ == Float32 {
+		return c.widen(t)
+	}
+	if t.typ == Int8 && constant && t.quant.scales.n > 1 {
+		x, err := c.perChannel(c.in[0], int(min(max(t.quant.dimension, 0), maxRank)))
+		if err != nil {
+			return err
+		}
+		return c.finish(nn.OpDequantize, x)
+	}
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	if t.typ == Float16 {
+		return c.finish(nn.OpCast, x)
+	}
+	return c.finish(nn.OpDequantize, x)
+}
+
+// widen makes the output a float32 constant.
+func (c *call) widen(t *tensor) error {
+	if err := plain(t); err != nil {
+		return err
+	}
+	d, e, err := c.constantDims(t)
+	if err != nil {
+		return err
+	}
+	loc, ok := c.widened[e]
+	if !ok {
+		var b []byte
+		if loc, b, err = c.reserve(2 * e.n); err != nil {
+			return err
+		}
+		src := c.file.buf.data[e.off : e.off+e.n]
+		for i := 0; i+1 < len(src); i += 2 {
+			x := nn.Float16ToFloat32(binary.LittleEndian.Uint16(src[i:]))
+			binary.LittleEndian.PutUint32(b[2*i:], math.Float32bits(x))
+		}
+		c.widened[e] = loc
+	}
+	o := spec{typ: nn.TensorFloat32}.operand(d, nn.ConstantCopy)
+	o.Location = loc
+	return c.bind(c.addOperand(o))
+}
+
+// widenedBytes is an estimate of what the widened constants will take, so that Values is allocated once.
+func (im *importer) widenedBytes() int {
+	n := 4096
+	seen := map[extent]bool{}
+	for i := range im.file.tensors {
+		t := &im.file.tensors[i]
+		if e, ok := im.file.constant(t); ok && t.typ == Float16 && !seen[e] {
+			seen[e] = true
+			n += 2*e.n + 4
+		}
+	}
+	return min(n, im.room)
+}

@@ -1,0 +1,40 @@
+package tflite
+
+import "github.com/nngpu/nngpu/driver/nn"
+
+// mean: the HAL's operation keeps scale and zero point. Where the file's do not agree and the table insists,
+// the mean is computed in float32, so that it is still rounded only once, to the output's steps.
+func mean(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	axes, err := c.ints(1, "axes")
+	if err != nil {
+		return err
+	}
+	keep := int32(0)
+	if c.options.bool(0) {
+		keep = 1
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	if len(axes) == 0 { // reduces nothing
+		y, err := c.copy(x)
+		if err != nil {
+			return err
+		}
+		return c.bind(y)
+	}
+	list, err := c.int32s(nn.Dims{uint32(len(axes))}, axes)
+	if err != nil {
+		return err
+	}
+	inputs, err := c.parameters(s.typ, []uint32{x, list}, keep)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpMean, inputs...)
+}

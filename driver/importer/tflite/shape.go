@@ -1,0 +1,196 @@
+package tflite
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// reshape takes the new shape from the second input, else from the options, else from the output.
+func reshape(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	var sizes []int32
+	switch {
+	case c.has(1):
+		if sizes, err = c.ints(1, "shape"); err != nil {
+			return err
+		}
+	case c.options.has(0):
+		sizes = c.options.int32s(0)
+		if len(sizes) == 1 && sizes[0] == 0 { // how old converters write rank 0
+			sizes = nil
+		}
+	case c.output().dynamic():
+		return fmt.Errorf("shape is not a constant")
+	default:
+		sizes = c.output().shape
+	}
+	d, err := resolve(sizes, c.operand(x).Dims)
+	if err != nil {
+		return err
+	}
+	return c.reshapeTo(x, d)
+}
+
+// reshapeTo emits the RESHAPE that computes the output, which must be quantised like the input: TensorFlow
+// Lite moves stored integers.
+func (c *call) reshapeTo(x uint32, d nn.Dims) error {
+	sizes := make([]int32, len(d))
+	for i, n := range d {
+		sizes[i] = int32(min(n, math.MaxInt32))
+	}
+	shape, err := c.int32s(nn.Dims{uint32(len(d))}, sizes)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpReshape, x, shape)
+}
+
+// resolve completes a shape with at most one -1 for the elements of x.
+func resolve(sizes []int32, x nn.Dims) (nn.Dims, error) {
+	if len(sizes) > maxRank {
+		return nil, fmt.Errorf("shape of rank %d", len(sizes))
+	}
+	total, err := x.Elements()
+	if err != nil {
+		return nil, damage{err}
+	}
+	d, open := make(nn.Dims, len(sizes)), -1
+	for i, n := range sizes {
+		switch {
+		case n > 0:
+			d[i] = uint32(n)
+		case n == -1 && open < 0:
+			d[i], open = 1, i
+		default:
+			return nil, fmt.Errorf("shape %v", sizes)
+		}
+	}
+	n, err := d.Elements()
+	if err != nil {
+		return nil, damage{err}
+	}
+	if open >= 0 {
+		d[open] = total / n
+		n *= d[open]
+	}
+	if n != total {
+		return nil, damaged("shape %v for %d elements", sizes, total)
+	}
+	if len(d) == 0 {
+		d = nn.Dims{1}
+	}
+	return d, nil
+}
+
+// squeeze drops the named dimensions, or every dimension of size 1 when none is named.
+func squeeze(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	d := slices.Clone(c.operand(x).Dims)
+	axes := slices.Clone(c.options.int32s(0))
+	if len(axes) > maxRank {
+		return damaged("%d axes", len(axes))
+	}
+	if len(axes) == 0 {
+		for i, n := range d {
+			if n == 1 {
+				axes = append(axes, int32(i))
+			}
+		}
+	}
+	if len(axes) == 0 || len(c.tensor(0).shape) == 0 {
+		return c.reshapeTo(x, d)
+	}
+	list, err := c.int32s(nn.Dims{uint32(len(axes))}, axes)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpSqueeze, x, list)
+}
+
+// expandDims: a tensor of rank 0 is [1] already.
+func expandDims(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	axis, err := c.ints(1, "axis")
+	if err != nil {
+		return err
+	}
+	if len(axis) != 1 {
+		return fmt.Errorf("%d axes", len(axis))
+	}
+	if len(c.tensor(0).shape) == 0 && c.operand(x).Dims.Equal(nn.Dims{1}) && len(c.output().shape) == 1 {
+		return c.reshapeTo(x, nn.Dims{1})
+	}
+	inputs, err := c.parameters(nn.TensorFloat32, []uint32{x}, axis[0])
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpExpandDims, inputs...)
+}
+
+func transpose(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	perm, err := c.ints(1, "permutation")
+	if err != nil {
+		return err
+	}
+	if len(perm) == 0 {
+		return fmt.Errorf("no permutation")
+	}
+	list, err := c.int32s(nn.Dims{uint32(len(perm))}, perm)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpTranspose, x, list)
+}
+
+// concatenation: the HAL's has no activation, so that a fused one becomes an operation.
+func concatenation(c *call) error {
+	inputs := make([]uint32, 0, len(c.in)+1)
+	for i := range c.in {
+		x, err := c.data(i)
+		if err != nil {
+			return err
+		}
+		inputs = append(inputs, x)
+	}
+	act, tanh, err := c.activation(1)
+	if err != nil {
+		return err
+	}
+	axis := c.options.int32(0, 0)
+	if axis < 0 {
+		axis += int32(len(c.operand(inputs[0]).Dims))
+	}
+	if inputs, err = c.parameters(nn.TensorFloat32, inputs, axis); err != nil {
+		return err
+	}
+	if act == nn.ActNone {
+		return c.finishFused(nn.OpConcatenation, tanh, inputs...)
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	x, err := c.emit(nn.OpConcatenation, s, inputs...)
+	if err != nil {
+		return err
+	}
+	return c.finish(map[nn.Activation]nn.OperationType{
+		nn.ActRelu: nn.OpRelu, nn.ActRelu1: nn.OpRelu1, nn.ActRelu6: nn.OpRelu6,
+	}[act], x)
+}
