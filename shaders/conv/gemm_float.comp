@@ -1,0 +1,125 @@
+#version 450
+// Convolution as an implicit matrix product, float. One invocation computes TM output pixels times 4*TN4
+// output channels in registers.
+//
+// y[p][n] = clamp(bias[n] + sum over taps t, channels k of x[window(p) at t][k] * w[t][k][n], lo, hi)
+//
+// macro    | meaning
+// TM       | pixels of a tile
+// TN4      | quads of output channels of a tile
+// TAPS     | 1: any window, stride, dilation, padding; 0: 1x1 without any of them, pixels are rows of x
+// X_TEXEL  | 1: x is a texel buffer; 0: a storage buffer
+// Y_TEXEL  | 1: y is a storage texel buffer; 0: a storage buffer
+// ELEM_F16 | x and y are float16; sums are float32
+//
+// Weights: [tile of 4*TN4 channels][tap][k, padded to 4][TN4] texels of 4 channels, the tiles of one slab.
+#include "common.glsl"
+#include "window.glsl"
+
+#ifdef ELEM_F16
+layout(set = 0, binding = 0) readonly buffer X { uvec2 x[]; };
+vec4 loadX(int i) { uvec2 h = x[i]; return vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y)); }
+layout(set = 0, binding = 3) writeonly buffer Y { uvec2 y[]; };
+void storeY(int i, vec4 v) { y[i] = uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw)); }
+#else
+#if X_TEXEL
+layout(set = 0, binding = 0) uniform samplerBuffer x;
+vec4 loadX(int i) { return texelFetch(x, i); }
+#else
+layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
+vec4 loadX(int i) { return x[i]; }
+#endif
+#if Y_TEXEL
+layout(set = 0, binding = 3, rgba32f) writeonly uniform imageBuffer y;
+void storeY(int i, vec4 v) { imageStore(y, i, v); }
+#else
+layout(set = 0, binding = 3) writeonly buffer Y { vec4 y[]; };
+void storeY(int i, vec4 v) { y[i] = v; }
+#endif
+#endif
+layout(set = 0, binding = 1) uniform samplerBuffer w;
+layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
+
+layout(push_constant) uniform P {
+    uint count;   // invocations
+    int tiles;    // channel tiles of this dispatch
+    int quad0;    // first output quad of this dispatch
+    int pixels;   // rows of y
+    int kq;       // quads of a row of x
+    int outQuads; // quads of a row of y
+    float lo, hi;
+#if TAPS
+    int inH, inW, outH, outW;
+    int kH, kW;
+    int strideH, strideW, dilationH, dilationW, padTop, padLeft;
+#endif
+};
+
+void main() {
+    uint id = flatIndex();
+    if (id >= count) return;
+    int tm = int(id) / tiles;
+    int tn = int(id) - tm * tiles;
+    int p0 = tm * TM;
+
+    vec4 acc[TM][TN4];
+    [[unroll]] for (int m = 0; m < TM; m++)
+        [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = vec4(0);
+
+#if TAPS
+    ivec3 origin[TM];
+    [[unroll]] for (int m = 0; m < TM; m++)
+        origin[m] = windowOrigin(min(p0 + m, pixels - 1), outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
+    int taps = kH * kW;
+    int wi = tn * taps * kq * 4 * TN4;
+    for (int ky = 0; ky < kH; ky++) {
+        int row[TM]; // index of the first quad of the input row
+        bool rowOK[TM];
+        [[unroll]] for (int m = 0; m < TM; m++) {
+            int iy = origin[m].y + ky * dilationH;
+            rowOK[m] = inside(iy, inH);
+            row[m] = (origin[m].x + iy) * inW * kq;
+        }
+        for (int kx = 0; kx < kW; kx++) {
+            int xi[TM];
+            bool ok[TM];
+            [[unroll]] for (int m = 0; m < TM; m++) {
+                int ix = origin[m].z + kx * dilationW;
+                ok[m] = rowOK[m] && inside(ix, inW);
+                xi[m] = ok[m] ? row[m] + ix * kq : 0;
+            }
+#else
+    int xi[TM];
+    [[unroll]] for (int m = 0; m < TM; m++) xi[m] = min(p0 + m, pixels - 1) * kq;
+    int wi = tn * kq * 4 * TN4;
+    {
+#endif
+        for (int q = 0; q < kq; q++) {
+            vec4 xv[TM];
+            [[unroll]] for (int m = 0; m < TM; m++) {
+                xv[m] = loadX(xi[m] + q);
+#if TAPS
+                xv[m] = ok[m] ? xv[m] : vec4(0);
+#endif
+            }
+            [[unroll]] for (int c = 0; c < 4; c++)
+                [[unroll]] for (int j = 0; j < TN4; j++) {
+                    vec4 wv = texelFetch(w, wi + (c * TN4 + j));
+                    [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
+                }
+            wi += 4 * TN4;
+        }
+    }
+#if TAPS
+    }
+#endif
+
+    [[unroll]] for (int j = 0; j < TN4; j++) {
+        int nq = quad0 + tn * TN4 + j;
+        if (nq < outQuads) {
+            vec4 b = bias[nq];
+            [[unroll]] for (int m = 0; m < TM; m++)
+                if (p0 + m < pixels) storeY((p0 + m) * outQuads + nq, clamp(acc[m][j] + b, lo, hi));
+        }
+    }
+}

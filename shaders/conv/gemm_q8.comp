@@ -1,0 +1,214 @@
+#version 450
+// Convolution as an implicit matrix product, 8-bit, exact in int32. One invocation computes TM output pixels
+// times 4*TN4 output channels in registers.
+//
+// With x' = x ^ flip (unsigned), weights w' signed and their zero point wz':
+// sum (x' - xz)(w' - wz') = sum x' w' - wz' sum x' + c[n]; the host folds c[n] into the bias. Float weights
+// come less their zero point.
+//
+// macro   | meaning
+// TM, TN4 | tile, as in gemm_float.comp
+// TAPS    | as in gemm_float.comp
+// X_TEXEL | 1: x is a texel buffer; 0: a storage buffer
+// Y_TEXEL | 1: y is a storage texel buffer, and what follows the sums is rolled: for drivers that compile
+//         | slowly; 0: y is a storage buffer
+// DOT     | 1: packed integer dot products, weight word = 4 k of one channel;
+//         | 0: float sums, weights less their zero point as floats, texel = 4 channels of one k; exact below
+//         |    2^24
+// SHIFT   | 1: requantise with shifts; 0: with floats, see requant.glsl
+// FLUSH   | 1: float sums move to int32 every 256 products; 0: the host showed that they stay below 2^24
+// WZP     | DOT: 1: wz' is not 0
+#include "common.glsl"
+#include "requant.glsl"
+#include "window.glsl"
+
+#if DOT
+#extension GL_EXT_spirv_intrinsics : require
+// SPV_KHR_integer_dot_product: OpSUDot of packed 4x8-bit vectors. glslc of 2023 has no extension for it.
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4452)
+int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
+layout(set = 0, binding = 1) uniform usamplerBuffer w; // rgba32ui
+#define SUM ivec4
+#else
+layout(set = 0, binding = 1) uniform samplerBuffer w; // rgba32f
+#define SUM vec4
+#endif
+#if X_TEXEL
+layout(set = 0, binding = 0) uniform usamplerBuffer x; // r32ui
+uint loadX(int i) { return texelFetch(x, i).x; }
+#else
+layout(set = 0, binding = 0) readonly buffer X { uint x[]; };
+uint loadX(int i) { return x[i]; }
+#endif
+layout(set = 0, binding = 2) readonly buffer C { ivec4 channel[]; };
+#include "channels.glsl"
+#if Y_TEXEL
+layout(set = 0, binding = 3, r32ui) writeonly uniform uimageBuffer y;
+void storeY(int i, uint v) { imageStore(y, i, uvec4(v)); }
+#else
+layout(set = 0, binding = 3) writeonly buffer Y { uint y[]; };
+void storeY(int i, uint v) { y[i] = v; }
+#endif
+
+layout(push_constant) uniform P {
+    uint count;
+    int tiles;
+    int quad0;
+    int pixels;
+    int kq;
+    int outQuads;
+    uint flip;      // makes x unsigned: 0 or 0x80808080
+    int wz;         // zero point of w'
+    int doubleMask; // rounding, see requant.glsl
+    int zero;       // zero point of y
+    int lo, hi;     // clamp of y
+#if TAPS
+    uint outside; // four times the zero point of x'
+    int inH, inW, outH, outW;
+    int kH, kW;
+    int strideH, strideW, dilationH, dilationW, padTop, padLeft;
+#endif
+};
+
+void main() {
+    uint id = flatIndex();
+    if (id >= count) return;
+    int tm = int(id) / tiles;
+    int tn = int(id) - tm * tiles;
+    int p0 = tm * TM;
+
+    SUM acc[TM][TN4];
+    [[unroll]] for (int m = 0; m < TM; m++)
+        [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = SUM(0);
+#if FLUSH
+    ivec4 total[TM][TN4];
+    [[unroll]] for (int m = 0; m < TM; m++)
+        [[unroll]] for (int j = 0; j < TN4; j++) total[m][j] = ivec4(0);
+    int left = 64; // quads until the next flush: 256 products of up to 255 * 255
+#endif
+#if WZP
+    int xsum[TM];
+    [[unroll]] for (int m = 0; m < TM; m++) xsum[m] = 0;
+#endif
+
+#if TAPS
+    ivec3 origin[TM];
+    [[unroll]] for (int m = 0; m < TM; m++)
+        origin[m] = windowOrigin(min(p0 + m, pixels - 1), outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
+    int taps = kH * kW;
+#else
+    const int taps = 1;
+#endif
+#if DOT
+    int wi = tn * taps * kq * TN4;
+#else
+    int wi = tn * taps * kq * 4 * TN4;
+#endif
+#if TAPS
+    for (int ky = 0; ky < kH; ky++) {
+        int row[TM]; // index of the first quad of the input row
+        bool rowOK[TM];
+        [[unroll]] for (int m = 0; m < TM; m++) {
+            int iy = origin[m].y + ky * dilationH;
+            rowOK[m] = inside(iy, inH);
+            row[m] = (origin[m].x + iy) * inW * kq;
+        }
+        for (int kx = 0; kx < kW; kx++) {
+            int xi[TM];
+            bool ok[TM];
+            [[unroll]] for (int m = 0; m < TM; m++) {
+                int ix = origin[m].z + kx * dilationW;
+                ok[m] = rowOK[m] && inside(ix, inW);
+                xi[m] = ok[m] ? row[m] + ix * kq : 0;
+            }
+#else
+    int xi[TM];
+    [[unroll]] for (int m = 0; m < TM; m++) xi[m] = min(p0 + m, pixels - 1) * kq;
+    {
+#endif
+        for (int q = 0; q < kq; q++) {
+            uint xw[TM];
+            [[unroll]] for (int m = 0; m < TM; m++) {
+                xw[m] = loadX(xi[m] + q) ^ flip;
+#if TAPS
+                xw[m] = ok[m] ? xw[m] : outside;
+#endif
+            }
+#if DOT
+#if WZP
+            [[unroll]] for (int m = 0; m < TM; m++) xsum[m] += dotSU(0x01010101u, xw[m], 0);
+#endif
+            [[unroll]] for (int j = 0; j < TN4; j++) {
+                uvec4 wv = texelFetch(w, wi + j);
+                [[unroll]] for (int m = 0; m < TM; m++)
+                    acc[m][j] += ivec4(dotSU(wv.x, xw[m], 0), dotSU(wv.y, xw[m], 0), dotSU(wv.z, xw[m], 0), dotSU(wv.w, xw[m], 0));
+            }
+            wi += TN4;
+#else
+            vec4 xv[TM];
+            [[unroll]] for (int m = 0; m < TM; m++) {
+                xv[m] = unpackFloats(xw[m]);
+            }
+            [[unroll]] for (int c = 0; c < 4; c++)
+                [[unroll]] for (int j = 0; j < TN4; j++) {
+                    vec4 wv = texelFetch(w, wi + (c * TN4 + j));
+                    [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
+                }
+            wi += 4 * TN4;
+#if FLUSH
+            if (--left == 0) {
+                left = 64;
+                [[unroll]] for (int m = 0; m < TM; m++)
+                    [[unroll]] for (int j = 0; j < TN4; j++) {
+                        total[m][j] += ivec4(acc[m][j]);
+                        acc[m][j] = vec4(0);
+                    }
+            }
+#endif
+#endif
+        }
+    }
+#if TAPS
+    }
+#endif
+
+#if DOT && Y_TEXEL
+    // Rolled, for drivers to which the requantisation of a whole tile in one piece is three times the work of
+    // everything before it.
+    ivec4 sums[TN4 * TM];
+    [[unroll]] for (int j = 0; j < TN4; j++)
+        [[unroll]] for (int m = 0; m < TM; m++) {
+            sums[j * TM + m] = acc[m][j];
+#if WZP
+            sums[j * TM + m] -= wz * xsum[m];
+#endif
+        }
+    int quads = min(TN4, outQuads - quad0 - tn * TN4), rows = min(TM, pixels - p0);
+    for (int j = 0; j < quads; j++) {
+        int nq = quad0 + tn * TN4 + j;
+        Channels c = channels(nq);
+        for (int m = 0; m < rows; m++) {
+            ivec4 s = requantize(sums[j * TM + m] + c.bias, c, doubleMask);
+            storeY((p0 + m) * outQuads + nq, packBytes(clamp(s + zero, lo, hi)));
+        }
+    }
+#else
+    [[unroll]] for (int j = 0; j < TN4; j++) {
+        int nq = quad0 + tn * TN4 + j;
+        if (nq < outQuads) {
+            Channels c = channels(nq);
+            [[unroll]] for (int m = 0; m < TM; m++) {
+                ivec4 s = ivec4(acc[m][j]) + c.bias;
+#if FLUSH
+                s += total[m][j];
+#endif
+#if WZP
+                s -= wz * xsum[m];
+#endif
+                s = clamp(requantize(s, c, doubleMask) + zero, lo, hi);
+                if (p0 + m < pixels) storeY((p0 + m) * outQuads + nq, packBytes(s));
+            }
+        }
+    }
+#endif
+}

@@ -1,0 +1,25 @@
+package main
+
+// elemTypes maps the type suffix of a kernel's name to the macro of include/tensor.glsl.
+var elemTypes = map[string]string{"f32": "ELEM_F32", "f16": "ELEM_F16", "i32": "ELEM_I32", "q8": "ELEM_Q8"}
+
+// unaryVariants: elementwise/unary.comp, one kernel for each function and type. clamp is the RELU family.
+func unaryVariants() []variant {
+	types := func(op string) []string {
+		if op == "abs" || op == "neg" {
+			return []string{"f32", "f16", "i32"}
+		}
+		return []string{"f32", "f16"}
+	}
+	var list []variant
+	for _, op := range []string{"clamp", "elu", "hardswish", "tanh", "logistic", "abs", "neg", "exp", "log", "sqrt", "rsqrt", "sin", "floor"} {
+		for _, t := range types(op) {
+			list = append(list, variant{
+				name: "unary_" + op + "_" + t, source: "elementwise/unary.comp",
+				defines:  map[string]string{"OP_" + op: "1", elemTypes[t]: "1"},
+				bindings: "ss", pushWords: 5,
+			})
+		}
+	}
+	return list
+}

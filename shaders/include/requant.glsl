@@ -1,0 +1,59 @@
+// Requantisation of int32 sums with one multiplier a channel, as TFLite does it.
+#ifndef NNGPU_REQUANT
+#define NNGPU_REQUANT
+
+// requantizeChannels scales acc by multiplier * 2^(shift - 31), multiplier in [2^30, 2^31).
+//
+// TFLite has two roundings, both exact here. Double: a saturating rounding doubling high multiplication,
+// floor((a*m + 2^30) / 2^31), then a right shift that rounds ties away from zero. Single: one rounding,
+// half up, of the 64-bit product. They differ in the 2^30 and in the correction of negative ties, so that a
+// mask (-1 double, 0 single) chooses.
+ivec4 requantizeChannels(ivec4 acc, ivec4 multiplier, ivec4 shift, int doubleMask) {
+    ivec4 e = max(-shift, ivec4(0));
+    acc <<= max(shift, ivec4(0));
+    ivec4 hi, lo;
+    imulExtended(acc, multiplier, hi, lo);
+    ivec4 shifted = -ivec4(greaterThan(e, ivec4(0))); // -1 where the right shift is not 0
+    uvec4 nudge = uvec4(ivec4(0x40000000) & (~shifted | doubleMask));
+    uvec4 sum = uvec4(lo) + nudge;
+    hi += ivec4(lessThan(sum, nudge)); // carry
+    ivec4 r = (hi << 1) | ivec4(sum >> 31u);
+    ivec4 halfUnit = (ivec4(1) << e) >> 1;
+    return (r + halfUnit + ((r >> 31) & shifted & doubleMask)) >> e;
+}
+
+// requantizeFloat is requantizeChannels for devices without vector shifts by a variable, where each takes
+// twenty instructions: left is 2^max(shift, 0), halfUnit 2^(e-1) (0 for e = 0) and scale 2^-e, with e =
+// max(-shift, 0). Exact within the range of 8 bits: with e >= 8 the low 8 bits, which the last step drops, go
+// before a float has to hold the rest; with less, a value of 2^24 or more is beyond that range.
+ivec4 requantizeFloat(ivec4 acc, ivec4 multiplier, ivec4 left, ivec4 halfUnit, vec4 scale, int doubleMask) {
+    acc *= left;
+    ivec4 hi, lo;
+    imulExtended(acc, multiplier, hi, lo);
+    ivec4 shifted = -ivec4(greaterThan(halfUnit, ivec4(0)));
+    uvec4 nudge = uvec4(ivec4(0x40000000) & (~shifted | doubleMask));
+    uvec4 sum = uvec4(lo) + nudge;
+    hi += ivec4(lessThan(sum, nudge));
+    ivec4 r = hi + hi + ivec4(lessThan(ivec4(sum), ivec4(0)));
+    ivec4 negative = -ivec4(lessThan(r, ivec4(0)));
+    ivec4 keep = ~(255 & -ivec4(greaterThanEqual(halfUnit, ivec4(128))));
+    return ivec4(floor(vec4((r + halfUnit + (negative & shifted & doubleMask)) & keep) * scale));
+}
+
+// packBytes keeps the low 8 bits of each component; component 0 in the low byte. Products instead of shifts:
+// see requantizeFloat.
+uint packBytes(ivec4 v) {
+    uvec4 u = uvec4(v) & 255u;
+    return (u.x | u.y * 256u) | (u.z * 65536u | u.w * 16777216u);
+}
+
+// unpackBytes spreads the bytes of w; the low byte in component 0.
+uvec4 unpackBytes(uint w) { return (uvec4(w) >> uvec4(0u, 8u, 16u, 24u)) & 255u; }
+
+// unpackFloats is unpackBytes as floats, without shifts; exact.
+vec4 unpackFloats(uint w) {
+    return vec4(float(int(w & 0xffu)), float(int(w & 0xff00u)) * (1.0 / 256.0), float(int(w & 0xff0000u)) * (1.0 / 65536.0),
+                float(w & 0xff000000u) * (1.0 / 16777216.0));
+}
+
+#endif

@@ -1,0 +1,65 @@
+// Quads of tensors: four neighbouring elements of the innermost dimension, by element type.
+//
+// The variant defines one of ELEM_F32, ELEM_F16, ELEM_I32, ELEM_Q8. Then
+//   QUAD                    is the type of one quad in a buffer block (`buffer X { QUAD x[]; };`),
+//   VALUE                   is what the kernel computes with: vec4 or ivec4,
+//   unpackQuad, packQuad    convert between the two (8-bit: the kernel calls unpackQuad8, packQuad8).
+// Kernels that mix types use unpackHalf4, packHalf4, unpackQuad8, packQuad8, which always exist.
+//
+//   f32, i32   one 128-bit word
+//   f16        uvec2: x = elements 0 (low half) and 1, y = elements 2 and 3
+//   8-bit      uint: element 0 in the low byte
+#ifndef NNGPU_TENSOR
+#define NNGPU_TENSOR
+
+vec4 unpackHalf4(uvec2 q) { return vec4(unpackHalf2x16(q.x), unpackHalf2x16(q.y)); }
+uvec2 packHalf4(vec4 v) { return uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw)); }
+
+#if defined(ELEM_F32)
+#define QUAD vec4
+#define VALUE vec4
+#define unpackQuad(q) (q)
+#define packQuad(v) (v)
+#elif defined(ELEM_F16)
+#define QUAD uvec2
+#define VALUE vec4
+#define unpackQuad(q) unpackHalf4(q)
+#define packQuad(v) packHalf4(v)
+#elif defined(ELEM_I32)
+#define QUAD ivec4
+#define VALUE ivec4
+#define unpackQuad(q) (q)
+#define packQuad(v) (v)
+#elif defined(ELEM_Q8)
+#define QUAD uint
+#define VALUE ivec4
+#endif
+
+// The stored integers of an 8-bit quad. off is 0 for unsigned elements, 128 for signed ones.
+ivec4 unpackQuad8(uint q, uint off) {
+    q ^= off * 0x01010101u;
+    return ivec4((uvec4(q) >> uvec4(0u, 8u, 16u, 24u)) & 0xffu) - int(off);
+}
+
+// The low bytes of four integers, which must be in the range of the element type.
+uint packQuad8(ivec4 v) {
+    uvec4 u = uvec4(v) & 0xffu;
+    return u.x | (u.y << 8) | (u.z << 16) | (u.w << 24);
+}
+
+// clamp that lets NaN through, so that a fused activation, or none with infinite bounds, hides no fault.
+vec4 bound(vec4 v, float lo, float hi) {
+    v = mix(v, vec4(lo), lessThan(v, vec4(lo)));
+    return mix(v, vec4(hi), greaterThan(v, vec4(hi)));
+}
+
+// v with zeroes in the padding lanes of quad i of a tensor whose rows hold c elements in rowQuads quads.
+vec4 clearPadding(vec4 v, uint i, uint rowQuads, uint c) {
+    uint used = c & 3u;
+    if (used != 0u && i % rowQuads == rowQuads - 1u) {
+        v = mix(vec4(0.0), v, lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(used)));
+    }
+    return v;
+}
+
+#endif
