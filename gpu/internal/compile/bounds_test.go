@@ -1,0 +1,141 @@
+package compile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/interpret"
+)
+
+// bounds limit what is interpreted, in instructions: of one invocation, and of all that are tried of a step.
+type bounds struct{ invocation, step int }
+
+// limits are small, for fuzzing.
+var limits = bounds{invocation: 20_000, step: 100_000}
+
+// loopLimit is the number of iterations of one invocation at which an old lavapipe stops.
+const loopLimit = 65_535
+
+// checkBounds interprets some invocations of every step of p: the first and last ones and some between, and
+// ones beyond the last, which must not write. contents seeds what lies in arena and host memory, which a kernel
+// must not trust.
+func checkBounds(f *plan.Facts, p *plan.Plan, weights []byte, contents uint64) error {
+	if err := p.Verify(); err != nil {
+		return err
+	}
+	rng := rand.New(rand.NewPCG(contents, 1))
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if err := checkLimits(f, s); err != nil {
+			return fmt.Errorf("step %d (%s, %v): %w", i, s.Label, s.Kernel, err)
+		}
+		if s.Kernel == shaders.Copy {
+			continue
+		}
+		if err := checkStep(s, weights, contents, rng); err != nil {
+			return fmt.Errorf("step %d (%s, %v, push %d): %w", i, s.Label, s.Kernel, s.Push, err)
+		}
+	}
+	return nil
+}
+
+// checkLimits tests what Vulkan asks of a dispatch on a device.
+func checkLimits(f *plan.Facts, s *plan.Step) error {
+	for _, b := range s.Bindings {
+		if b.Format == plan.FormatNone {
+			if b.Size > f.MaxStorageRange && s.Kernel != shaders.Copy {
+				return fmt.Errorf("%d bytes at a binding", b.Size)
+			}
+		} else if n := b.Size / b.Format.TexelBytes(); n > f.MaxTexelElements {
+			return fmt.Errorf("%d texels at a binding", n)
+		}
+	}
+	if s.Kernel != shaders.Copy && (s.Groups[0] > f.MaxGroupsX || s.Groups[1] > f.MaxGroupsY || s.LocalX > f.MaxLocalX) {
+		return fmt.Errorf("%v workgroups of %d", s.Groups, s.LocalX)
+	}
+	return nil
+}
+
+func checkStep(s *plan.Step, weights []byte, contents uint64, rng *rand.Rand) error {
+	bindings := make([]interpret.Binding, len(s.Bindings))
+	for k, b := range s.Bindings {
+		bindings[k] = interpret.Binding{Size: b.Size, Texel: b.Format.TexelBytes(), Word: words(&b, weights, contents)}
+	}
+	count := uint64(s.Push[0]) // every kernel's first push constant
+	all := uint64(s.Groups[0]) * uint64(s.Groups[1]) * uint64(s.LocalX)
+	if count == 0 || count > all || all > 1<<32 {
+		return fmt.Errorf("%d invocations in %v workgroups of %d", count, s.Groups, s.LocalX)
+	}
+	run := func(index uint64, limit int) (interpret.Work, error) {
+		w, err := interpret.Run(s.Kernel, s.Push, bindings, interpret.At(uint32(index), s.LocalX), limit)
+		if err != nil && !errors.Is(err, interpret.ErrLong) {
+			return w, fmt.Errorf("invocation %d: %w", index, err)
+		}
+		if w.Loops > loopLimit {
+			return w, fmt.Errorf("invocation %d: %d iterations of loops", index, w.Loops)
+		}
+		return w, nil
+	}
+	left := limits.step
+	for k := 0; k < 12 && left > 0; k++ {
+		index := rng.Uint64N(count)
+		switch k {
+		case 0:
+			index = 0
+		case 1:
+			index = count - 1
+		case 2:
+			index = count / 2
+		}
+		w, err := run(index, limits.invocation)
+		if err != nil {
+			return err
+		}
+		left -= w.Instructions
+	}
+	for _, index := range []uint64{count, all - 1} {
+		if index >= all || index < count {
+			continue
+		}
+		w, err := run(index, limits.invocation)
+		if err != nil {
+			return err
+		}
+		if w.Writes > 0 {
+			return fmt.Errorf("invocation %d of %d writes", index, count)
+		}
+	}
+	return nil
+}
+
+// words returns what a kernel reads at a binding: packed weights as they are, elsewhere whatever it likes
+// least.
+func words(b *plan.Binding, weights []byte, contents uint64) func(int64) uint32 {
+	if b.Buffer == plan.Weights {
+		return func(at int64) uint32 {
+			if at += b.Offset; at+4 <= int64(len(weights)) {
+				return binary.LittleEndian.Uint32(weights[at:])
+			}
+			return 0
+		}
+	}
+	return func(at int64) uint32 {
+		x := (uint64(b.Offset+at) + contents) * 0x9e3779b97f4a7c15
+		x ^= x >> 29
+		switch contents % 5 {
+		case 0:
+			return 0
+		case 1:
+			return ^uint32(0) // NaN, -1
+		case 2:
+			return uint32(x>>32) & 7
+		case 3:
+			return [...]uint32{1 << 31, 1<<31 - 1, 1 << 30, 0x7f800000}[x>>40&3]
+		}
+		return uint32(x >> 32)
+	}
+}

@@ -1,0 +1,113 @@
+package compile
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/lower"
+)
+
+// What folding makes may have foldedBytes times the bytes of the model's constants, and foldedRoom for small
+// ones: as much as when each is converted once. Conversions beyond it, which many nodes that read one constant
+// would be, are left to the device.
+const (
+	foldedBytes = 4
+	foldedRoom  = 1 << 20
+)
+
+// foldConstants computes nodes that only change the form of a constant: CAST of float16 and DEQUANTIZE to
+// float32, and reshapes.
+//
+// Numerics: exact; both conversions are products of one float32 multiplication at most.
+func foldConstants(g *ir.Graph) error {
+	f := folder{room: foldedRoom + foldedBytes*lower.ConstantBytes(g), made: map[conversion][]byte{}}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if len(n.In) == 0 || n.In[0] == ir.None || len(n.Out) != 1 {
+			continue
+		}
+		x, y := g.T(n.In[0]), g.T(n.Out[0])
+		if x.Const == nil {
+			continue
+		}
+		switch n.Op {
+		case nn.OpReshape, nn.OpSqueeze, nn.OpExpandDims:
+			y.Const = x.Const
+		case nn.OpCast:
+			if x.Type == nn.TensorFloat16 {
+				y.Const = f.toFloat32(x, y)
+			}
+		case nn.OpDequantize:
+			y.Const = f.toFloat32(x, y)
+		}
+	}
+	// A node whose output became a constant writes nothing any more.
+	nodes := g.Nodes[:0]
+	for i := range g.Nodes {
+		if len(g.Nodes[i].Out) == 1 && g.T(g.Nodes[i].Out[0]).Const != nil {
+			continue
+		}
+		nodes = append(nodes, g.Nodes[i])
+	}
+	g.Nodes = nodes
+	return nil
+}
+
+// conversion names what a constant was converted to float32 from.
+type conversion struct {
+	from  *byte
+	n     int
+	typ   nn.OperandType
+	scale float32
+	zero  int32
+}
+
+// folder converts constants, each once.
+type folder struct {
+	room int64 // bytes that may still be made
+	made map[conversion][]byte
+}
+
+// toFloat32 converts constant x to the type of y, or returns nil for what is left to the device.
+func (f *folder) toFloat32(x, y *ir.Tensor) []byte {
+	if y.Type != nn.TensorFloat32 || len(x.Const) == 0 {
+		return nil
+	}
+	key := conversion{&x.Const[0], len(x.Const), x.Type, x.Scale, x.Zero}
+	if c, ok := f.made[key]; ok {
+		return c
+	}
+	size := int64(4 * x.Elements())
+	if size > f.room {
+		return nil
+	}
+	c := toFloat32(x)
+	if c != nil {
+		f.room -= size
+		f.made[key] = c
+	}
+	return c
+}
+
+// toFloat32 converts constant x to float32, or returns nil for a type that is left to the device.
+func toFloat32(x *ir.Tensor) []byte {
+	n := x.Elements()
+	var value func(i int) float32
+	switch x.Type {
+	case nn.TensorFloat16:
+		value = func(i int) float32 { return nn.Float16ToFloat32(binary.LittleEndian.Uint16(x.Const[2*i:])) }
+	case nn.TensorQuant8Asymm:
+		value = func(i int) float32 { return float32(int32(x.Const[i])-x.Zero) * x.Scale }
+	case nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm:
+		value = func(i int) float32 { return float32(int32(int8(x.Const[i]))-x.Zero) * x.Scale }
+	default:
+		return nil
+	}
+	out := make([]byte, 4*n)
+	for i := range n {
+		binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(value(i)))
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+)
+
+// foldsActivation lists the operations that take a fused activation.
+var foldsActivation = []nn.OperationType{
+	nn.OpConv2D, nn.OpDepthwiseConv2D, nn.OpFullyConnected, nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv,
+	nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D,
+}
+
+// activations are the nodes that fuseActivation folds, and into what.
+var activations = map[nn.OperationType]nn.Activation{nn.OpRelu: nn.ActRelu, nn.OpRelu1: nn.ActRelu1, nn.OpRelu6: nn.ActRelu6}
+
+// fuseActivation folds a RELU-family node into its only producer.
+//
+// Ensures: no foldable activation is left.   Numerics: bit-exact; a quantised clamp moves into the
+// producer's, which has the same scale and zero point.
+func fuseActivation(g *ir.Graph) error {
+	uses, producers := g.Uses(), g.Producers()
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		act, ok := activations[n.Op]
+		if !ok || producers[n.In[0]] < 0 || uses[n.In[0]] != 1 || !g.T(n.In[0]).SameQuant(g.T(n.Out[0])) {
+			continue
+		}
+		p := &g.Nodes[producers[n.In[0]]]
+		if p.Attrs.Act != nn.ActNone || !slices.Contains(foldsActivation, p.Op) || g.T(n.In[0]).Type == nn.TensorInt32 {
+			continue
+		}
+		p.Attrs.Act = act
+		old := p.Out[0]
+		p.Out[0] = n.Out[0]
+		n.Op, n.In, n.Out = nn.OpRelu, []ir.ID{n.Out[0]}, []ir.ID{old} // now dead: nobody reads old
+		producers[p.Out[0]] = producers[old]
+	}
+	return nil
+}
+
+// fusePad folds a PAD of height and width into the convolution that is its only reader.
+//
+// Numerics: bit-exact: convolutions read zero (the zero point) outside of the image.
+func fusePad(g *ir.Graph) error {
+	uses, producers := g.Uses(), g.Producers()
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Op != nn.OpConv2D && n.Op != nn.OpDepthwiseConv2D {
+			continue
+		}
+		x := n.In[0]
+		if producers[x] < 0 || uses[x] != 1 {
+			continue
+		}
+		p := &g.Nodes[producers[x]]
+		if (p.Op != nn.OpPad && p.Op != nn.OpPadV2) || !foldable(g, p) {
+			continue
+		}
+		pads := p.Attrs.Pads
+		n.Attrs.Pad = ops.Pad{
+			Top: n.Attrs.Pad.Top + pads[1][0], Bottom: n.Attrs.Pad.Bottom + pads[1][1],
+			Left: n.Attrs.Pad.Left + pads[2][0], Right: n.Attrs.Pad.Right + pads[2][1],
+		}
+		n.In[0] = p.In[0]
+	}
+	return nil
+}
+
+// foldable reports whether PAD node p fills height and width of an image with zero and nothing else.
+func foldable(g *ir.Graph, p *ir.Node) bool {
+	t := g.T(p.In[0])
+	if len(t.Shape) != 4 || len(p.Attrs.Pads) != 4 || !t.SameQuant(g.T(p.Out[0])) || p.Attrs.Pads[0] != [2]int{} || p.Attrs.Pads[3] != [2]int{} {
+		return false
+	}
+	zero := 0.0
+	if t.Type.IsQuant8() {
+		zero = float64(t.Zero)
+	}
+	for _, p := range p.Attrs.Pads {
+		if p[0] < 0 || p[1] < 0 {
+			return false
+		}
+	}
+	return p.Attrs.Value == zero
+}

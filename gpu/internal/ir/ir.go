@@ -1,0 +1,163 @@
+// Package ir is the compiler's view of a model: a graph of tensors with static shapes and of nodes in
+// running order.
+//
+// Node operations are those of the NN HAL with decoded parameters, so that a pass reads like the
+// specification. Every tensor has at most one producer. The text form prints and parses. Knows no
+// Vulkan and no kernel.
+package ir
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
+
+// ID names a tensor of a graph: its index in Graph.Tensors. None stands for an operand left off.
+type ID int
+
+// None is the ID of an operand that is left off.
+const None ID = -1
+
+// Tensor is a value of the graph.
+type Tensor struct {
+	Type  nn.OperandType
+	Shape []int // all known and positive; empty for a scalar
+	Scale float32
+	Zero  int32
+	// Channel scales, only TensorQuant8PerChannel.
+	Channel *nn.ChannelQuant
+	// Const is the dense, row-major, little-endian value of a constant; nil otherwise. It may alias the
+	// model's memory and is not changed.
+	Const []byte
+}
+
+// Elements is the number of elements.
+func (t *Tensor) Elements() int {
+	n := 1
+	for _, d := range t.Shape {
+		n *= d
+	}
+	return n
+}
+
+// SameQuant reports whether t and u have the same scale and zero point.
+func (t *Tensor) SameQuant(u *Tensor) bool { return t.Scale == u.Scale && t.Zero == u.Zero }
+
+// Node is one operation. In and Out hold tensors only; parameters are in Attrs. For the operations with
+// optional tensors In has None in their place.
+type Node struct {
+	Op    nn.OperationType
+	In    []ID
+	Out   []ID
+	Attrs ops.Attrs
+	// Source is the position of the operation in the model, for messages; -1 for one that a pass made.
+	Source int
+}
+
+// Graph is a model whose shapes are known. Nodes are in running order.
+type Graph struct {
+	Tensors []Tensor
+	Nodes   []Node
+	Inputs  []ID // None for an omitted input
+	Outputs []ID
+	// Relaxed allows float32 arithmetic with the range and precision of float16.
+	Relaxed bool
+}
+
+// T returns tensor id.
+func (g *Graph) T(id ID) *Tensor { return &g.Tensors[id] }
+
+// Add appends a tensor and returns its ID.
+func (g *Graph) Add(t Tensor) ID {
+	g.Tensors = append(g.Tensors, t)
+	return ID(len(g.Tensors) - 1)
+}
+
+// Where names node n for messages.
+func (n *Node) Where() string {
+	if n.Source < 0 {
+		return fmt.Sprintf("%v added by the compiler", n.Op)
+	}
+	return fmt.Sprintf("operation %d (%v)", n.Source, n.Op)
+}
+
+// Uses counts for each tensor how many node inputs and graph outputs refer to it.
+func (g *Graph) Uses() []int {
+	uses := make([]int, len(g.Tensors))
+	for i := range g.Nodes {
+		for _, id := range g.Nodes[i].In {
+			if id != None {
+				uses[id]++
+			}
+		}
+	}
+	for _, id := range g.Outputs {
+		uses[id]++
+	}
+	return uses
+}
+
+// Producers returns for each tensor the index of the node that writes it, -1 for inputs and constants.
+func (g *Graph) Producers() []int {
+	p := make([]int, len(g.Tensors))
+	for i := range p {
+		p[i] = -1
+	}
+	for i := range g.Nodes {
+		for _, id := range g.Nodes[i].Out {
+			p[id] = i
+		}
+	}
+	return p
+}
+
+// Verify checks the invariants that every pass keeps: IDs in range, one writer a tensor, written before
+// read, shapes positive, constants of the right size.
+func (g *Graph) Verify() error {
+	written := make([]bool, len(g.Tensors))
+	for i := range g.Tensors {
+		t := &g.Tensors[i]
+		for _, d := range t.Shape {
+			if d <= 0 {
+				return fmt.Errorf("tensor %d has shape %v", i, t.Shape)
+			}
+		}
+		if t.Const != nil {
+			if want := t.Elements() * t.Type.Bytes(); len(t.Const) != want {
+				return fmt.Errorf("constant %d has %d bytes, want %d", i, len(t.Const), want)
+			}
+			written[i] = true
+		}
+	}
+	valid := func(id ID) bool { return id >= 0 && int(id) < len(g.Tensors) }
+	for _, id := range g.Inputs {
+		if id == None {
+			continue
+		}
+		if !valid(id) || written[id] {
+			return fmt.Errorf("input %d is not a fresh tensor", id)
+		}
+		written[id] = true
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		for _, id := range n.In {
+			if id != None && (!valid(id) || !written[id]) {
+				return fmt.Errorf("node %d (%v) reads tensor %d before it is written", i, n.Op, id)
+			}
+		}
+		for _, id := range n.Out {
+			if !valid(id) || written[id] {
+				return fmt.Errorf("node %d (%v) writes tensor %d, which has a value", i, n.Op, id)
+			}
+			written[id] = true
+		}
+	}
+	for _, id := range g.Outputs {
+		if !valid(id) || !written[id] {
+			return fmt.Errorf("output %d is never written", id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func init() {
+	register(rule{check: checkConcat, lower: (*Builder).lowerConcat}, nn.OpConcatenation)
+}
+
+func checkConcat(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	out := g.T(n.Out[0])
+	if len(n.Attrs.Axes) != 1 || n.Attrs.Axes[0] < 0 || n.Attrs.Axes[0] >= len(out.Shape) {
+		return fmt.Errorf("axes %v of a tensor of rank %d", n.Attrs.Axes, len(out.Shape))
+	}
+	axis, sum := n.Attrs.Axes[0], 0
+	for _, id := range n.In {
+		in := g.T(id)
+		if len(in.Shape) != len(out.Shape) {
+			return fmt.Errorf("inputs of rank %d and %d", len(in.Shape), len(out.Shape))
+		}
+		for i, d := range in.Shape {
+			if i != axis && d != out.Shape[i] {
+				return fmt.Errorf("an input of shape %v for an output of %v", in.Shape, out.Shape)
+			}
+		}
+		sum += in.Shape[axis]
+		if out.Type.IsQuant8() {
+			if err := checkScales(in, out); err != nil {
+				return err
+			}
+		} else if !in.SameQuant(out) {
+			return fmt.Errorf("inputs of %v with different scales", out.Type)
+		}
+	}
+	if sum != out.Shape[axis] {
+		return fmt.Errorf("the inputs have %d positions along axis %d, the output %d", sum, axis, out.Shape[axis])
+	}
+	return checkMoved(f, g, n)
+}
+
+// rescale appends the 8-bit tensor in with the scale and zero point of out to dst, which has its layout. In
+// float32, from TensorFlow Lite's reference_ops::ConcatenationWithScaling.
+func (b *Builder) rescale(dst Value, in ir.ID, out *ir.Tensor) {
+	t := b.Graph.T(in)
+	lo, hi := typeRange(out.Type)
+	scale := t.Scale * (1 / out.Scale)
+	bias := float32(-t.Zero) * scale
+	table := make([]uint32, 256)
+	for i := range table {
+		q := int32(i)
+		if lo < 0 {
+			q = int32(int8(i))
+		}
+		product := float32(q) * scale // a variable of its own, so that it is not fused with the sum
+		v := math.Round(float64(product+bias)) + float64(out.Zero)
+		table[i] = uint32(uint8(int32(min(max(v, float64(lo)), float64(hi)))))
+	}
+	count := b.Layout(in).TotalQuads()
+	b.Dispatch(shaders.Lut8, b.local(), count, []uint32{uint32(count)}, Cost{}, b.In(in),
+		b.Read(b.WeightsU32(table), plan.FormatR32U), b.Write(dst, plan.FormatNone))
+}
+
+// lowerConcat copies the inputs to their places one after the other. Along the innermost dimension a quad
+// of the output can hold elements of several inputs: each step keeps what the steps before it wrote.
+func (b *Builder) lowerConcat(n *ir.Node) error {
+	out := b.Graph.T(n.Out[0])
+	l := b.Layout(n.Out[0])
+	axis := n.Attrs.Axes[0]
+	inner := axis == len(out.Shape)-1
+	at := 0 // positions along the axis
+	for _, id := range n.In {
+		in := b.Graph.T(id)
+		src := b.In(id)
+		if out.Type.IsQuant8() && !in.SameQuant(out) {
+			v := b.Temp(b.Layout(id).Bytes())
+			b.rescale(v, id, out)
+			src = b.Read(v, plan.FormatNone)
+		}
+		from := b.Layout(id)
+		switch {
+		case inner && at%4 != 0:
+			b.concatUnaligned(b.Out(n.Out[0]), src, l, from, at)
+		case inner:
+			b.copyQuads(b.Out(n.Out[0]), src, strided{
+				Dims: []int{l.Rows, from.Quads}, From: []int{from.Quads, 1}, To: []int{l.Quads, 1},
+				ToBase: at / 4, Elem: l.Elem,
+			})
+		default:
+			// Everything behind the axis is one run.
+			tail := product(out.Shape[axis+1:len(out.Shape)-1]) * l.Quads
+			run := in.Shape[axis] * tail
+			b.copyQuads(b.Out(n.Out[0]), src, strided{
+				Dims: []int{product(out.Shape[:axis]), run}, From: []int{run, 1}, To: []int{out.Shape[axis] * tail, 1},
+				ToBase: at * tail, Elem: l.Elem,
+			})
+		}
+		at += in.Shape[axis]
+	}
+	return nil
+}
+
+// concatUnaligned places the rows of src at element `at` of the rows of dst.
+func (b *Builder) concatUnaligned(dst, src Binding, to, from Layout, at int) {
+	skip := at % 4
+	touched := (skip + from.C + 3) / 4
+	count := to.Rows * touched
+	push := append(ints(nil, count), divisor(touched)...)
+	push = ints(push, from.C, from.Quads, to.Quads, at/4, skip)
+	k := bySize(to.Elem, shaders.DataConcatE1, shaders.DataConcatE2, shaders.DataConcatE4)
+	moved := float64(count) * float64(to.Elem) * 4
+	b.Dispatch(k, b.local(), count, push, Cost{Bytes: 2 * moved}, src, dst)
+}

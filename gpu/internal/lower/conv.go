@@ -1,0 +1,396 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func init() {
+	register(rule{checkConv, lowerConv}, nn.OpConv2D, nn.OpFullyConnected)
+	register(rule{checkConv, lowerDepthwise}, nn.OpDepthwiseConv2D)
+}
+
+// maxLoop bounds the iterations of the rolled loops of one invocation: an old lavapipe ends an invocation
+// silently after 65,535.
+const maxLoop = 60000
+
+// maxInvocations bounds one dispatch: kernels count in int32, and a dispatch has two dimensions of at most
+// 32768 workgroups.
+const maxInvocations = 1 << 30
+
+// maxReach bounds paddings and the extent of a dilated window. Kernels compute positions in int32; with both below
+// it (twice it where a PAD was fused), a position outside of the image does not wrap around into it.
+const maxReach = 1 << 30
+
+// maxFedChannels bounds the output channels of 8-bit filters that are not in the model: for each one the
+// compiler makes a multiplier, which else would be much more than the model itself.
+const maxFedChannels = 1 << 20
+
+// conv is a convolution in the form that all kernels share; FULLY_CONNECTED is one of 1x1 over rows.
+type conv struct {
+	node             *ir.Node
+	x, w, bias, y    *ir.Tensor
+	pixels           int // output rows: batch, height, width
+	ci, co           int // channels
+	inH, inW         int
+	outH, outW       int
+	kH, kW           int
+	strideH, strideW int
+	dilH, dilW       int
+	padTop, padLeft  int
+	depthwise        bool
+}
+
+// convOf reads a node; its operands have the ranks that the operation demands.
+func convOf(g *ir.Graph, n *ir.Node) *conv {
+	a := &n.Attrs
+	c := &conv{node: n, x: g.T(n.In[0]), w: g.T(n.In[1]), bias: g.T(n.In[2]), y: g.T(n.Out[0])}
+	if n.Op == nn.OpFullyConnected {
+		c.ci, c.co = c.w.Shape[1], c.w.Shape[0]
+		c.pixels = c.x.Elements() / c.ci
+		c.inH, c.inW, c.outH, c.outW = 1, 1, 1, 1
+		c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW = 1, 1, 1, 1, 1, 1
+		return c
+	}
+	c.depthwise = n.Op == nn.OpDepthwiseConv2D
+	c.ci, c.co = c.x.Shape[3], c.y.Shape[3]
+	c.inH, c.inW, c.outH, c.outW = c.x.Shape[1], c.x.Shape[2], c.y.Shape[1], c.y.Shape[2]
+	c.pixels = c.y.Shape[0] * c.outH * c.outW
+	c.kH, c.kW = c.w.Shape[1], c.w.Shape[2]
+	c.strideH, c.strideW = a.Stride[0], a.Stride[1]
+	c.dilH, c.dilW = a.Dilation[0], a.Dilation[1]
+	c.padTop, c.padLeft = a.Pad.Top, a.Pad.Left
+	return c
+}
+
+// window reports whether the convolution needs more than the row of x at the same position.
+func (c *conv) window() bool {
+	return c.kH != 1 || c.kW != 1 || c.strideH != 1 || c.strideW != 1 || c.padTop != 0 || c.padLeft != 0 ||
+		c.outH != c.inH || c.outW != c.inW
+}
+
+func (c *conv) kq() int       { return (c.ci + 3) / 4 }
+func (c *conv) outQuads() int { return (c.co + 3) / 4 }
+func (c *conv) taps() int     { return c.kH * c.kW }
+
+// loops is the number of iterations of all loops of an invocation, whatever the kernel, as the lavapipe that has
+// a limit counts them: measured, a loop within a loop costs one or two iterations more than it has.
+func (c *conv) loops() int {
+	switch {
+	case c.depthwise:
+		return 1 + c.kH*(3+c.kW)
+	case c.window():
+		return 1 + c.kH*(3+c.kW*(2+c.kq()))
+	}
+	return 3 + c.kq()
+}
+
+// windowPush is the part of the push constants that describes the window.
+func (c *conv) windowPush() []uint32 {
+	return words(c.inH, c.inW, c.outH, c.outW, c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW, c.padTop, c.padLeft)
+}
+
+func (c *conv) flop() float64 {
+	perOutput := float64(c.taps())
+	if !c.depthwise {
+		perOutput *= float64(c.ci)
+	}
+	return 2 * perOutput * float64(c.pixels) * float64(c.co)
+}
+
+// words converts sizes, which are below 2^31, to push constants.
+func words(v ...int) []uint32 {
+	out := make([]uint32, len(v))
+	for i, x := range v {
+		out[i] = uint32(int32(x))
+	}
+	return out
+}
+
+func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	c := convOf(g, n)
+	switch c.x.Type {
+	case nn.TensorFloat32, nn.TensorFloat16:
+		if c.w.Type != c.x.Type || c.bias.Type != c.x.Type || c.y.Type != c.x.Type {
+			return fmt.Errorf("mixed types: input %v, filter %v, bias %v", c.x.Type, c.w.Type, c.bias.Type)
+		}
+	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
+		if (c.w.Type != c.x.Type && c.w.Type != nn.TensorQuant8PerChannel) || c.bias.Type != nn.TensorInt32 || c.y.Type != c.x.Type {
+			return fmt.Errorf("mixed types: input %v, filter %v, bias %v", c.x.Type, c.w.Type, c.bias.Type)
+		}
+		// 255 * 255 * terms must stay below 2^31.
+		if terms := c.taps() * c.kq() * 4; terms > 33000 && !c.depthwise {
+			return fmt.Errorf("%d products may overflow 32 bits", terms)
+		}
+	default:
+		return fmt.Errorf("type %v", c.x.Type)
+	}
+	if n.Op == nn.OpFullyConnected && c.x.Shape[len(c.x.Shape)-1] != c.ci {
+		return fmt.Errorf("%v elements are not rows of %d", c.x.Shape, c.ci)
+	}
+	if c.depthwise && (n.Attrs.Multiplier <= 0 || c.ci*n.Attrs.Multiplier != c.co) {
+		return fmt.Errorf("%d channels times multiplier %d are not %d", c.ci, n.Attrs.Multiplier, c.co)
+	}
+	if loop := c.loops(); loop > maxLoop {
+		return fmt.Errorf("%d steps in one sum, at most %d", loop, maxLoop)
+	}
+	if reach := max((c.kH-1)*c.dilH, (c.kW-1)*c.dilW, n.Attrs.Pad.Top, n.Attrs.Pad.Bottom, n.Attrs.Pad.Left, n.Attrs.Pad.Right); reach > maxReach {
+		return fmt.Errorf("a window or padding of %d, at most %d", reach, maxReach)
+	}
+	if c.pixels*c.outQuads() > maxInvocations {
+		return errors.New("output too large")
+	}
+	if c.x.Type.IsQuant8() && !c.constant() && c.co > maxFedChannels {
+		return fmt.Errorf("%d output channels of a filter that is known only at run time, at most %d", c.co, maxFedChannels)
+	}
+	if err := checkWork(c.flop()); err != nil {
+		return err
+	}
+	m := *n
+	if !c.mayBeDirect(f) {
+		m.In = []ir.ID{n.In[0], n.In[2]} // the filter is packed and cut into slabs
+	}
+	return checkTensors(f, g, &m)
+}
+
+// mayBeDirect reports whether lowerDirect could be chosen, which binds the filter as a whole. It is true in
+// some cases where it is not: filters of depthwise convolutions are small.
+func (c *conv) mayBeDirect(f *plan.Facts) bool {
+	const widest = 16 // output channels of a tile
+	return c.depthwise || !c.constant() || int64(c.taps()*c.kq()*widest) > f.MaxTexelElements ||
+		c.x.Type.IsQuant8() && LayoutOf(c.x).Bytes()/4 > f.MaxTexelElements
+}
+
+// constant reports whether filter and bias are known, so that they can be packed.
+func (c *conv) constant() bool { return c.w.Const != nil && c.bias.Const != nil }
+
+func lowerConv(b *Builder, n *ir.Node) error {
+	c := convOf(b.Graph, n)
+	if !c.constant() {
+		return lowerDirect(b, c)
+	}
+	t := chooseTile(b.Facts, c)
+	if c.x.Type.IsQuant8() {
+		return lowerGemmQ8(b, c, t)
+	}
+	return lowerGemmFloat(b, c, t)
+}
+
+// tile is the register tile of a matrix product: pixels times output channels of one invocation.
+type tile struct{ m, n int }
+
+// chooseTile: one row alone needs no pixels to share weights with; elsewhere the widest tile that the
+// registers of the device hold. Measured: 8x16 is best where a subgroup has 8 lanes or more, 8x8 on 4. It
+// takes twice as long to compile, so that a window of little work (a network's first layer) does without.
+func chooseTile(f *plan.Facts, c *conv) tile {
+	const littleWork = 50e6 // floating-point operations
+	switch {
+	case c.pixels < 4:
+		return tile{1, 8}
+	case f.SubgroupSize < 8 || c.co <= 8 || c.x.Type == nn.TensorFloat16 || c.window() && c.flop() < littleWork:
+		return tile{8, 8}
+	}
+	return tile{8, 16}
+}
+
+// gemmLocal is the workgroup size of the matrix kernels: small on CPUs, where a tile is a lot of work.
+func gemmLocal(f *plan.Facts) uint32 {
+	if f.Class == plan.ClassCPU {
+		return 8
+	}
+	return 64
+}
+
+// slabs cuts count tiles of tileTexels texels each into runs that one texel buffer can hold.
+func slabs(f *plan.Facts, count, tileTexels int) [][2]int {
+	per := max(1, int(f.MaxTexelElements)/tileTexels)
+	var runs [][2]int
+	for first := 0; first < count; first += per {
+		runs = append(runs, [2]int{first, min(first+per, count)})
+	}
+	return runs
+}
+
+func lowerGemmFloat(b *Builder, c *conv, t tile) error {
+	tileTexels := c.taps() * c.kq() * 4 * t.n / 4
+	if int64(tileTexels) > b.Facts.MaxTexelElements {
+		return lowerDirect(b, c)
+	}
+	tiles := (c.co + t.n - 1) / t.n
+	w := floats(c.w)
+	bias := make([]float32, tiles*t.n)
+	copy(bias, floats(c.bias))
+	biasValue := b.WeightsF32(bias)
+	x := b.Tensor(c.node.In[0])
+	name := "conv_gemm"
+	if c.window() {
+		name += "_window"
+	}
+	format := plan.FormatNone
+	if c.x.Type == nn.TensorFloat16 {
+		name += fmt.Sprintf("_f16_%dx%d", t.m, t.n)
+	} else {
+		name += fmt.Sprintf("_f32_%dx%d", t.m, t.n)
+		if b.FitsTexels(x, plan.FormatRGBA32F) {
+			name += "_texel"
+			format = plan.FormatRGBA32F
+		}
+	}
+	y := b.Out(c.node.Out[0])
+	if format != plan.FormatNone && b.storesTexels(c.node.Out[0], plan.FormatRGBA32F) {
+		name += "_store"
+		y.Format = plan.FormatRGBA32F
+	}
+	lo, hi := floatRange(c.node.Attrs.Act)
+	rows := (c.pixels + t.m - 1) / t.m
+	for _, run := range slabs(b.Facts, tiles, tileTexels) {
+		n := run[1] - run[0]
+		slab := b.WeightsF32(packFloat(c, w, t.n, run[0], run[1]))
+		push := append(words(rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi))
+		if c.window() {
+			push = append(push, c.windowPush()...)
+		}
+		b.Dispatch(kernel(name), gemmLocal(b.Facts), rows*n, push, Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
+			b.Read(x, format), b.Read(slab, plan.FormatRGBA32F), b.Read(biasValue, plan.FormatNone), y)
+	}
+	return nil
+}
+
+// storesTexels reports whether a kernel should write tensor id through texels of format f.
+func (b *Builder) storesTexels(id ir.ID, f plan.Format) bool {
+	return b.Facts.TexelStores && b.FitsTexels(b.Tensor(id), f)
+}
+
+// kernel looks a variant up by its name, which the caller composed as shaders/gen does.
+func kernel(name string) shaders.Kernel {
+	k, ok := shaders.ByName(name)
+	if !ok {
+		panic("lower: no kernel " + name)
+	}
+	return k
+}
+
+// useDot reports whether packed integer dot products are the fast way: they are where the device says so,
+// and on CPUs whose vectors are 8 lanes wide or more; on narrower ones float sums are three times faster.
+func useDot(f *plan.Facts) bool {
+	if f.Class == plan.ClassCPU {
+		return f.IntegerDot && f.SubgroupSize >= 8
+	}
+	return f.IntegerDotFast
+}
+
+func lowerGemmQ8(b *Builder, c *conv, t tile) error {
+	dot := useDot(b.Facts)
+	format, texelWords := plan.FormatRGBA32U, 4
+	if !dot {
+		format, texelWords = plan.FormatRGBA32F, 1
+		t.n = 8
+	}
+	tileWords := c.taps() * c.kq() * t.n // a word or 4 floats hold 4 of the 4*kq*n products of a tap
+	tileTexels := tileWords / texelWords
+	x := b.Tensor(c.node.In[0])
+	if int64(tileTexels) > b.Facts.MaxTexelElements || (dot && !b.FitsTexels(x, plan.FormatR32U)) {
+		return lowerDirect(b, c)
+	}
+	tiles := (c.co + t.n - 1) / t.n
+	q := quantize(c)
+	bias, bound := foldZeroPoints(c, q)
+	// Where sums of floats are not exact, they are flushed to integers and requantised with shifts.
+	flush := !dot && !exactSums(bound)
+	channels := b.WeightsU32(packChannels(c, tiles*t.n/4, dot || flush, bias))
+
+	name := "conv_gemm"
+	if c.window() {
+		name += "_window"
+	}
+	name += "_q8"
+	xFormat := plan.FormatNone
+	if dot {
+		name += "_dot"
+		xFormat = plan.FormatR32U
+	}
+	name += fmt.Sprintf("_%dx%d", t.m, t.n)
+	// By type, not by value: a network whose filters have many zero points needs one kernel then.
+	if dot && c.w.Type.IsQuant8() {
+		name += "_wzp"
+	}
+	if flush {
+		name += "_flush"
+	}
+	y := b.Out(c.node.Out[0])
+	if dot && b.storesTexels(c.node.Out[0], plan.FormatR32U) {
+		name += "_store"
+		y.Format = plan.FormatR32U
+	}
+	slab := func(first, last int) Value {
+		if dot {
+			return b.WeightsU32(packDot(c, q, t.n, first, last))
+		}
+		return b.WeightsF32(packFloat(c, q.floats(), t.n, first, last))
+	}
+	lo, hi := quantRange(c.y, c.node.Attrs.Act)
+	rows := (c.pixels + t.m - 1) / t.m
+	for _, run := range slabs(b.Facts, tiles, tileTexels) {
+		n := run[1] - run[0]
+		push := words(rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads())
+		push = append(push, q.flip)
+		push = append(push, words(q.wzero, q.doubleMask, int(c.y.Zero), int(lo), int(hi))...)
+		if c.window() {
+			push = append(push, uint32(q.xzero)*0x01010101)
+			push = append(push, c.windowPush()...)
+		}
+		b.Dispatch(kernel(name), gemmLocal(b.Facts), rows*n, push, Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
+			b.Read(x, xFormat), b.Read(slab(run[0], run[1]), format), b.Read(channels, plan.FormatNone), y)
+	}
+	return nil
+}
+
+// lowerDirect uses the kernel that reads filter and bias as ordinary tensors.
+func lowerDirect(b *Builder, c *conv) error {
+	name := "conv_direct"
+	if c.depthwise {
+		name += "_depthwise"
+	}
+	n := c.node
+	push := words(c.pixels*c.outQuads(), c.kq(), c.ci, c.outQuads(), c.co)
+	push = append(push, c.windowPush()...)
+	push = append(push, uint32(max(1, n.Attrs.Multiplier)))
+	bindings := []Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
+	switch c.x.Type {
+	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
+		name += "_q8"
+		off, woff := signOffset(c.x.Type), signOffset(c.w.Type)
+		lo, hi := quantRange(c.y, n.Attrs.Act)
+		wzero := 0
+		if c.w.Type.IsQuant8() {
+			wzero = int(c.w.Zero)
+		}
+		push = append(push, off*0x01010101, woff*0x01010101)
+		push = append(push, words(int(c.x.Zero)+int(off), wzero+int(woff), roundingMask(c), int(c.y.Zero), int(lo), int(hi))...)
+		bindings = append(bindings, b.Read(b.WeightsU32(packMultipliers(c)), plan.FormatNone))
+	default:
+		name += map[nn.OperandType]string{nn.TensorFloat32: "_f32", nn.TensorFloat16: "_f16"}[c.x.Type]
+		lo, hi := floatRange(n.Attrs.Act)
+		push = append(push, f32(lo), f32(hi))
+	}
+	b.Dispatch(kernel(name), b.local(), c.pixels*c.outQuads(), push, Cost{FLOP: c.flop()}, bindings...)
+	return nil
+}
+
+// Variants describes for people which kernels are chosen on a device.
+func Variants(f *plan.Facts) string {
+	t := "8x8"
+	if f.SubgroupSize >= 8 {
+		t = "8x16"
+	}
+	products := "8-bit products as float sums"
+	if useDot(f) {
+		products = "8-bit products by integer dot"
+	}
+	return fmt.Sprintf("matrix tiles %s, %s", t, products)
+}

@@ -1,0 +1,330 @@
+package lower
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+)
+
+// packCase is a convolution with random constants.
+type packCase struct {
+	x, w   nn.OperandType
+	kH, kW int
+	ci, co int
+}
+
+func (p packCase) String() string {
+	return fmt.Sprintf("%v by %v, %dx%d, %d to %d", p.x, p.w, p.kH, p.kW, p.ci, p.co)
+}
+
+// conv returns the convolution of p on an image of one window.
+func (p packCase) conv(r *rand.Rand) *conv {
+	g := &ir.Graph{}
+	random := func(n int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		return b
+	}
+	zero := func(t nn.OperandType) int32 {
+		switch t {
+		case nn.TensorQuant8Asymm:
+			return int32(r.IntN(256))
+		case nn.TensorQuant8AsymmSigned:
+			return int32(r.IntN(256)) - 128
+		}
+		return 0
+	}
+	x := ir.Tensor{Type: p.x, Shape: []int{1, p.kH, p.kW, p.ci}}
+	w := ir.Tensor{Type: p.w, Shape: []int{p.co, p.kH, p.kW, p.ci}, Const: random(p.co * p.kH * p.kW * p.ci * p.w.Bytes())}
+	bias := ir.Tensor{Type: nn.TensorInt32, Shape: []int{p.co}, Const: make([]byte, 4*p.co)}
+	y := ir.Tensor{Type: p.x, Shape: []int{1, 1, 1, p.co}}
+	if p.x.IsQuant8() {
+		x.Scale, x.Zero, w.Scale, w.Zero, y.Scale = 0.5, zero(p.x), 0.25, zero(p.w), 16
+		for i := range p.co {
+			binary.LittleEndian.PutUint32(bias.Const[4*i:], uint32(int32(r.IntN(20001)-10000)))
+		}
+		if p.w == nn.TensorQuant8PerChannel {
+			w.Scale, w.Zero, w.Channel = 0, 0, &nn.ChannelQuant{Scales: make([]float32, p.co)}
+			for i := range w.Channel.Scales {
+				w.Channel.Scales[i] = float32(math.Exp(r.Float64()*30 - 20))
+			}
+		}
+	} else {
+		bias.Type, bias.Const = p.x, make([]byte, p.co*p.x.Bytes())
+	}
+	n := ir.Node{Op: nn.OpConv2D, In: []ir.ID{g.Add(x), g.Add(w), g.Add(bias)}, Out: []ir.ID{g.Add(y)}}
+	n.Attrs.Stride, n.Attrs.Dilation = [2]int{1, 1}, [2]int{1, 1}
+	return convOf(g, &n)
+}
+
+// element is the stored integer of byte b of an 8-bit type.
+func element(t nn.OperandType, b byte) int {
+	if t == nn.TensorQuant8Asymm {
+		return int(b)
+	}
+	return int(int8(b))
+}
+
+// window is what a kernel reads of x: quads of bytes for each tap, with anything in the lanes behind the
+// channels, and which taps lie inside of the image.
+type window struct {
+	taps   [][]byte
+	inside []bool
+}
+
+func (c *conv) randomWindow(r *rand.Rand) window {
+	v := window{taps: make([][]byte, c.taps()), inside: make([]bool, c.taps())}
+	for t := range v.taps {
+		v.inside[t] = r.IntN(3) > 0
+		v.taps[t] = make([]byte, 4*c.kq())
+		for k := range v.taps[t] {
+			v.taps[t][k] = [3]byte{byte(r.Uint32()), 0, 255}[r.IntN(3)]
+		}
+	}
+	return v
+}
+
+// plainSum is bias + sum (x - xz)(w - wz), computed from the tensors as they are stored.
+func (c *conv) plainSum(v window, o int) int {
+	sum := int(int32(binary.LittleEndian.Uint32(c.bias.Const[4*o:])))
+	for t, bytes := range v.taps {
+		if !v.inside[t] {
+			continue // the zero point
+		}
+		for k := range c.ci {
+			x := element(c.x.Type, bytes[k]) - int(c.x.Zero)
+			w := element(c.w.Type, c.w.Const[(o*c.taps()+t)*c.ci+k])
+			if c.w.Type.IsQuant8() {
+				w -= int(c.w.Zero)
+			}
+			sum += x * w
+		}
+	}
+	return sum
+}
+
+// unsigned is byte k of tap t as the kernels of gemm_q8.comp see it.
+func (v window) unsigned(q *quantized, t, k int) int {
+	if !v.inside[t] {
+		return q.xzero
+	}
+	return int(v.taps[t][k] ^ byte(q.flip))
+}
+
+// dotSum follows the DOT form of shaders/conv/gemm_q8.comp for output channel o: words are those of tiles
+// first and up.
+func (c *conv) dotSum(q *quantized, v window, words []uint32, n, first, o int) int {
+	tn4 := n / 4
+	tn, lane := o/n-first, o%n
+	wi := tn * c.taps() * c.kq() * tn4
+	var acc, xsum int
+	for t := range c.taps() {
+		for quad := range c.kq() {
+			word := words[4*(wi+lane/4)+lane%4]
+			for k := range 4 {
+				x := v.unsigned(q, t, 4*quad+k)
+				acc += int(int8(word>>(8*k))) * x
+				xsum += x
+			}
+			wi += tn4
+		}
+	}
+	if c.w.Type.IsQuant8() {
+		acc -= q.wzero * xsum
+	}
+	return acc
+}
+
+// floatSum follows the form without DOT and returns the largest magnitude on the way, too.
+func (c *conv) floatSum(q *quantized, v window, w []float32, n, first, o int) (sum, largest int) {
+	tn4 := n / 4
+	tn, lane := o/n-first, o%n
+	wi := tn * c.taps() * c.kq() * 4 * tn4
+	for t := range c.taps() {
+		for quad := range c.kq() {
+			for k := range 4 {
+				sum += int(w[4*(wi+k*tn4+lane/4)+lane%4]) * v.unsigned(q, t, 4*quad+k)
+				largest = max(largest, sum, -sum)
+			}
+			wi += 4 * tn4
+		}
+	}
+	return sum, largest
+}
+
+var q8Cases = []packCase{
+	{nn.TensorQuant8Asymm, nn.TensorQuant8Asymm, 1, 1, 4, 8},
+	{nn.TensorQuant8Asymm, nn.TensorQuant8Asymm, 3, 3, 3, 5},
+	{nn.TensorQuant8AsymmSigned, nn.TensorQuant8AsymmSigned, 2, 3, 13, 17},
+	{nn.TensorQuant8AsymmSigned, nn.TensorQuant8AsymmSigned, 1, 1, 1, 1},
+	{nn.TensorQuant8Asymm, nn.TensorQuant8PerChannel, 5, 1, 7, 33},
+	{nn.TensorQuant8AsymmSigned, nn.TensorQuant8PerChannel, 1, 2, 130, 9},
+}
+
+// TestPackedFiltersGiveThePlainSum for random x, whatever the padding lanes of x hold and whichever taps lie
+// outside.
+func TestPackedFiltersGiveThePlainSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, tc := range q8Cases {
+		t.Run(tc.String(), func(t *testing.T) {
+			for range 20 {
+				c := tc.conv(r)
+				q := quantize(c)
+				bias, bound := foldZeroPoints(c, q)
+				v := c.randomWindow(r)
+				for _, n := range []int{8, 16} {
+					tiles := (c.co + n - 1) / n
+					first := r.IntN(tiles) // a slab may start anywhere
+					words := packDot(c, q, n, first, tiles)
+					floats := packFloat(c, q.floats(), n, first, tiles)
+					require.Len(t, words, (tiles-first)*c.taps()*c.kq()*n)
+					require.Len(t, floats, (tiles-first)*c.taps()*c.kq()*4*n)
+					for o := first * n; o < c.co; o++ {
+						want := c.plainSum(v, o)
+						require.Equal(t, want, c.dotSum(q, v, words, n, first, o)+bias[o], "dot, channel %d", o)
+						got, largest := c.floatSum(q, v, floats, n, first, o)
+						require.Equal(t, want, got+bias[o], "float, channel %d", o)
+						require.LessOrEqual(t, largest, bound[o])
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestPackFloatCoversEveryProduct: each weight once at the place where gemm_float.comp reads it, zero beside.
+func TestPackFloatCoversEveryProduct(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, tc := range []packCase{
+		{nn.TensorFloat32, nn.TensorFloat32, 1, 1, 1, 1},
+		{nn.TensorFloat32, nn.TensorFloat32, 3, 3, 3, 5},
+		{nn.TensorFloat32, nn.TensorFloat32, 1, 5, 6, 33},
+		{nn.TensorFloat16, nn.TensorFloat16, 2, 2, 9, 16},
+	} {
+		t.Run(tc.String(), func(t *testing.T) {
+			c := tc.conv(r)
+			w := make([]float32, c.co*c.taps()*c.ci)
+			for i := range w {
+				w[i] = float32(i + 1)
+			}
+			for _, n := range []int{8, 16} {
+				tiles := (c.co + n - 1) / n
+				var packed []float32
+				for tile := range tiles { // slab by slab gives the same
+					packed = append(packed, packFloat(c, w, n, tile, tile+1)...)
+				}
+				require.Equal(t, packed, packFloat(c, w, n, 0, tiles))
+				require.Len(t, packed, tiles*c.taps()*c.kq()*4*n)
+				for i, got := range packed {
+					lane, k := i%n, i/n%(4*c.kq())
+					tap, tile := i/n/(4*c.kq())%c.taps(), i/n/(4*c.kq())/c.taps()
+					want := float32(0)
+					if o := tile*n + lane; o < c.co && k < c.ci {
+						want = w[(o*c.taps()+tap)*c.ci+k]
+					}
+					require.Equal(t, want, got, "element %d", i)
+				}
+			}
+		})
+	}
+}
+
+// TestPackChannels: the records hold what multipliers gives, quad by quad.
+func TestPackChannels(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, tc := range q8Cases {
+		t.Run(tc.String(), func(t *testing.T) {
+			c := tc.conv(r)
+			bias, _ := foldZeroPoints(c, quantize(c))
+			multiplier, shifts := multipliers(c)
+			quads := c.outQuads() + 3 // tiles reach beyond the channels
+			byShift := packChannels(c, quads, true, bias)
+			byFactor := packChannels(c, quads, false, bias)
+			require.Len(t, byShift, quads*channelWords*4)
+			at := func(words []uint32, o, k int) uint32 { return words[(o/4*channelWords+k)*4+o%4] }
+			for o := range c.co {
+				require.Equal(t, uint32(int32(bias[o])), at(byShift, o, 0))
+				require.Equal(t, uint32(multiplier[o]), at(byShift, o, 1))
+				left, right := 0, 0
+				if shifts[o] > 0 {
+					left = shifts[o]
+				} else {
+					right = -shifts[o]
+				}
+				require.Equal(t, uint32(1)<<left, at(byShift, o, 2))
+				require.Equal(t, uint32(uint64(1)<<right/2), at(byShift, o, 3))
+				require.Equal(t, uint32(right), at(byShift, o, 4))
+				require.Equal(t, math.Pow(2, float64(-right)), float64(math.Float32frombits(at(byFactor, o, 4))))
+				for k := range 4 {
+					require.Equal(t, at(byShift, o, k), at(byFactor, o, k))
+				}
+			}
+			for o := c.co; o < 4*quads; o++ {
+				for k := range channelWords {
+					require.Zero(t, at(byShift, o, k))
+				}
+			}
+		})
+	}
+}
+
+// TestExactSumsIsTheLimitOfFloat32.
+func TestExactSumsIsTheLimitOfFloat32(t *testing.T) {
+	require.True(t, exactSums(nil))
+	require.True(t, exactSums([]int{0, 1<<24 - 1}))
+	require.False(t, exactSums([]int{0, 1 << 24}))
+}
+
+// TestDepthwiseWeightsGiveThePlainSum, as depthwise.comp adds them up.
+func TestDepthwiseWeightsGiveThePlainSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, tc := range []packCase{
+		{nn.TensorQuant8Asymm, nn.TensorQuant8Asymm, 3, 3, 7, 1},
+		{nn.TensorQuant8AsymmSigned, nn.TensorQuant8AsymmSigned, 5, 1, 4, 1},
+		{nn.TensorQuant8Asymm, nn.TensorQuant8PerChannel, 1, 2, 9, 1},
+	} {
+		t.Run(tc.String(), func(t *testing.T) {
+			// One filter [1, kH, kW, C] for C channels: a filter of C inputs and one output, read otherwise.
+			c := tc.conv(r)
+			c.depthwise, c.co = true, c.ci
+			bias := make([]byte, 4*c.co)
+			for i := range bias {
+				bias[i] = byte(r.Uint32()) & 15
+			}
+			c.bias = &ir.Tensor{Type: nn.TensorInt32, Shape: []int{c.co}, Const: bias}
+			q := quantize(c)
+			w, folded, bound := depthwiseWeights(c, q)
+			require.Len(t, w, c.taps()*c.outQuads()*4)
+			v := c.randomWindow(r)
+			for o := range c.co {
+				want := int(int32(binary.LittleEndian.Uint32(bias[4*o:])))
+				got, limit := folded[o], 0
+				for tap := range c.taps() {
+					d := int(w[tap*c.outQuads()*4+o])
+					limit += 255 * max(d, -d)
+					if !v.inside[tap] {
+						continue
+					}
+					x := element(c.x.Type, v.taps[tap][o]) - int(c.x.Zero)
+					stored := element(c.w.Type, c.w.Const[tap*c.co+o])
+					if c.w.Type.IsQuant8() {
+						stored -= int(c.w.Zero)
+					}
+					want += x * stored
+					got += (v.unsigned(q, tap, o) - q.xzero) * d
+				}
+				require.Equal(t, want, got, "channel %d", o)
+				require.Equal(t, limit, bound[o])
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// bySize picks the kernel for elements of 1, 2 or 4 bytes.
+func bySize(elem int, e1, e2, e4 shaders.Kernel) shaders.Kernel {
+	switch elem {
+	case 1:
+		return e1
+	case 2:
+		return e2
+	case 4:
+		return e4
+	}
+	panic(fmt.Sprintf("lower: elements of %d bytes", elem))
+}
+
+// checkMoved is the check of operations that move elements without computing: one element type of 1, 2 or
+// 4 bytes in and out.
+func checkMoved(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	out := g.T(n.Out[0])
+	for _, id := range n.In {
+		if g.T(id).Type != out.Type {
+			return fmt.Errorf("the input is of %v, the output of %v", g.T(id).Type, out.Type)
+		}
+	}
+	if e := out.Type.Bytes(); e != 1 && e != 2 && e != 4 {
+		return fmt.Errorf("elements of %v cannot be moved", out.Type)
+	}
+	return checkTensors(f, g, n)
+}
+
+// repack copies a tensor of layout l between its dense and its device form; pad: dense to device.
+func (b *Builder) repack(dst, src Value, l Layout, pad bool) {
+	dense := Layout{Dims: []int{l.Rows * l.C}, Rows: 1, C: l.Rows * l.C, Elem: l.Elem}
+	dense.Quads = (dense.C + 3) / 4
+	switch {
+	case !pad:
+		b.reshape(dst, src, dense, l)
+	case l.C == 3 && l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows: // reads whole groups, which the padded form has room for
+		count := (l.Rows + 3) / 4
+		b.Dispatch(shaders.DataRgbE4, b.local(), count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
+			b.Read(src, plan.FormatNone), b.Write(dst, plan.FormatNone))
+	case l.C == 3 && l.Elem == 1 && l.Rows%4 == 0:
+		count := l.Rows / 4
+		b.Dispatch(shaders.DataRgbE1, b.local(), count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
+			b.Read(src, plan.FormatNone), b.Write(dst, plan.FormatNone))
+	default:
+		b.reshape(dst, src, l, dense)
+	}
+}
+
+// run is how many neighbouring quads one invocation of a moving kernel handles: on the software
+// implementations several, because finding the place costs more than moving, elsewhere one, so that
+// neighbouring invocations touch neighbouring memory.
+func (b *Builder) run() int {
+	if b.Facts.Class == plan.ClassCPU {
+		return 8
+	}
+	return 1
+}
+
+// reshape copies the elements of src in row-major order into the form of dst.
+func (b *Builder) reshape(dst, src Value, to, from Layout) {
+	total, run := to.TotalQuads(), b.run()
+	count := (total + run - 1) / run
+	push := ints(nil, count, run, total, to.C)
+	push = append(push, divisors(to.Quads, from.C)...)
+	push = ints(push, 4*from.Quads)
+	k := bySize(to.Elem, shaders.DataReshapeE1, shaders.DataReshapeE2, shaders.DataReshapeE4)
+	b.Dispatch(k, b.local(), count, push, Cost{}, b.Read(src, plan.FormatNone), b.Write(dst, plan.FormatNone))
+}
+
+// strided is a copy between two tensors of quads: dimension i has Dims[i] positions, From[i] and To[i]
+// quads apart; FromBase and ToBase are the quads of position 0.
+type strided struct {
+	Dims, From, To   []int
+	FromBase, ToBase int
+	Elem             int // bytes of an element
+}
+
+// maxStrided is the number of dimensions that copyQuads handles after coalescing.
+const maxStrided = 6
+
+// coalesce drops dimensions of size 1 and joins neighbours that are contiguous on both sides.
+func (s *strided) coalesce() {
+	var dims, from, to []int
+	for i, d := range s.Dims {
+		if d == 1 {
+			continue
+		}
+		k := len(dims) - 1
+		if k >= 0 && from[k] == d*s.From[i] && to[k] == d*s.To[i] {
+			dims[k], from[k], to[k] = dims[k]*d, s.From[i], s.To[i]
+			continue
+		}
+		dims, from, to = append(dims, d), append(from, s.From[i]), append(to, s.To[i])
+	}
+	if len(dims) == 0 {
+		dims, from, to = []int{1}, []int{1}, []int{1}
+	}
+	s.Dims, s.From, s.To = dims, from, to
+}
+
+// copyQuads appends the copy s from src to dst.
+//
+// Precondition: at most maxStrided dimensions after coalescing.
+func (b *Builder) copyQuads(dst, src Binding, s strided) {
+	s.coalesce()
+	last := len(s.Dims) - 1
+	unit, run := s.Elem, 1
+	if s.From[last] == 1 && s.To[last] == 1 {
+		// Count in the largest unit of 1, 2 or 4 words that every distance and the innermost run allow.
+		for unit < 4 && s.divisible(2) {
+			s.scaleDown(2)
+			unit *= 2
+		}
+		for run < b.run() && s.Dims[last]%(2*run) == 0 {
+			run *= 2
+		}
+		s.Dims[last], s.From[last], s.To[last] = s.Dims[last]/run, run, run
+	}
+	count := product(s.Dims)
+	dims := 3
+	if len(s.Dims) > 3 {
+		dims = maxStrided
+	}
+	d := outermost(s.Dims, dims, 1)
+	push := ints(nil, count, run, s.FromBase, s.ToBase)
+	push = append(push, divisors(d[1:]...)...)
+	push = ints(push, outermost(s.From, dims, 0)...)
+	push = ints(push, outermost(s.To, dims, 0)...)
+	k := bySize(unit, shaders.DataCopyW1D3, shaders.DataCopyW2D3, shaders.DataCopyW4D3)
+	if dims > 3 {
+		k = bySize(unit, shaders.DataCopyW1D6, shaders.DataCopyW2D6, shaders.DataCopyW4D6)
+	}
+	moved := float64(count*run*unit) * 4
+	b.Dispatch(k, b.local(), count, push, Cost{Bytes: 2 * moved}, src, dst)
+}
+
+// divisible reports whether the copy can count in units of f of its present units.
+func (s *strided) divisible(f int) bool {
+	last := len(s.Dims) - 1
+	if s.Dims[last]%f != 0 || s.FromBase%f != 0 || s.ToBase%f != 0 {
+		return false
+	}
+	for i := range s.Dims[:last] {
+		if s.From[i]%f != 0 || s.To[i]%f != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *strided) scaleDown(f int) {
+	last := len(s.Dims) - 1
+	s.Dims[last] /= f
+	s.FromBase /= f
+	s.ToBase /= f
+	for i := range s.Dims[:last] {
+		s.From[i] /= f
+		s.To[i] /= f
+	}
+}

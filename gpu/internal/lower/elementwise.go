@@ -1,0 +1,161 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// checkElementwise reports why the output of n is no elementwise image of its input.
+func checkElementwise(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	if lx, ly := LayoutOf(x), LayoutOf(y); lx.C != ly.C || lx.Rows != ly.Rows {
+		return fmt.Errorf("input %v, output %v", x.Shape, y.Shape)
+	}
+	return checkTensors(f, g, n)
+}
+
+// grid is where the operands of a broadcasting operation lie: the quads of the output as dimensions, the
+// innermost first, with the strides in quads of operands a and b (0: repeated). A splat operand has one
+// element in a row that holds more.
+type grid struct {
+	size           [4]int
+	strideA        [4]int
+	strideB        [4]int
+	dims           int
+	splatA, splatB bool
+}
+
+// broadcast returns the grid of z = a op b with as few dimensions as possible. It fails when the shapes do
+// not broadcast to that of z, or with more than four dimensions.
+func broadcast(a, b, z *ir.Tensor) (*grid, error) {
+	lz := LayoutOf(z)
+	sa, splatA, err := quadStrides(a, lz)
+	if err != nil {
+		return nil, err
+	}
+	sb, splatB, err := quadStrides(b, lz)
+	if err != nil {
+		return nil, err
+	}
+	g := &grid{splatA: splatA, splatB: splatB}
+	n := len(lz.Dims)
+	for i := n - 1; i >= 0; i-- {
+		size := lz.Dims[i]
+		if i == n-1 {
+			size = lz.Quads
+		}
+		if size == 1 {
+			continue
+		}
+		if k := g.dims - 1; k >= 0 && sa[i] == g.strideA[k]*g.size[k] && sb[i] == g.strideB[k]*g.size[k] {
+			g.size[k] *= size
+			continue
+		}
+		if g.dims == len(g.size) {
+			return nil, fmt.Errorf("%v and %v alternate in more than four dimensions", a.Shape, b.Shape)
+		}
+		g.size[g.dims], g.strideA[g.dims], g.strideB[g.dims] = size, sa[i], sb[i]
+		g.dims++
+	}
+	return g, nil
+}
+
+// quadStrides returns the stride of t in quads for each dimension of layout l, 0 where t is repeated.
+func quadStrides(t *ir.Tensor, l Layout) (strides []int, splat bool, err error) {
+	lt := LayoutOf(t)
+	n, skip := len(l.Dims), len(l.Dims)-len(lt.Dims)
+	if skip < 0 {
+		return nil, false, fmt.Errorf("%v does not broadcast to %v", t.Shape, l.Dims)
+	}
+	strides = make([]int, n)
+	stride := 1
+	for i := n - 1; i >= skip; i-- {
+		d := lt.Dims[i-skip]
+		if d != l.Dims[i] && d != 1 {
+			return nil, false, fmt.Errorf("%v does not broadcast to %v", t.Shape, l.Dims)
+		}
+		if d == l.Dims[i] {
+			strides[i] = stride
+		}
+		if i == n-1 {
+			splat = d == 1 && l.C > 1
+			d = lt.Quads
+		}
+		stride *= d
+	}
+	return strides, splat, nil
+}
+
+// same reports whether both operands lie as the output does.
+func (g *grid) same() bool {
+	return !g.splatA && !g.splatB && (g.dims == 0 || g.dims == 1 && g.strideA[0] == 1 && g.strideB[0] == 1)
+}
+
+// row reports whether a lies as the output does and b is repeated: every size[0] quads, or one quad.
+func (g *grid) row() bool {
+	switch {
+	case g.splatA:
+		return false
+	case g.dims == 1:
+		return g.strideA[0] == 1 && g.strideB[0] == 0
+	case g.dims == 2:
+		return g.strideA[0] == 1 && g.strideA[1] == g.size[0] && g.strideB[0] == 1 && g.strideB[1] == 0
+	}
+	return false
+}
+
+// swapped returns the grid of z = b op a.
+func (g *grid) swapped() *grid {
+	s := *g
+	s.strideA, s.strideB, s.splatA, s.splatB = g.strideB, g.strideA, g.splatB, g.splatA
+	return &s
+}
+
+// push returns the word flags of shaders/elementwise/broadcast.glsl and, for its case 1, the words of
+// BROADCAST_PUSH.
+func (g *grid) push() (flags uint32, words []uint32) {
+	for k := range 3 {
+		if k < g.dims-1 {
+			words = append(words, divisor(g.size[k])...)
+		} else { // the outermost dimension: nothing is left above it
+			words = append(words, divisor(math.MaxInt32)...)
+		}
+	}
+	if g.splatA {
+		flags |= 1
+	}
+	if g.splatB {
+		flags |= 2
+	}
+	return flags, ints(ints(words, g.strideA[:]...), g.strideB[:]...)
+}
+
+// texelsPay reports whether a kernel should read float32 tensors as texel buffers: they fit, and the
+// device is one whose loads are faster that way. SwiftShader's, with its small limit, are not here.
+func (b *Builder) texelsPay(tensors ...ir.ID) bool {
+	if b.Facts.Class != plan.ClassCPU || b.Facts.MaxTexelElements < 1<<24 {
+		return false
+	}
+	for _, id := range tensors {
+		if !b.FitsTexels(b.Tensor(id), plan.FormatRGBA32F) {
+			return false
+		}
+	}
+	return true
+}
+
+// isFloatTensor reports whether kernels compute t in float32.
+func isFloatTensor(t nn.OperandType) bool { return t == nn.TensorFloat32 || t == nn.TensorFloat16 }
+
+// aliasOrCopy gives out the value of in, which has the same device layout.
+func (b *Builder) aliasOrCopy(out, in ir.ID) {
+	if b.CanAlias(out) {
+		b.Alias(out, in)
+		return
+	}
+	b.Copy(b.Tensor(out), b.Tensor(in), b.Layout(in).Bytes())
+}

@@ -1,0 +1,183 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// Paddings, permutations and axes that are known only at run time lie in memory, as the second input of
+// their node, and the kernels read them there. They may hold anything: the shapes are those that the model
+// states, and values that contradict them give wrong results, but never an access outside of a tensor.
+
+// maxFedRank bounds the loops over dimensions.
+const maxFedRank = 64
+
+// fed reports whether the parameter of PAD, TRANSPOSE or MEAN node n is a tensor.
+func fed(n *ir.Node) bool { return len(n.In) == 2 }
+
+// checkFed checks the parameter of n, which must have the given shape.
+func checkFed(g *ir.Graph, n *ir.Node, shape ...int) error {
+	if n.In[1] == ir.None {
+		return fmt.Errorf("the parameter has no value")
+	}
+	t := g.T(n.In[1])
+	if t.Type != nn.TensorInt32 || !slices.Equal(t.Shape, shape) {
+		return fmt.Errorf("a parameter of %v %v instead of %v %v", t.Type, t.Shape, nn.TensorInt32, shape)
+	}
+	return nil
+}
+
+// withoutFed is n without its parameter.
+func withoutFed(n *ir.Node) *ir.Node {
+	m := *n
+	m.In = n.In[:1]
+	return &m
+}
+
+func checkPadFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	in, out := g.T(n.In[0]).Shape, g.T(n.Out[0]).Shape
+	if len(in) == 0 || len(in) != len(out) || len(in) > maxFedRank {
+		return fmt.Errorf("padding of %v to %v", in, out)
+	}
+	for i := range in {
+		if in[i] > out[i] {
+			return fmt.Errorf("padding of %v to %v", in, out)
+		}
+	}
+	if err := checkFed(g, n, len(in), 2); err != nil {
+		return err
+	}
+	return checkMoved(f, g, withoutFed(n))
+}
+
+func (b *Builder) lowerPadFed(n *ir.Node) {
+	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
+	push := append(ints(nil, to.TotalQuads()), divisor(to.Quads)...)
+	push = ints(push, len(to.Dims), 4*from.Quads, 4*from.TotalQuads()-1)
+	var k shaders.Kernel
+	if n.Op == nn.OpMirrorPad {
+		k = bySize(to.Elem, shaders.DataMirrorFedE1, shaders.DataMirrorFedE2, shaders.DataMirrorFedE4)
+		edge := 0
+		if n.Attrs.Symmetric {
+			edge = 1
+		}
+		push = ints(push, edge)
+	} else {
+		k = bySize(to.Elem, shaders.DataPadFedE1, shaders.DataPadFedE2, shaders.DataPadFedE4)
+		push = append(push, fillBits(b.Graph.T(n.Out[0]).Type, n.Attrs.Value))
+	}
+	b.moveFed(k, n, from.Dims, push)
+}
+
+func checkTransposeFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	if len(in.Shape) == 0 || len(in.Shape) != len(out.Shape) || len(in.Shape) > maxFedRank || in.Elements() != out.Elements() {
+		return fmt.Errorf("transposition of %v to %v", in.Shape, out.Shape)
+	}
+	if err := checkFed(g, n, len(in.Shape)); err != nil {
+		return err
+	}
+	return checkMoved(f, g, withoutFed(n))
+}
+
+func (b *Builder) lowerTransposeFed(n *ir.Node) {
+	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
+	last := len(from.Dims) - 1
+	strides := make([]int, len(from.Dims))
+	strides[last] = 1
+	size := 4 * from.Quads
+	for i := last - 1; i >= 0; i-- {
+		strides[i] = size
+		size *= from.Dims[i]
+	}
+	push := append(ints(nil, to.TotalQuads()), divisor(to.Quads)...)
+	push = ints(push, len(to.Dims), 4*from.TotalQuads()-1)
+	k := bySize(to.Elem, shaders.DataTransposeFedE1, shaders.DataTransposeFedE2, shaders.DataTransposeFedE4)
+	b.moveFed(k, n, strides, push)
+}
+
+// moveFed dispatches a kernel that gathers the output's quads. of is what it wants to know of each dimension
+// of the input.
+func (b *Builder) moveFed(k shaders.Kernel, n *ir.Node, of []int, push []uint32) {
+	to := b.Layout(n.Out[0])
+	var table []uint32
+	for i := range to.Dims {
+		table = ints(table, of[i], to.Dims[i])
+	}
+	b.Dispatch(k, b.local(), to.TotalQuads(), push, Cost{}, b.In(n.In[0]), b.In(n.In[1]),
+		b.Read(b.WeightsU32(table), plan.FormatNone), b.Out(n.Out[0]))
+}
+
+// maxFedSum is the number of elements that the kernel of MEAN sums up for one of the output: it has a single
+// stage, and its loops over elements and axes stay below 60,000 iterations.
+const maxFedSum = 50_000
+
+// maxFedAxes is the number of axes that the kernel of MEAN looks at.
+const maxFedAxes = 1 << 10
+
+func checkMeanFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	var axes []int
+	if n.In[1] != ir.None {
+		axes = g.T(n.In[1]).Shape
+	}
+	if len(axes) != 1 || axes[0] > maxFedAxes || len(in.Shape) == 0 || len(in.Shape) > 4 {
+		return fmt.Errorf("axes of shape %v for %v", axes, in.Shape)
+	}
+	if err := checkFed(g, n, axes[0]); err != nil {
+		return err
+	}
+	if in.Type != out.Type || in.Elements()%out.Elements() != 0 {
+		return fmt.Errorf("the mean of %v %v as %v %v", in.Type, in.Shape, out.Type, out.Shape)
+	}
+	count := in.Elements() / out.Elements()
+	if count > maxFedSum {
+		return fmt.Errorf("the mean of %d elements over axes that are known only at run time", count)
+	}
+	if err := checkWork(40 * float64(max(count, axes[0])) * float64(LayoutOf(out).TotalQuads())); err != nil {
+		return err
+	}
+	switch {
+	case isFloatTensor(in.Type):
+	case in.Type.IsQuant8():
+		if err := checkScales(in, out); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("MEAN of %v", in.Type)
+	}
+	return checkTensors(f, g, n)
+}
+
+func (b *Builder) lowerMeanFed(n *ir.Node) {
+	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
+	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
+	count := in.Elements() / out.Elements()
+	push := append(ints(nil, to.TotalQuads()), divisor(to.Quads)...)
+	push = ints(push, to.C, b.Graph.T(n.In[1]).Shape[0], len(from.Dims))
+	push = ints(push, outermost(from.Dims, 4, 1)...)
+	push = ints(push, 4*from.Quads, count)
+	f := meanFinish(in, out, count)
+	k := shaders.MeanFedF32
+	switch {
+	case in.Type.IsQuant8():
+		k = shaders.MeanFedQ8
+		off := int(signOffset(in.Type))
+		m := pushMultiplier(f.factor)
+		push = ints(push, off, off*count)
+		push = append(push, m[:]...)
+		push = ints(push, int(f.zero), int(int32(f.low)), int(int32(f.high)))
+	default:
+		if in.Type == nn.TensorFloat16 {
+			k = shaders.MeanFedF16
+		}
+		push = append(push, f32(f.factor), f32(f.low), f32(f.high))
+	}
+	b.Dispatch(k, b.local(), to.TotalQuads(), push, Cost{FLOP: 4 * float64(count*to.TotalQuads())},
+		b.In(n.In[0]), b.Out(n.Out[0]), b.In(n.In[1]))
+}

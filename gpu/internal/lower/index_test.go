@@ -1,0 +1,156 @@
+package lower
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+func TestDivisor(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 2000 {
+		d := i + 1
+		if i >= 1000 {
+			d = 1 + rng.IntN(math.MaxInt32)
+		}
+		p := divisor(d)
+		for k := range 100 {
+			n := uint32(rng.IntN(1 << 31))
+			switch k {
+			case 0:
+				n = math.MaxInt32
+			case 1:
+				n = uint32(d) - 1
+			case 2:
+				n = uint32(d) & math.MaxInt32
+			}
+			// As shaders/include/divide.glsl.
+			high := uint32(uint64(n) * uint64(p[1]) >> 32)
+			require.Equal(t, n/uint32(d), (high+n)>>p[2], "%d / %d", n, d)
+		}
+	}
+}
+
+func TestMoves(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		shape, perm  []int
+		short, order []int // the shortest form
+		identity     bool
+	}{
+		{name: "NHWC to NCHW", shape: []int{2, 5, 7, 3}, perm: []int{0, 3, 1, 2}, short: []int{2, 5, 7, 3}, order: []int{0, 3, 1, 2}},
+		{name: "NCHW to NHWC", shape: []int{1, 3, 5, 7}, perm: []int{0, 2, 3, 1}, short: []int{3, 5, 7}, order: []int{1, 2, 0}},
+		{name: "neighbours stay together", shape: []int{2, 3, 4, 5, 6}, perm: []int{2, 3, 0, 1, 4}, short: []int{6, 20, 6}, order: []int{1, 0, 2}},
+		{name: "ones between", shape: []int{4, 1, 3, 2, 8}, perm: []int{3, 1, 0, 2, 4}, short: []int{12, 2, 8}, order: []int{1, 0, 2}},
+		{name: "only ones move", shape: []int{1, 9, 1, 7}, perm: []int{0, 2, 1, 3}, short: []int{9, 7}, order: []int{0, 1}, identity: true},
+		{name: "one column", shape: []int{1, 5, 7, 1}, perm: []int{0, 3, 1, 2}, short: []int{5, 7, 1}, order: []int{2, 0, 1}, identity: true},
+		{name: "reversed", shape: []int{2, 3, 2, 3, 2, 3}, perm: []int{5, 4, 3, 2, 1, 0}, short: []int{2, 3, 2, 3, 2, 3}, order: []int{5, 4, 3, 2, 1, 0}},
+		{name: "scalar", identity: true, short: []int{}, order: []int{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := newMoves(tc.shape, tc.perm)
+			require.Equal(t, tc.short, m.shape)
+			require.Equal(t, tc.order, m.perm)
+			require.Equal(t, tc.identity, m.identity())
+		})
+	}
+}
+
+func TestPadding(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		shape  []int
+		pads   [][2]int
+		mirror bool
+		short  []int
+		joined [][2]int
+	}{
+		{name: "image", shape: []int{2, 5, 7, 3}, pads: [][2]int{{}, {1, 2}, {3, 4}, {}}, short: []int{2, 5, 7, 3}, joined: [][2]int{{}, {1, 2}, {3, 4}, {}}},
+		{name: "rows only", shape: []int{2, 5, 7, 3}, pads: [][2]int{{}, {1, 2}, {}, {}}, short: []int{2, 35, 3}, joined: [][2]int{{}, {7, 14}, {}}},
+		{name: "mirrored rows only", shape: []int{2, 5, 7, 3}, pads: [][2]int{{}, {1, 2}, {}, {}}, mirror: true, short: []int{2, 5, 7, 3}, joined: [][2]int{{}, {1, 2}, {}, {}}},
+		{name: "innermost", shape: []int{2, 5, 7, 3}, pads: [][2]int{{}, {}, {}, {1, 0}}, mirror: true, short: []int{70, 3}, joined: [][2]int{{}, {1, 0}}},
+		{name: "scalar", short: []int{1}, joined: [][2]int{{}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newPadding(tc.shape, tc.pads, tc.mirror)
+			require.Equal(t, tc.short, p.shape)
+			require.Equal(t, tc.joined, p.pads)
+		})
+	}
+}
+
+func TestHalfBits(t *testing.T) {
+	for _, tc := range []struct {
+		x    float64
+		want uint16
+	}{
+		{0, 0}, {1, 0x3c00}, {-2, 0xc000}, {65504, 0x7bff}, {65519, 0x7bff}, {65520, 0x7c00}, {math.Inf(-1), 0xfc00},
+		{0.1, 0x2e66}, {1.0 / 3, 0x3555}, {2049, 0x6800}, {2051, 0x6802}, {4095.9, 0x6c00},
+		{6.0975e-5, 0x03ff}, {6.1e-5, 0x03ff}, {6.104e-5, 0x0400}, {5.96e-8, 1}, {1e-9, 0}, {math.NaN(), 0x7e00},
+	} {
+		require.Equal(t, tc.want, halfBits(tc.x), "%v", tc.x)
+	}
+}
+
+// TestSegment: loops stay short whatever is reduced.
+func TestSegment(t *testing.T) {
+	for _, n := range []int{1, 256, 257, 1024, 1025, 147456, 1 << 24, 1 << 29} {
+		for _, columns := range []int{1, 8, 256, 1 << 20} {
+			seg := segment(n, columns)
+			require.LessOrEqual(t, seg, n)
+			require.Less(t, seg, loopLimit)
+			require.Less(t, (n+seg-1)/seg, loopLimit)
+		}
+	}
+}
+
+// TestRefusals: what a check lets through, lowering must manage; these it must not let through.
+func TestRefusals(t *testing.T) {
+	f32 := func(shape ...int) ir.Tensor { return ir.Tensor{Type: nn.TensorFloat32, Shape: shape} }
+	u8 := func(scale float32, shape ...int) ir.Tensor {
+		return ir.Tensor{Type: nn.TensorQuant8Asymm, Shape: shape, Scale: scale}
+	}
+	window := func(y, x int) ops.Attrs { return ops.Attrs{Window: [2]int{y, x}, Stride: [2]int{1, 1}} }
+	facts := plan.Facts{Class: plan.ClassCPU, MaxStorageRange: 128 << 20}
+	for _, tc := range []struct {
+		name  string
+		op    nn.OperationType
+		attrs ops.Attrs
+		in    ir.Tensor
+		out   ir.Tensor
+	}{
+		{"elements change", nn.OpReshape, ops.Attrs{}, f32(2, 3), f32(7)},
+		{"type changes", nn.OpReshape, ops.Attrs{}, f32(4), u8(1, 4)},
+		{"larger than a binding", nn.OpSqueeze, ops.Attrs{}, f32(1, 1<<26), f32(1 << 26)},
+		{"no permutation", nn.OpTranspose, ops.Attrs{Perm: []int{0, 0}}, f32(2, 2), f32(2, 2)},
+		{"seven dimensions", nn.OpTranspose, ops.Attrs{Perm: []int{6, 5, 4, 3, 2, 1, 0}}, f32(2, 2, 2, 2, 2, 2, 2), f32(2, 2, 2, 2, 2, 2, 2)},
+		{"mirror beyond the edge", nn.OpMirrorPad, ops.Attrs{Pads: [][2]int{{4, 0}}}, f32(4), f32(8)},
+		{"negative padding", nn.OpPad, ops.Attrs{Pads: [][2]int{{-1, 1}}}, f32(4), f32(4)},
+		{"axis outside", nn.OpSoftmax, ops.Attrs{Axes: []int{1}, Beta: 1}, f32(4), f32(4)},
+		{"log softmax of bytes", nn.OpLogSoftmax, ops.Attrs{Axes: []int{0}, Beta: 1}, u8(1, 4), u8(1, 4)},
+		{"a row too long", nn.OpSoftmax, ops.Attrs{Axes: []int{0}, Beta: 1}, f32(400_000), f32(400_000)},
+		{"a column too long", nn.OpSoftmax, ops.Attrs{Axes: []int{0}, Beta: 1}, f32(30_000, 2), f32(30_000, 2)},
+		{"shape of another mean", nn.OpMean, ops.Attrs{Axes: []int{0}}, f32(4, 3), f32(4)},
+		{"mean of integers", nn.OpMean, ops.Attrs{Axes: []int{0}}, ir.Tensor{Type: nn.TensorInt32, Shape: []int{4}}, ir.Tensor{Type: nn.TensorInt32, Shape: []int{1}}},
+		{"sum beyond int32", nn.OpMean, ops.Attrs{Axes: []int{0}}, u8(1, 1<<24), u8(1, 1)},
+		{"window too large", nn.OpAveragePool2D, window(300, 300), f32(1, 301, 300, 1), f32(1, 2, 1, 1)},
+		{"windows beyond the image", nn.OpMaxPool2D, window(3, 3), f32(1, 4, 4, 1), f32(1, 3, 3, 1)},
+		{"L2 of bytes", nn.OpL2Pool2D, window(1, 1), u8(1, 1, 1, 1, 1), u8(1, 1, 1, 1, 1)},
+		{"channels change", nn.OpResizeBilinear, ops.Attrs{}, f32(1, 2, 2, 3), f32(1, 4, 4, 4)},
+		{"scale changes", nn.OpResizeNearestNeighbor, ops.Attrs{}, u8(1, 1, 2, 2, 3), u8(2, 1, 4, 4, 3)},
+		{"concatenation too short", nn.OpConcatenation, ops.Attrs{Axes: []int{0}}, f32(4), f32(5)},
+		{"no scale", nn.OpConcatenation, ops.Attrs{Axes: []int{0}}, u8(0, 4), u8(0, 4)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := singleNode(ir.Node{Op: tc.op, Attrs: tc.attrs}, tc.out, tc.in)
+			require.Error(t, Check(&facts, g, &g.Nodes[0]))
+		})
+	}
+}

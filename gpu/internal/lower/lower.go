@@ -1,0 +1,250 @@
+// Package lower turns the nodes of a graph into the steps of a plan: it chooses kernels, packs weights and
+// computes push constants. One op family a file, with the stem of its file in driver/ops and its folder in
+// shaders.
+//
+// A rule has a check and a lowering; the check is the one predicate that Supports, Compile and the fusion
+// passes ask. Choices between kernels follow plan.Facts, never a vendor. No Vulkan handle.
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// rule lowers one operation.
+type rule struct {
+	// check reports why the device cannot run n, nil when it can. lower must succeed after it.
+	check func(f *plan.Facts, g *ir.Graph, n *ir.Node) error
+	lower func(b *Builder, n *ir.Node) error
+}
+
+var rules = map[nn.OperationType]rule{}
+
+// register adds a rule for each of types; called by the init function of each family's file.
+func register(r rule, types ...nn.OperationType) {
+	for _, t := range types {
+		if _, twice := rules[t]; twice {
+			panic(fmt.Sprintf("lower: %v has two rules", t))
+		}
+		rules[t] = r
+	}
+}
+
+// Check reports why the device cannot run node n of g, nil when it can.
+func Check(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	r, ok := rules[n.Op]
+	if !ok {
+		return fmt.Errorf("no kernel does %v", n.Op)
+	}
+	return r.check(f, g, n)
+}
+
+// Value is a piece of memory that steps bind: a tensor, packed weights, or scratch. Values of the arena
+// get their offset when the lifetimes are known.
+type Value struct {
+	id int // index into Builder.values; 0 is no value
+}
+
+type value struct {
+	buffer plan.Buffer
+	size   int64
+	offset int64 // arena: filled in by the planner
+}
+
+// Binding is what a kernel sees at one binding number: Size bytes of a value from Offset on. Size 0 means
+// all of it.
+type Binding struct {
+	Value  Value
+	Format plan.Format
+	Offset int64 // multiple of plan.Align
+	Size   int64
+	Write  bool
+}
+
+// step is a plan.Step whose arena offsets are not known yet.
+type step struct {
+	plan.Step
+	refs []Binding
+}
+
+// Builder collects the steps of a plan.
+type Builder struct {
+	Facts *plan.Facts
+	Graph *ir.Graph
+
+	values  []value
+	tensors []Value // by ir.ID; zero: not placed yet
+	steps   []step
+	weights []byte
+	packed  map[uint64][]Value // weights by the hash of their bytes
+	room    int64              // bytes that weights may still grow by
+	err     error              // the first failure; sticks
+	label   string
+	host    []hostTensor // inputs in host memory
+	hostOut []hostTensor // outputs
+}
+
+// NewBuilder returns a builder for g on a device with the given facts.
+func NewBuilder(f *plan.Facts, g *ir.Graph) *Builder {
+	b := &Builder{
+		Facts: f, Graph: g, values: make([]value, 1), tensors: make([]Value, len(g.Tensors)), packed: map[uint64][]Value{},
+	}
+	b.LimitWeights(ConstantBytes(g))
+	return b
+}
+
+// Layout returns the device layout of tensor id.
+func (b *Builder) Layout(id ir.ID) Layout { return LayoutOf(b.Graph.T(id)) }
+
+// Temp reserves size bytes of the arena for use between steps of one node.
+func (b *Builder) Temp(size int64) Value { return b.newValue(plan.Arena, size, 0) }
+
+// WeightsU32 places words.
+func (b *Builder) WeightsU32(words []uint32) Value {
+	data := make([]byte, 4*len(words))
+	for i, w := range words {
+		data[4*i], data[4*i+1], data[4*i+2], data[4*i+3] = byte(w), byte(w>>8), byte(w>>16), byte(w>>24)
+	}
+	return b.Weights(data)
+}
+
+// WeightsF32 places floats.
+func (b *Builder) WeightsF32(v []float32) Value {
+	words := make([]uint32, len(v))
+	for i, x := range v {
+		words[i] = math.Float32bits(x)
+	}
+	return b.WeightsU32(words)
+}
+
+func (b *Builder) newValue(buffer plan.Buffer, size, offset int64) Value {
+	id := len(b.values)
+	b.values = append(b.values, value{buffer: buffer, size: size, offset: offset})
+	return Value{id}
+}
+
+// Tensor returns the memory of tensor id in its device layout. Constants are placed among the weights at
+// first use.
+func (b *Builder) Tensor(id ir.ID) Value {
+	if b.tensors[id].id == 0 {
+		t := b.Graph.T(id)
+		if t.Const != nil {
+			b.tensors[id] = b.Weights(LayoutOf(t).Pad(t.Const))
+		} else {
+			b.tensors[id] = b.Temp(LayoutOf(t).Bytes())
+		}
+	}
+	return b.tensors[id]
+}
+
+// Alias makes out another name for the memory of in, which must have the same device layout.
+//
+// Precondition: nothing was bound to out before.
+func (b *Builder) Alias(out, in ir.ID) {
+	if b.tensors[out].id != 0 {
+		panic("lower: alias of a tensor that has memory")
+	}
+	b.tensors[out] = b.Tensor(in)
+}
+
+// CanAlias reports whether out has no memory of its own yet (it is no model output placed in host memory).
+func (b *Builder) CanAlias(out ir.ID) bool { return b.tensors[out].id == 0 }
+
+// Read binds all of v as a storage buffer or, with a format, as a texel buffer.
+func (b *Builder) Read(v Value, f plan.Format) Binding { return Binding{Value: v, Format: f} }
+
+// Write binds all of v for writing.
+func (b *Builder) Write(v Value, f plan.Format) Binding {
+	return Binding{Value: v, Format: f, Write: true}
+}
+
+// In binds tensor id for reading as a storage buffer.
+func (b *Builder) In(id ir.ID) Binding { return b.Read(b.Tensor(id), plan.FormatNone) }
+
+// Out binds tensor id for writing as a storage buffer.
+func (b *Builder) Out(id ir.ID) Binding { return b.Write(b.Tensor(id), plan.FormatNone) }
+
+// Size is the number of bytes of v.
+func (b *Builder) Size(v Value) int64 { return b.values[v.id].size }
+
+// FitsTexels reports whether all of v can be bound as one texel buffer of format f.
+func (b *Builder) FitsTexels(v Value, f plan.Format) bool {
+	return b.values[v.id].size/f.TexelBytes() <= b.Facts.MaxTexelElements
+}
+
+// Cost is the work of a step for the estimate of its time.
+type Cost struct {
+	FLOP  float64 // multiplications and additions
+	Bytes float64 // read and written; 0: the sum of the bindings
+}
+
+// rowGroups is the number of workgroups in a row of a dispatch; see shaders/include/common.glsl.
+const rowGroups = 32768
+
+// Dispatch appends a dispatch of count invocations in workgroups of localX. push holds the kernel's push
+// constants; bindings are in the order of the kernel's binding numbers.
+func (b *Builder) Dispatch(k shaders.Kernel, localX uint32, count int, push []uint32, c Cost, bindings ...Binding) {
+	info := k.Info()
+	if len(push) != info.PushWords || len(bindings) != len(info.Bindings) {
+		panic(fmt.Sprintf("lower: %v takes %d push words and %d bindings, got %d and %d", k, info.PushWords, len(info.Bindings), len(push), len(bindings)))
+	}
+	for i, bd := range bindings {
+		if (info.Bindings[i] == 's') != (bd.Format == plan.FormatNone) {
+			panic(fmt.Sprintf("lower: %v binding %d is of the wrong kind", k, i))
+		}
+	}
+	groups := (count + int(localX) - 1) / int(localX)
+	s := step{refs: bindings}
+	s.Kernel, s.LocalX, s.Push, s.Label = k, localX, push, b.label
+	if groups <= rowGroups {
+		s.Groups = [3]uint32{uint32(groups), 1, 1}
+	} else {
+		s.Groups = [3]uint32{rowGroups, uint32((groups + rowGroups - 1) / rowGroups), 1}
+	}
+	b.finishStep(&s, c)
+}
+
+// Copy appends a copy of size bytes between the starts of two values.
+func (b *Builder) Copy(dst, src Value, size int64) {
+	s := step{refs: []Binding{{Value: src, Size: size}, {Value: dst, Size: size, Write: true}}}
+	s.Kernel, s.Label = shaders.Copy, b.label
+	b.finishStep(&s, Cost{})
+}
+
+func (b *Builder) finishStep(s *step, c Cost) {
+	s.FLOP, s.Bytes = c.FLOP, c.Bytes
+	for i := range s.refs {
+		if s.refs[i].Size == 0 {
+			s.refs[i].Size = b.values[s.refs[i].Value.id].size - s.refs[i].Offset
+		}
+		if c.Bytes == 0 {
+			s.Bytes += float64(s.refs[i].Size)
+		}
+	}
+	b.steps = append(b.steps, *s)
+}
+
+// Node lowers n. Precondition: Check(n) is nil.
+//
+// Errors: RESOURCE_EXHAUSTED_PERSISTENT where the weights become too large.
+func (b *Builder) Node(n *ir.Node) error {
+	b.label = fmt.Sprintf("%v", n.Op)
+	if n.Source >= 0 {
+		b.label = fmt.Sprintf("%v #%d", n.Op, n.Source)
+	}
+	if err := rules[n.Op].lower(b, n); err != nil {
+		return err
+	}
+	return b.err
+}
+
+// local is the workgroup size of kernels that handle one quad an invocation.
+func (b *Builder) local() uint32 { return 64 }
+
+// f32 is the push constant of a float.
+func f32(x float64) uint32 { return math.Float32bits(float32(x)) }

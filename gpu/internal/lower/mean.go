@@ -1,0 +1,299 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func init() {
+	register(rule{check: checkMean, lower: (*Builder).lowerMean}, nn.OpMean)
+}
+
+// maxByteSum is the number of bytes whose sum fits an int32 whatever they are.
+const maxByteSum = math.MaxInt32 / 256
+
+func checkMean(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	if fed(n) {
+		return checkMeanFed(f, g, n)
+	}
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	if in.Type != out.Type {
+		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
+	}
+	last := -1
+	for _, a := range n.Attrs.Axes {
+		if a <= last || a >= len(in.Shape) {
+			return fmt.Errorf("axes %v of a tensor of rank %d", n.Attrs.Axes, len(in.Shape))
+		}
+		last = a
+	}
+	count := reducedCount(in.Shape, n.Attrs.Axes)
+	if out.Elements()*count != in.Elements() {
+		return fmt.Errorf("the mean of %v over %v does not have shape %v", in.Shape, n.Attrs.Axes, out.Shape)
+	}
+	switch {
+	case isFloatTensor(in.Type):
+	case in.Type.IsQuant8():
+		if count > maxByteSum {
+			return fmt.Errorf("the mean of %d bytes", count)
+		}
+		if err := checkScales(in, out); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("MEAN of %v", in.Type)
+	}
+	// Between stages an element takes 4 bytes, and the first one halves their number at least.
+	if need := int64(LayoutOf(in).TotalQuads()) * 8; need > f.MaxStorageRange {
+		return fmt.Errorf("partial sums of %d bytes are more than the %d that the device binds", need, f.MaxStorageRange)
+	}
+	m := *n
+	m.In = n.In[:1]
+	return checkTensors(f, g, &m)
+}
+
+func reducedCount(shape, axes []int) int {
+	n := 1
+	for _, a := range axes {
+		n *= shape[a]
+	}
+	return n
+}
+
+func (b *Builder) lowerMean(n *ir.Node) error {
+	if fed(n) {
+		b.lowerMeanFed(n)
+		return nil
+	}
+	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
+	count := reducedCount(in.Shape, n.Attrs.Axes)
+	if count == 1 && in.SameQuant(out) {
+		b.reshapeTensor(n.Out[0], n.In[0])
+		return nil
+	}
+	b.average(n.Out[0], n.In[0], n.Attrs.Axes, meanFinish(in, out, count))
+	return nil
+}
+
+// meanFinish turns the sum of count elements of in into an element of out.
+func meanFinish(in, out *ir.Tensor, count int) finish {
+	f := finish{factor: 1 / float64(count), low: math.Inf(-1), high: math.Inf(1)}
+	if in.Type.IsQuant8() {
+		// From TensorFlow Lite's optimized_integer_ops::Mean: stored integers are summed, and the zero
+		// points become one bias that is rounded by itself; scales are combined in float32.
+		f.factor = float64(in.Scale / (float32(count) * out.Scale))
+		f.zero = out.Zero - int32(math.Round(float64(float32(in.Zero)*in.Scale/out.Scale)))
+		lo, hi := typeRange(out.Type)
+		f.low, f.high = float64(lo), float64(hi)
+	}
+	return f
+}
+
+// finish is how a sum becomes an element of the output: times factor, plus zero (8-bit), clamped.
+type finish struct {
+	factor    float64
+	zero      int32
+	low, high float64
+}
+
+// partial is a tensor on its way through the stages of a reduction.
+type partial struct {
+	memory  Binding
+	elem    sumType
+	signed  bool  // 8-bit elements with a sign
+	dims    []int // without the innermost
+	reduced []bool
+	row     int // elements of a row
+	quads   int // of a row
+}
+
+// sumType is the element type of a stage of a reduction.
+type sumType int
+
+const (
+	sumF32 sumType = iota
+	sumF16
+	sumQ8
+	sumI32 // sums of bytes
+)
+
+func sumTypeOf(t nn.OperandType) sumType {
+	switch t {
+	case nn.TensorFloat32:
+		return sumF32
+	case nn.TensorFloat16:
+		return sumF16
+	}
+	return sumQ8
+}
+
+// between is the type of sums of elements of t.
+func (t sumType) between() sumType {
+	if t == sumQ8 || t == sumI32 {
+		return sumI32
+	}
+	return sumF32
+}
+
+// average reduces the axes of in to out: first the outer dimensions, one group of neighbours after the
+// other, then the innermost. Long sums are split in two stages, which keeps loops short, gives enough
+// invocations and rounds less.
+func (b *Builder) average(out, in ir.ID, axes []int, f finish) {
+	t := b.Graph.T(in)
+	l, to := b.Layout(in), b.Layout(out)
+	reduced := make([]bool, len(l.Dims))
+	for _, a := range axes {
+		reduced[a] = true
+	}
+	last := len(l.Dims) - 1
+	// One element a row and one in the output: nothing to do along the rows.
+	rows := reduced[last] && !(l.C == 1 && to.C == 1)
+	p := partial{
+		memory: b.In(in), elem: sumTypeOf(t.Type), signed: t.Type == nn.TensorQuant8AsymmSigned, row: l.C, quads: l.Quads,
+	}
+	for i, d := range l.Dims[:last] {
+		if d == 1 {
+			continue
+		}
+		if k := len(p.dims) - 1; k >= 0 && p.reduced[k] == reduced[i] {
+			p.dims[k] *= d
+			continue
+		}
+		p.dims, p.reduced = append(p.dims, d), append(p.reduced, reduced[i])
+	}
+	s := sums{b: b, f: f, bytes: reducedCount(t.Shape, axes), out: out, final: sumTypeOf(b.Graph.T(out).Type)}
+	for i := 0; i < len(p.dims); i++ {
+		if !p.reduced[i] {
+			continue
+		}
+		isLast := !rows
+		for _, r := range p.reduced[i+1:] {
+			isLast = isLast && !r
+		}
+		s.column(&p, i, isLast)
+	}
+	if rows {
+		s.row(&p, to)
+	} else if p.elem != s.final || p.memory.Value != b.Tensor(out) {
+		// Only dimensions of size 1 went: a column of one element.
+		p.dims, p.reduced = append(p.dims, 1), append(p.reduced, true)
+		s.column(&p, len(p.dims)-1, true)
+	}
+}
+
+// sums appends the stages of one reduction.
+type sums struct {
+	b     *Builder
+	f     finish
+	bytes int // elements that are summed for one of the output
+	out   ir.ID
+	final sumType
+}
+
+// column reduces dimension i of p.
+func (s *sums) column(p *partial, i int, final bool) {
+	n := p.dims[i]
+	outer, inner := product(p.dims[:i]), product(p.dims[i+1:])*p.quads
+	if seg := segment(n, outer*inner); seg < n {
+		s.columnStage(p, outer, n, inner, seg, 0xffffffff, false)
+		n = (n + seg - 1) / seg
+	}
+	s.columnStage(p, outer, n, inner, n, 0xffffffff, final)
+	p.dims[i] = 1
+}
+
+// segment is the number of elements that one invocation sums up of n for each of `columns` quads: all of
+// them where that is quick and exact enough, else about the square root.
+func segment(n, columns int) int {
+	const short, long = 256, 1024
+	if n <= short || (n <= long && columns >= short) {
+		return n
+	}
+	return max(64, int(math.Ceil(math.Sqrt(float64(n)))))
+}
+
+func (s *sums) columnStage(p *partial, outer, n, inner, seg int, lastMask uint32, final bool) {
+	segments := (n + seg - 1) / seg
+	count := outer * segments * inner
+	push := append(ints(nil, count), divisors(inner, segments)...)
+	push = append(ints(push, n, seg), lastMask)
+	push = ints(push, p.quads, p.row)
+	s.dispatch(p, columnKernels, push, count, outer*n*inner, final)
+}
+
+// row reduces the rows of p to the output.
+func (s *sums) row(p *partial, to Layout) {
+	rows := product(p.dims)
+	if seg := segment(p.quads, rows); seg < p.quads {
+		// The quads of a row as a column; four sums remain for each segment.
+		n := p.quads
+		segments := (n + seg - 1) / seg
+		mask := lastBytes(p.row)
+		p.row, p.quads = 4, 1
+		s.columnStage(p, rows, n, 1, seg, mask, false)
+		p.row, p.quads = 4*segments, segments
+	}
+	count := to.TotalQuads()
+	push := append(ints(nil, count), divisor(to.Quads)...)
+	push = append(ints(push, to.C, p.quads), lastBytes(p.row))
+	s.dispatch(p, rowKernels, push, count, rows*p.quads, true)
+}
+
+// lastBytes masks the bytes of the last quad of a row that hold elements.
+func lastBytes(row int) uint32 {
+	if used := row % 4; used != 0 {
+		return 1<<(8*used) - 1
+	}
+	return 0xffffffff
+}
+
+// stage is a pair of element types that a summing kernel exists for.
+type stage struct{ from, to sumType }
+
+var columnKernels = map[stage]shaders.Kernel{
+	{sumF32, sumF32}: shaders.SumColumnF32F32, {sumF16, sumF32}: shaders.SumColumnF16F32,
+	{sumF32, sumF16}: shaders.SumColumnF32F16, {sumF16, sumF16}: shaders.SumColumnF16F16,
+	{sumQ8, sumI32}: shaders.SumColumnQ8I32, {sumI32, sumI32}: shaders.SumColumnI32I32,
+	{sumI32, sumQ8}: shaders.SumColumnI32Q8, {sumQ8, sumQ8}: shaders.SumColumnQ8Q8,
+}
+
+var rowKernels = map[stage]shaders.Kernel{
+	{sumF32, sumF32}: shaders.SumRowF32F32, {sumF32, sumF16}: shaders.SumRowF32F16,
+	{sumF16, sumF16}: shaders.SumRowF16F16, {sumI32, sumQ8}: shaders.SumRowI32Q8, {sumQ8, sumQ8}: shaders.SumRowQ8Q8,
+}
+
+// dispatch appends a stage that reads p and makes p its result, of count quads.
+func (s *sums) dispatch(p *partial, kernels map[stage]shaders.Kernel, push []uint32, count, quads int, final bool) {
+	to := p.elem.between()
+	var dst Binding
+	if final {
+		to = s.final
+		dst = s.b.Out(s.out)
+	} else {
+		dst = s.b.Write(s.b.Temp(int64(count)*16), plan.FormatNone)
+	}
+	if to == sumF32 || to == sumF16 {
+		factor, low, high := 1.0, math.Inf(-1), math.Inf(1)
+		if final {
+			factor, low, high = s.f.factor, s.f.low, s.f.high
+		}
+		push = append(push, f32(factor), f32(low), f32(high))
+	} else {
+		off := 0
+		if p.signed {
+			off = 128
+		}
+		m := pushMultiplier(s.f.factor)
+		push = ints(push, off, off*s.bytes)
+		push = append(push, m[:]...)
+		push = ints(push, int(s.f.zero), int(int32(s.f.low)), int(int32(s.f.high)))
+	}
+	s.b.Dispatch(kernels[stage{p.elem, to}], s.b.local(), count, push, Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
+	p.memory = s.b.Read(dst.Value, plan.FormatNone)
+	p.elem = to
+}

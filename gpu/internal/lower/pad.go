@@ -1,0 +1,204 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func init() {
+	register(rule{check: checkPad, lower: (*Builder).lowerPad}, nn.OpPad, nn.OpPadV2, nn.OpMirrorPad)
+}
+
+func checkPad(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	if fed(n) {
+		return checkPadFed(f, g, n)
+	}
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	pads := n.Attrs.Pads
+	if len(pads) != len(in.Shape) || len(out.Shape) != len(in.Shape) {
+		return fmt.Errorf("paddings of %d dimensions for a tensor of rank %d", len(pads), len(in.Shape))
+	}
+	for i, p := range pads {
+		if p[0] < 0 || p[1] < 0 || in.Shape[i]+p[0]+p[1] != out.Shape[i] {
+			return fmt.Errorf("padding %v of %v to %v", pads, in.Shape, out.Shape)
+		}
+		if room := in.Shape[i]; n.Op == nn.OpMirrorPad {
+			if !n.Attrs.Symmetric {
+				room--
+			}
+			if p[0] > room || p[1] > room {
+				return fmt.Errorf("%d mirrored elements of a dimension of %d", max(p[0], p[1]), in.Shape[i])
+			}
+		}
+	}
+	m := *n
+	m.In = n.In[:1]
+	return checkMoved(f, g, &m)
+}
+
+// maxPadded is the number of dimensions that the kernels handle at once.
+const maxPadded = 5
+
+// padding is a PAD in its shortest form: neighbouring dimensions joined, the innermost kept apart because
+// its rows are padded to whole quads.
+type padding struct {
+	shape []int // of the input
+	pads  [][2]int
+}
+
+func newPadding(shape []int, pads [][2]int, mirror bool) padding {
+	if len(shape) == 0 {
+		return padding{[]int{1}, [][2]int{{}}}
+	}
+	var p padding
+	last := len(shape) - 1
+	for i := range shape {
+		k := len(p.shape) - 1
+		if i < last && k >= 0 && pads[i] == [2]int{} && (!mirror || p.pads[k] == [2]int{}) {
+			// Positions of an unpadded dimension just repeat what is in front of it.
+			d := shape[i]
+			p.shape[k] *= d
+			p.pads[k][0] *= d
+			p.pads[k][1] *= d
+			continue
+		}
+		p.shape = append(p.shape, shape[i])
+		p.pads = append(p.pads, pads[i])
+	}
+	return p
+}
+
+func (b *Builder) lowerPad(n *ir.Node) error {
+	if fed(n) {
+		b.lowerPadFed(n)
+		return nil
+	}
+	in, out := n.In[0], n.Out[0]
+	t := b.Graph.T(out)
+	if b.Graph.T(in).Elements() == t.Elements() {
+		b.aliasOrCopy(out, in)
+		return nil
+	}
+	s := padStage{mirror: n.Op == nn.OpMirrorPad, symmetric: n.Attrs.Symmetric, fill: fillBits(t.Type, n.Attrs.Value)}
+	src := b.In(in)
+	shape := b.Graph.T(in).Shape
+	pads := slices.Clone(n.Attrs.Pads)
+	// One dimension is padded independently of the others: what the kernel cannot do at once takes steps.
+	for {
+		now := make([][2]int, len(pads))
+		next := slices.Clone(shape)
+		left := 0
+		for i, p := range pads {
+			now[i] = p
+			if len(newPadding(shape, now, s.mirror).shape) > maxPadded {
+				now[i] = [2]int{}
+				left++
+				continue
+			}
+			next[i] += p[0] + p[1]
+			pads[i] = [2]int{}
+		}
+		s.padding = newPadding(shape, now, s.mirror)
+		s.from, s.to = LayoutOf(&ir.Tensor{Type: t.Type, Shape: shape}), LayoutOf(&ir.Tensor{Type: t.Type, Shape: next})
+		if left == 0 {
+			b.pad(b.Out(out), src, &s)
+			return nil
+		}
+		v := b.Temp(s.to.Bytes())
+		b.pad(b.Write(v, plan.FormatNone), src, &s)
+		src, shape = b.Read(v, plan.FormatNone), next
+	}
+}
+
+// padStage is one dispatch of a padding.
+type padStage struct {
+	padding
+	mirror, symmetric bool
+	fill              uint32 // raw bits of an element
+	from, to          Layout
+}
+
+func (b *Builder) pad(dst, src Binding, s *padStage) {
+	last := len(s.shape) - 1
+	before := make([]int, last)
+	yDims := make([]int, last)
+	for i := range before {
+		before[i] = s.pads[i][0]
+		yDims[i] = s.shape[i] + s.pads[i][0] + s.pads[i][1]
+	}
+	yDims = outermost(yDims, maxPadded-1, 1)
+	place := ints(nil, outermost(s.shape[:last], maxPadded-1, 1)...)
+	place = ints(place, outermost(before, maxPadded-1, 0)...)
+	edge := 0
+	if s.symmetric {
+		edge = 1
+	}
+	from, to := s.from, s.to
+	if inner := s.pads[last]; inner != [2]int{} {
+		count := to.TotalQuads()
+		push := append(ints(nil, count), divisor(to.Quads)...)
+		push = append(push, divisors(yDims[1:]...)...)
+		push = append(push, place...)
+		push = ints(push, from.C, to.C, inner[0], 4*from.Quads)
+		k := bySize(to.Elem, shaders.DataPadLanesE1, shaders.DataPadLanesE2, shaders.DataPadLanesE4)
+		if s.mirror {
+			k = bySize(to.Elem, shaders.DataMirrorLanesE1, shaders.DataMirrorLanesE2, shaders.DataMirrorLanesE4)
+			push = ints(push, edge)
+		} else {
+			push = append(push, s.fill)
+		}
+		b.Dispatch(k, b.local(), count, push, Cost{}, src, dst)
+		return
+	}
+	line := yDims[maxPadded-2] * to.Quads
+	runs := (line + b.run() - 1) / b.run()
+	count := to.TotalQuads() / line * runs
+	push := append(ints(nil, count, b.run()), divisor(runs)...)
+	push = append(push, divisors(yDims[1:maxPadded-2]...)...)
+	push = append(push, divisor(to.Quads)...)
+	push = append(ints(push, line), place...)
+	k := bySize(to.Elem, shaders.DataPadE1, shaders.DataPadE2, shaders.DataPadE4)
+	if s.mirror {
+		k = bySize(to.Elem, shaders.DataMirrorE1, shaders.DataMirrorE2, shaders.DataMirrorE4)
+		push = ints(push, edge)
+	} else {
+		push = ints(append(push, s.fill), to.C-4*(to.Quads-1))
+	}
+	b.Dispatch(k, b.local(), count, push, Cost{}, src, dst)
+}
+
+// fillBits is an element of type t with the value that PAD fills with.
+func fillBits(t nn.OperandType, value float64) uint32 {
+	switch t {
+	case nn.TensorFloat32:
+		return f32(value)
+	case nn.TensorFloat16:
+		return uint32(halfBits(value))
+	}
+	return uint32(int32(value)) & uint32(uint64(1)<<(8*t.Bytes())-1)
+}
+
+// halfBits is x as a float16, rounded to nearest even.
+func halfBits(x float64) uint16 {
+	b := math.Float64bits(x)
+	sign := uint16(b >> 48 & 0x8000)
+	a := math.Abs(x)
+	switch {
+	case math.IsNaN(x):
+		return sign | 0x7e00
+	case a >= 65520:
+		return sign | 0x7c00
+	case a < 1.0/(1<<14):
+		// Subnormals count in 2^-24; the largest rounds up to the smallest normal number.
+		return sign | uint16(math.RoundToEven(a*(1<<24)))
+	}
+	fraction, exp := math.Frexp(a)                 // a = fraction * 2^exp, fraction in [0.5, 1)
+	m := uint16(math.RoundToEven(fraction * 2048)) // 1024..2048
+	return sign | (uint16(exp+14)<<10 + (m - 1024))
+}

@@ -1,0 +1,211 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func init() {
+	register(rule{check: checkPool, lower: (*Builder).lowerPool}, nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D)
+}
+
+// longWindow is the number of positions of a global pool from which the stages of MEAN are quicker.
+const longWindow = 1024
+
+func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	if in.Type != out.Type {
+		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
+	}
+	switch {
+	case isFloatTensor(in.Type):
+	case in.Type.IsQuant8() && n.Op != nn.OpL2Pool2D:
+		if !in.SameQuant(out) {
+			return fmt.Errorf("input and output of different scales")
+		}
+		if err := checkScales(in); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%v of %v", n.Op, in.Type)
+	}
+	if len(in.Shape) != 4 || len(out.Shape) != 4 || in.Shape[0] != out.Shape[0] || in.Shape[3] != out.Shape[3] {
+		return fmt.Errorf("a pool of %v to %v", in.Shape, out.Shape)
+	}
+	a := &n.Attrs
+	for i := range 2 {
+		before, after := a.Pad.Top, a.Pad.Bottom
+		if i == 1 {
+			before, after = a.Pad.Left, a.Pad.Right
+		}
+		size, window, stride := in.Shape[1+i], a.Window[i], a.Stride[i]
+		if window < 1 || stride < 1 || before < 0 || after < 0 || max(window, stride, before) > maxElements/4 {
+			return fmt.Errorf("window %v, stride %v, padding %v", a.Window, a.Stride, a.Pad)
+		}
+		// Every window covers something of the image.
+		start := (out.Shape[1+i]-1)*stride - before
+		if before >= window || start >= size || start+window > size+after {
+			return fmt.Errorf("windows of %v, stride %v, padding %v on an image of %v", a.Window, a.Stride, a.Pad, in.Shape)
+		}
+	}
+	p := newPool(n, in, out)
+	switch {
+	case n.Op == nn.OpAveragePool2D && globalPool(in, out, a):
+		if taps := in.Shape[1] * in.Shape[2]; in.Type.IsQuant8() && taps > maxByteSum {
+			return fmt.Errorf("the mean of %d bytes", taps)
+		}
+	case p.loops() <= loopLimit:
+	case n.Op == nn.OpMaxPool2D:
+		rows, columns := p.split()
+		if max(rows.loops(), columns.loops()) > loopLimit {
+			return fmt.Errorf("windows of %v positions", a.Window)
+		}
+		// What is between must be bound, too.
+		l := LayoutOf(&ir.Tensor{Type: in.Type, Shape: []int{in.Shape[0], in.Shape[1], out.Shape[2], in.Shape[3]}})
+		if l.Bytes() > f.MaxStorageRange || l.TotalQuads() > maxElements/4 {
+			return fmt.Errorf("maxima of rows of %d bytes, more than the device binds", l.Bytes())
+		}
+	default:
+		return fmt.Errorf("windows of %v positions", a.Window)
+	}
+	if err := checkWork(4 * float64(p.count()) * float64(min(p.loops(), loopLimit))); err != nil {
+		return err
+	}
+	return checkTensors(f, g, n)
+}
+
+// globalPool reports whether each channel has one window, all of the image.
+func globalPool(in, out *ir.Tensor, a *ops.Attrs) bool {
+	return out.Shape[1] == 1 && out.Shape[2] == 1 && a.Pad.Top == 0 && a.Pad.Left == 0 &&
+		a.Window[0] >= in.Shape[1] && a.Window[1] >= in.Shape[2]
+}
+
+func (b *Builder) lowerPool(n *ir.Node) error {
+	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
+	a := &n.Attrs
+	height, width := in.Shape[1], in.Shape[2]
+	taps := min(a.Window[0], height) * min(a.Window[1], width)
+	if n.Op == nn.OpAveragePool2D && taps > longWindow && globalPool(in, out, a) {
+		f := finish{factor: 1 / float64(height*width)}
+		if in.Type.IsQuant8() {
+			lo, hi := quantRange(out, a.Act)
+			f.low, f.high = float64(lo), float64(hi)
+		} else {
+			f.low, f.high = floatRange(a.Act)
+		}
+		b.average(n.Out[0], n.In[0], []int{1, 2}, f)
+		return nil
+	}
+	src, dst := b.In(n.In[0]), b.Out(n.Out[0])
+	p := newPool(n, in, out)
+	if in.Type.IsQuant8() {
+		lo, hi := quantRange(out, a.Act)
+		p.low, p.high = uint32(lo), uint32(hi)
+	} else {
+		lo, hi := floatRange(a.Act)
+		p.low, p.high = f32(lo), f32(hi)
+	}
+	if n.Op == nn.OpMaxPool2D && p.loops() > loopLimit {
+		rows, columns := p.split()
+		v := b.Temp(int64(rows.count()*4) * int64(in.Type.Bytes()))
+		b.pool(b.Write(v, plan.FormatNone), src, rows)
+		src, p = b.Read(v, plan.FormatNone), columns
+	}
+	b.pool(dst, src, p)
+	return nil
+}
+
+// pool is one dispatch of shaders/pool/pool.comp; pairs are height, width.
+type pool struct {
+	op            nn.OperationType
+	t             nn.OperandType
+	images, quads int
+	size, out     [2]int
+	pad, window   [2]int
+	stride        [2]int
+	low, high     uint32
+}
+
+// newPool describes node n but for its activation.
+func newPool(n *ir.Node, in, out *ir.Tensor) pool {
+	a := &n.Attrs
+	p := pool{
+		op: n.Op, t: in.Type, images: in.Shape[0], quads: LayoutOf(in).Quads,
+		size: [2]int{in.Shape[1], in.Shape[2]}, out: [2]int{out.Shape[1], out.Shape[2]},
+		pad: [2]int{a.Pad.Top, a.Pad.Left}, window: a.Window, stride: a.Stride,
+	}
+	return p.flat()
+}
+
+// flat returns p with windows of one column turned into windows of one row: all columns of a row of pixels are
+// then channels. Nested loops of one iteration each are twice the iterations.
+func (p pool) flat() pool {
+	if p.window[1] != 1 || p.stride[1] != 1 || p.pad[1] != 0 || p.out[1] != p.size[1] {
+		return p
+	}
+	p.quads *= p.size[1]
+	turn := func(v, first int) [2]int { return [2]int{first, v} }
+	p.size, p.out, p.pad = turn(p.size[0], 1), turn(p.out[0], 1), turn(p.pad[0], 0)
+	p.window, p.stride = turn(p.window[0], 1), turn(p.stride[0], 1)
+	return p
+}
+
+// split returns two pools, the second of the first's result, for a maximum: of each row, then of those.
+func (p pool) split() (rows, columns pool) {
+	rows, columns = p, p
+	rows.window[0], rows.stride[0], rows.pad[0], rows.out[0] = 1, 1, 0, p.size[0]
+	columns.window[1], columns.stride[1], columns.pad[1], columns.size[1] = 1, 1, 0, p.out[1]
+	return rows, columns.flat()
+}
+
+// count is the number of quads of the result.
+func (p *pool) count() int { return p.images * p.out[0] * p.out[1] * p.quads }
+
+// loops is the number of iterations of both loops of an invocation; see conv.loops.
+func (p *pool) loops() int {
+	return 1 + min(p.window[0], p.size[0])*(3+min(p.window[1], p.size[1]))
+}
+
+func (b *Builder) pool(dst, src Binding, p pool) {
+	count := p.count()
+	push := append(ints(nil, count), divisors(p.quads, p.out[1], p.out[0])...)
+	push = ints(push, p.size[1], p.size[0], p.stride[1], p.stride[0], p.pad[1], p.pad[0], p.window[1], p.window[0])
+	push = append(push, p.low, p.high)
+	k, format := p.kernel(func(f plan.Format) bool { return b.FitsTexels(src.Value, f) })
+	if p.t.IsQuant8() {
+		push = append(push, signOffset(p.t))
+	}
+	src.Format = format
+	taps := float64(min(p.window[0], p.size[0]) * min(p.window[1], p.size[1]))
+	b.Dispatch(k, b.local(), count, push, Cost{FLOP: 4 * float64(count) * taps}, src, dst)
+}
+
+// kernel chooses the kernel and the format in which it reads the image.
+func (p *pool) kernel(fits func(plan.Format) bool) (shaders.Kernel, plan.Format) {
+	kernels := map[nn.OperationType][5]shaders.Kernel{
+		nn.OpAveragePool2D: {
+			shaders.PoolAverageF32, shaders.PoolAverageF16, shaders.PoolAverageQ8,
+			shaders.PoolAverageF32Texel, shaders.PoolAverageQ8Texel,
+		},
+		nn.OpMaxPool2D: {
+			shaders.PoolMaxF32, shaders.PoolMaxF16, shaders.PoolMaxQ8, shaders.PoolMaxF32Texel, shaders.PoolMaxQ8Texel,
+		},
+		nn.OpL2Pool2D: {shaders.PoolL2F32, shaders.PoolL2F16},
+	}[p.op]
+	switch {
+	case p.t == nn.TensorFloat16:
+		return kernels[1], plan.FormatNone
+	case p.t == nn.TensorFloat32 && p.op != nn.OpL2Pool2D && fits(plan.FormatRGBA32F):
+		return kernels[3], plan.FormatRGBA32F
+	case p.t == nn.TensorFloat32:
+		return kernels[0], plan.FormatNone
+	case fits(plan.FormatR32U):
+		return kernels[4], plan.FormatR32U
+	}
+	return kernels[2], plan.FormatNone
+}

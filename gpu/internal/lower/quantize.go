@@ -1,0 +1,153 @@
+package lower
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func init() {
+	register(rule{check: checkQuantize, lower: lowerQuantize}, nn.OpQuantize, nn.OpRequantize)
+	register(rule{check: checkDequantize, lower: lowerDequantize}, nn.OpDequantize)
+}
+
+// checkScales reports a quantised tensor whose scale is no positive number.
+func checkScales(tensors ...*ir.Tensor) error {
+	for _, t := range tensors {
+		if !(t.Scale > 0) || math.IsInf(float64(t.Scale), 1) {
+			return fmt.Errorf("scale %v", t.Scale)
+		}
+	}
+	return nil
+}
+
+// requantize is shaders/include/fixedpoint.glsl's requantize4 on the host: x * m * 2^(shift-31), rounded
+// twice as TensorFlow Lite does.
+func requantize(x, m int32, shift int) int32 {
+	left, right := max(shift, 0), max(-shift, 0)
+	r := int32((int64(x<<left)*int64(m) + 1<<30) >> 31)
+	half := int32(1) << right >> 1
+	if right > 0 && r < 0 {
+		half--
+	}
+	return (r + half) >> right
+}
+
+// lut8 makes the single output of n from its first input through a table; both are 8-bit tensors of one
+// layout. f maps stored integers.
+func (b *Builder) lut8(n *ir.Node, f func(q int32) int32) {
+	signed := signOffset(b.Graph.T(n.In[0]).Type) != 0
+	table := make([]uint32, 256)
+	for i := range table {
+		q := int32(i)
+		if signed {
+			q = int32(int8(i))
+		}
+		table[i] = uint32(uint8(f(q)))
+	}
+	count := b.Layout(n.Out[0]).TotalQuads()
+	b.Dispatch(shaders.Lut8, b.local(), count, []uint32{uint32(count)}, Cost{FLOP: float64(4 * count)},
+		b.In(n.In[0]), b.Read(b.WeightsU32(table), plan.FormatR32U), b.Out(n.Out[0]))
+}
+
+func checkQuantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	if !y.Type.IsQuant8() {
+		return fmt.Errorf("output %v", y.Type)
+	}
+	if err := checkScales(y); err != nil {
+		return err
+	}
+	switch {
+	case isFloatTensor(x.Type):
+	case x.Type.IsQuant8():
+		if err := checkScales(x); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("input %v", x.Type)
+	}
+	return checkElementwise(f, g, n)
+}
+
+func lowerQuantize(b *Builder, n *ir.Node) error {
+	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
+	lo, hi := typeRange(y.Type)
+	if x.Type == y.Type && x.SameQuant(y) {
+		b.aliasOrCopy(n.Out[0], n.In[0])
+		return nil
+	}
+	if x.Type.IsQuant8() {
+		m, shift := quantizeMultiplier(min(float64(x.Scale)/float64(y.Scale), 1<<20))
+		b.lut8(n, func(q int32) int32 { return min(max(requantize(q-x.Zero, m, shift)+y.Zero, lo), hi) })
+		return nil
+	}
+	k := shaders.QuantizeF32
+	if x.Type == nn.TensorFloat16 {
+		k = shaders.QuantizeF16
+	}
+	count := b.Layout(n.Out[0]).TotalQuads()
+	push := []uint32{uint32(count), f32(float64(y.Scale)), uint32(y.Zero), uint32(lo), uint32(hi)}
+	b.Dispatch(k, b.local(), count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
+	return nil
+}
+
+func checkDequantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	if !isFloatTensor(y.Type) {
+		return fmt.Errorf("output %v", y.Type)
+	}
+	switch x.Type {
+	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm:
+	case nn.TensorQuant8PerChannel:
+		if x.Channel == nil {
+			return errors.New("no channel scales")
+		}
+		if d := int(x.Channel.ChannelDim); d < 0 || d >= len(x.Shape) || len(x.Channel.Scales) != x.Shape[d] {
+			return fmt.Errorf("%d channel scales in dimension %d of %v", len(x.Channel.Scales), d, x.Shape)
+		}
+	default:
+		return fmt.Errorf("input %v", x.Type)
+	}
+	return checkElementwise(f, g, n)
+}
+
+func lowerDequantize(b *Builder, n *ir.Node) error {
+	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
+	l := b.Layout(n.Out[0])
+	scales, inner := dequantizeScales(x, l)
+	k := shaders.DequantizeF32
+	if y.Type == nn.TensorFloat16 {
+		k = shaders.DequantizeF16
+	}
+	count := l.TotalQuads()
+	push := []uint32{
+		uint32(count), uint32(l.Quads), uint32(l.C), signOffset(x.Type), uint32(x.Zero), uint32(inner), uint32(len(scales) / 4),
+	}
+	b.Dispatch(k, b.local(), count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Read(b.WeightsF32(scales), plan.FormatNone), b.Out(n.Out[0]))
+	return nil
+}
+
+// dequantizeScales returns quads of scales for dequantize.comp and how many quads of the tensor share one.
+func dequantizeScales(x *ir.Tensor, l Layout) (scales []float32, inner int) {
+	if x.Type != nn.TensorQuant8PerChannel {
+		return []float32{x.Scale, x.Scale, x.Scale, x.Scale}, 1
+	}
+	dim := int(x.Channel.ChannelDim)
+	if dim == len(l.Dims)-1 {
+		return append(append(scales, x.Channel.Scales...), make([]float32, 4*l.Quads-l.C)...), 1
+	}
+	inner = l.Quads
+	for _, d := range l.Dims[dim+1 : len(l.Dims)-1] {
+		inner *= d
+	}
+	for _, s := range x.Channel.Scales {
+		scales = append(scales, s, s, s, s)
+	}
+	return scales, inner
+}

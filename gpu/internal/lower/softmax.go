@@ -1,0 +1,131 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func init() {
+	register(rule{check: checkSoftmax, lower: (*Builder).lowerSoftmax}, nn.OpSoftmax, nn.OpLogSoftmax)
+}
+
+// loopLimit keeps the loops of one invocation short of 65,535 iterations in all, where lavapipe before
+// Mesa 23 stops a loop without a word.
+const loopLimit = 60_000
+
+// longRow is the number of quads of a row from which softmax handles four an iteration of its three loops.
+const longRow = loopLimit / 3
+
+func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	if in.Type != out.Type {
+		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
+	}
+	l := LayoutOf(in)
+	if to := LayoutOf(out); to.C != l.C || to.Rows != l.Rows {
+		return fmt.Errorf("the input has shape %v, the output %v", in.Shape, out.Shape)
+	}
+	if len(n.Attrs.Axes) != 1 || n.Attrs.Axes[0] < 0 || n.Attrs.Axes[0] >= len(l.Dims) {
+		return fmt.Errorf("axes %v of a tensor of rank %d", n.Attrs.Axes, len(in.Shape))
+	}
+	limit := loopLimit / 3
+	steps := l.Dims[n.Attrs.Axes[0]]
+	if n.Attrs.Axes[0] == len(l.Dims)-1 {
+		steps = l.Quads
+	}
+	switch {
+	case isFloatTensor(in.Type):
+		if n.Attrs.Axes[0] == len(l.Dims)-1 {
+			limit = 4 * loopLimit / 3
+		}
+	case in.Type.IsQuant8() && n.Op == nn.OpSoftmax:
+		if err := checkScales(in, out); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%v of %v", n.Op, in.Type)
+	}
+	if steps > limit {
+		return fmt.Errorf("softmax over %d elements", l.Dims[n.Attrs.Axes[0]])
+	}
+	return checkTensors(f, g, n)
+}
+
+func (b *Builder) lowerSoftmax(n *ir.Node) error {
+	l := b.Layout(n.In[0])
+	axis := n.Attrs.Axes[0]
+	column := axis != len(l.Dims)-1
+	inner := 1
+	count, steps := l.Rows, l.Quads
+	if column {
+		inner = product(l.Dims[axis+1:len(l.Dims)-1]) * l.Quads
+		steps = l.Dims[axis]
+		count = product(l.Dims[:axis]) * inner
+	}
+	t := b.Graph.T(n.In[0])
+	// An exponential is some 20 operations.
+	cost := Cost{FLOP: 40 * float64(l.Rows) * float64(l.C)}
+	if t.Type.IsQuant8() {
+		b.softmaxQ8(n, l, column, inner, steps, count, cost)
+		return nil
+	}
+	var push []uint32
+	if column {
+		push = append(ints(nil, count), divisor(inner)...)
+		push = append(ints(push, steps, l.Quads, l.C), f32(n.Attrs.Beta))
+	} else {
+		push = append(ints(nil, count, steps, l.C), f32(n.Attrs.Beta))
+	}
+	k := softmaxKernel(n.Op == nn.OpLogSoftmax, t.Type == nn.TensorFloat16, column, steps > longRow)
+	b.Dispatch(k, b.local(), count, push, cost, b.In(n.In[0]), b.Out(n.Out[0]))
+	return nil
+}
+
+func softmaxKernel(log, half, column, long bool) shaders.Kernel {
+	list := [...]shaders.Kernel{
+		shaders.SoftmaxRowF32, shaders.SoftmaxRowLongF32, shaders.SoftmaxColumnF32,
+		shaders.SoftmaxRowF16, shaders.SoftmaxRowLongF16, shaders.SoftmaxColumnF16,
+		shaders.LogSoftmaxRowF32, shaders.LogSoftmaxRowLongF32, shaders.LogSoftmaxColumnF32,
+		shaders.LogSoftmaxRowF16, shaders.LogSoftmaxRowLongF16, shaders.LogSoftmaxColumnF16,
+	}
+	i := 0
+	if log {
+		i += 6
+	}
+	if half {
+		i += 3
+	}
+	switch {
+	case column:
+		i += 2
+	case long:
+		i++
+	}
+	return list[i]
+}
+
+func (b *Builder) softmaxQ8(n *ir.Node, l Layout, column bool, inner, steps, count int, cost Cost) {
+	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
+	// From TensorFlow Lite's PopulateSoftmaxLookupTable; float32 like there.
+	table := make([]float32, 256)
+	scale := -in.Scale * float32(n.Attrs.Beta)
+	for d := range table {
+		table[d] = float32(math.Exp(float64(scale * float32(d))))
+	}
+	lo, hi := typeRange(out.Type)
+	push := append(ints(nil, count), divisor(inner)...)
+	push = ints(push, steps, l.C, int(signOffset(in.Type)))
+	push = append(push, f32(1/float64(out.Scale)))
+	push = ints(push, int(out.Zero), int(lo), int(hi))
+	k := shaders.SoftmaxRowQ8
+	if column {
+		k = shaders.SoftmaxColumnQ8
+	}
+	b.Dispatch(k, b.local(), count, push, cost,
+		b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
+}

@@ -1,0 +1,181 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func init() {
+	register(rule{check: checkTranspose, lower: (*Builder).lowerTranspose}, nn.OpTranspose)
+}
+
+func checkTranspose(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	if fed(n) {
+		return checkTransposeFed(f, g, n)
+	}
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	perm := n.Attrs.Perm
+	if len(perm) != len(in.Shape) || len(out.Shape) != len(in.Shape) {
+		return fmt.Errorf("a permutation of %d dimensions for a tensor of rank %d", len(perm), len(in.Shape))
+	}
+	seen := make([]bool, len(perm))
+	for i, p := range perm {
+		if p < 0 || p >= len(perm) || seen[p] || out.Shape[i] != in.Shape[p] {
+			return fmt.Errorf("%v is no permutation of %v to %v", perm, in.Shape, out.Shape)
+		}
+		seen[p] = true
+	}
+	if m := newMoves(in.Shape, perm); m.dims() > maxStrided {
+		return fmt.Errorf("a transposition of %d dimensions", m.dims())
+	}
+	m := *n
+	m.In = n.In[:1]
+	return checkMoved(f, g, &m)
+}
+
+// moves is a transposition in its shortest form: dimensions of size 1 dropped, neighbours that stay
+// together joined. The innermost dimension of input and output is kept apart, whatever its size, because
+// its rows are padded.
+type moves struct {
+	shape []int // of the input
+	perm  []int
+}
+
+func newMoves(shape, perm []int) moves {
+	last := len(shape) - 1
+	// Groups of output positions that become one dimension each.
+	var groups [][]int
+	for i, p := range perm {
+		if shape[p] == 1 && p != last && i != last {
+			continue
+		}
+		k := len(groups) - 1
+		if k >= 0 && i != last && p != last {
+			g := groups[k]
+			prev := g[len(g)-1]
+			if adjacent(shape, prev, p) && prev != last {
+				groups[k] = append(g, p)
+				continue
+			}
+		}
+		groups = append(groups, []int{p})
+	}
+	// Renumber by the order in the input.
+	order := make([]int, len(groups))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return groups[a][0] - groups[b][0] })
+	m := moves{shape: make([]int, len(groups)), perm: make([]int, len(groups))}
+	for in, g := range order {
+		size := 1
+		for _, p := range groups[g] {
+			size *= shape[p]
+		}
+		m.shape[in] = size
+		m.perm[g] = in
+	}
+	return m
+}
+
+// adjacent reports whether only dimensions of size 1 lie between p and q in the input, p before q.
+func adjacent(shape []int, p, q int) bool {
+	if q <= p {
+		return false
+	}
+	for _, d := range shape[p+1 : q] {
+		if d != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (m moves) dims() int { return len(m.shape) }
+
+// identity reports whether the order of the elements stays.
+func (m moves) identity() bool {
+	var big []int
+	for _, p := range m.perm {
+		if m.shape[p] > 1 {
+			big = append(big, p)
+		}
+	}
+	return slices.IsSorted(big)
+}
+
+func (b *Builder) lowerTranspose(n *ir.Node) error {
+	if fed(n) {
+		b.lowerTransposeFed(n)
+		return nil
+	}
+	b.transpose(n.Out[0], n.In[0], n.Attrs.Perm)
+	return nil
+}
+
+func (b *Builder) transpose(out, in ir.ID, perm []int) {
+	m := newMoves(b.Graph.T(in).Shape, perm)
+	if m.identity() {
+		b.reshapeTensor(out, in)
+		return
+	}
+	last := m.dims() - 1
+	elem := b.Layout(in).Elem
+	from := rowStrides(m.shape)
+	outShape := make([]int, m.dims())
+	for i, p := range m.perm {
+		outShape[i] = m.shape[p]
+	}
+	to := rowStrides(outShape)
+	if m.perm[last] == last {
+		s := strided{Dims: outShape, From: make([]int, m.dims()), To: to, Elem: elem}
+		s.Dims[last] = (outShape[last] + 3) / 4
+		for i, p := range m.perm {
+			s.From[i] = from[p]
+		}
+		b.copyQuads(b.Out(out), b.In(in), s)
+		return
+	}
+	a, bDim := outShape[last], m.shape[last]
+	var dims, xs, ys []int
+	var bStride int
+	for i, p := range m.perm[:last] {
+		if p == last {
+			bStride = to[i]
+			continue
+		}
+		dims, xs, ys = append(dims, outShape[i]), append(xs, from[p]), append(ys, to[i])
+	}
+	aQuads, bQuads := (a+3)/4, (bDim+3)/4
+	count := aQuads * bQuads * product(dims)
+	push := ints(nil, count, a, bDim)
+	push = append(push, divisors(aQuads, bQuads)...)
+	push = append(push, divisors(outermost(dims, 4, 1)[1:]...)...)
+	push = ints(push, from[m.perm[last]])
+	push = ints(push, outermost(xs, 4, 0)...)
+	push = ints(push, bStride)
+	push = ints(push, outermost(ys, 4, 0)...)
+	k := bySize(elem, shaders.DataTransposeE1, shaders.DataTransposeE2, shaders.DataTransposeE4)
+	b.Dispatch(k, b.local(), count, push, Cost{}, b.In(in), b.Out(out))
+}
+
+// rowStrides returns for each dimension of a tensor the distance in quads of neighbours along it; that of
+// the innermost is 1, between quads.
+func rowStrides(shape []int) []int {
+	s := make([]int, len(shape))
+	n := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		s[i] = n
+		if i == len(shape)-1 {
+			n = (shape[i] + 3) / 4
+		} else {
+			n *= shape[i]
+		}
+	}
+	return s
+}

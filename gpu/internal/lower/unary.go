@@ -1,0 +1,145 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// unaryOp describes y = f(x) of one tensor.
+type unaryOp struct {
+	f32, f16, i32 shaders.Kernel // i32 is 0 where NNAPI has no such operation
+	// f is the function on real values; 8-bit tensors take it from a table.
+	f func(a *ops.Attrs, x float64) float64
+	// params are the kernel's constants a and b.
+	params func(a *ops.Attrs) [2]float64
+}
+
+func plain(f func(float64) float64) func(*ops.Attrs, float64) float64 {
+	return func(_ *ops.Attrs, x float64) float64 { return f(x) }
+}
+
+var relus = map[nn.OperationType]nn.Activation{nn.OpRelu: nn.ActRelu, nn.OpRelu1: nn.ActRelu1, nn.OpRelu6: nn.ActRelu6}
+
+// clamped is a function of the RELU family.
+func clamped(act nn.Activation) unaryOp {
+	lo, hi := floatRange(act)
+	return unaryOp{
+		f32: shaders.UnaryClampF32, f16: shaders.UnaryClampF16,
+		f:      plain(func(x float64) float64 { return min(max(x, lo), hi) }),
+		params: func(*ops.Attrs) [2]float64 { return [2]float64{lo, hi} },
+	}
+}
+
+var unaries = map[nn.OperationType]unaryOp{
+	nn.OpRelu:  clamped(nn.ActRelu),
+	nn.OpRelu1: clamped(nn.ActRelu1),
+	nn.OpRelu6: clamped(nn.ActRelu6),
+	nn.OpElu: {
+		f32: shaders.UnaryEluF32, f16: shaders.UnaryEluF16,
+		f: func(a *ops.Attrs, x float64) float64 {
+			if x > 0 {
+				return x
+			}
+			return a.Alpha * math.Expm1(x)
+		},
+		params: func(a *ops.Attrs) [2]float64 { return [2]float64{a.Alpha} },
+	},
+	nn.OpHardSwish: {
+		f32: shaders.UnaryHardswishF32, f16: shaders.UnaryHardswishF16,
+		f: plain(func(x float64) float64 { return x * min(max(x+3, 0), 6) / 6 }),
+	},
+	nn.OpTanh: {f32: shaders.UnaryTanhF32, f16: shaders.UnaryTanhF16, f: plain(math.Tanh)},
+	nn.OpLogistic: {
+		f32: shaders.UnaryLogisticF32, f16: shaders.UnaryLogisticF16,
+		f: plain(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
+	},
+	nn.OpAbs:   {f32: shaders.UnaryAbsF32, f16: shaders.UnaryAbsF16, i32: shaders.UnaryAbsI32, f: plain(math.Abs)},
+	nn.OpNeg:   {f32: shaders.UnaryNegF32, f16: shaders.UnaryNegF16, i32: shaders.UnaryNegI32, f: plain(func(x float64) float64 { return -x })},
+	nn.OpExp:   {f32: shaders.UnaryExpF32, f16: shaders.UnaryExpF16, f: plain(math.Exp)},
+	nn.OpLog:   {f32: shaders.UnaryLogF32, f16: shaders.UnaryLogF16, f: plain(math.Log)},
+	nn.OpSqrt:  {f32: shaders.UnarySqrtF32, f16: shaders.UnarySqrtF16, f: plain(math.Sqrt)},
+	nn.OpRsqrt: {f32: shaders.UnaryRsqrtF32, f16: shaders.UnaryRsqrtF16, f: plain(func(x float64) float64 { return 1 / math.Sqrt(x) })},
+	nn.OpSin:   {f32: shaders.UnarySinF32, f16: shaders.UnarySinF16, f: plain(math.Sin)},
+	nn.OpFloor: {f32: shaders.UnaryFloorF32, f16: shaders.UnaryFloorF16, f: plain(math.Floor)},
+}
+
+func init() {
+	for op := range unaries {
+		register(rule{check: checkUnary, lower: lowerUnary}, op)
+	}
+}
+
+// kernel returns the kernel for tensors of type t, 0 for none.
+func (u *unaryOp) kernel(t nn.OperandType) shaders.Kernel {
+	switch t {
+	case nn.TensorFloat32:
+		return u.f32
+	case nn.TensorFloat16:
+		return u.f16
+	case nn.TensorInt32:
+		return u.i32
+	}
+	return 0
+}
+
+func checkUnary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	if x.Type != y.Type {
+		return fmt.Errorf("input %v, output %v", x.Type, y.Type)
+	}
+	u := unaries[n.Op]
+	if x.Type.IsQuant8() {
+		if err := checkScales(x, y); err != nil {
+			return err
+		}
+	} else if u.kernel(x.Type) == 0 {
+		return fmt.Errorf("no kernel for %v", x.Type)
+	}
+	return checkElementwise(f, g, n)
+}
+
+func lowerUnary(b *Builder, n *ir.Node) error {
+	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
+	u := unaries[n.Op]
+	if x.Type.IsQuant8() {
+		b.lut8(n, u.table(n, x, y))
+		return nil
+	}
+	l := b.Layout(n.Out[0])
+	var p [2]float64
+	if u.params != nil {
+		p = u.params(&n.Attrs)
+	}
+	push := []uint32{uint32(l.TotalQuads()), uint32(l.Quads), uint32(l.C), f32(p[0]), f32(p[1])}
+	b.Dispatch(u.kernel(x.Type), b.local(), l.TotalQuads(), push, Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
+	return nil
+}
+
+// table returns the function on stored integers of 8-bit tensors x and y, rounded as TensorFlow Lite does.
+func (u *unaryOp) table(n *ir.Node, x, y *ir.Tensor) func(q int32) int32 {
+	switch n.Op {
+	case nn.OpHardSwish:
+		return hardSwish8(x, y)
+	case nn.OpRelu, nn.OpRelu1, nn.OpRelu6:
+		if act := relus[n.Op]; x.SameQuant(y) {
+			lo, hi := quantRange(y, act)
+			return func(q int32) int32 { return min(max(q, lo), hi) }
+		}
+	}
+	lo, hi := typeRange(y.Type)
+	return func(q int32) int32 {
+		// In float32, as LUTPopulate of tensorflow/lite/kernels/internal/common.h.
+		real := x.Scale * float32(q-x.Zero)
+		v := math.Round(float64(float32(u.f(&n.Attrs, float64(real))) * (1 / y.Scale)))
+		if math.IsNaN(v) { // RSQRT or LOG of a number below zero
+			return hi
+		}
+		return int32(min(max(v+float64(y.Zero), float64(lo)), float64(hi)))
+	}
+}

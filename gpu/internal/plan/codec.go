@@ -1,0 +1,321 @@
+package plan
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// encodingMagic begins every encoded plan; its last byte is the version of the encoding. Whatever changes the
+// layout below, or the meaning of a plan, changes the version.
+const encodingMagic = "nnplan\x00\x01"
+
+// The encoding: the magic, then numbers as unsigned varints of the shortest form (encoding/binary), strings as
+// their length and bytes, lists as their length and elements.
+//
+//	arena, weight and host bytes
+//	inputs, outputs     list of: name, offset, size
+//	kernels             list of names, in the order of first use
+//	steps               list of:
+//	  kernel            index into kernels
+//	  barrier           0 or 1
+//	  local size, groups x, y, z
+//	  push constants    list of words
+//	  bindings          list of: buffer | write<<2 | format<<3, offset, size
+//	  label
+//	  FLOP, bytes       float64, 8 bytes each, least significant first
+//	segments            list of: number of steps
+//
+// Equal plans have equal encodings, and a plan has only one.
+
+// Encode returns the encoding of p, which Decode turns back. Precondition: p.Verify() is nil.
+func Encode(p *Plan) []byte {
+	b := []byte(encodingMagic)
+	for _, n := range []int64{p.ArenaBytes, p.WeightBytes, p.HostBytes} {
+		b = appendSize(b, n)
+	}
+	for _, list := range [][]IO{p.Inputs, p.Outputs} {
+		b = appendCount(b, len(list))
+		for _, io := range list {
+			b = appendString(b, io.Name)
+			b = appendSize(b, io.Offset)
+			b = appendSize(b, io.Size)
+		}
+	}
+	kernels := usedKernels(p)
+	index := map[shaders.Kernel]int{}
+	b = appendCount(b, len(kernels))
+	for i, k := range kernels {
+		index[k] = i
+		b = appendString(b, k.String())
+	}
+	b = appendCount(b, len(p.Steps))
+	for i := range p.Steps {
+		b = appendStep(b, &p.Steps[i], index[p.Steps[i].Kernel])
+	}
+	b = appendCount(b, len(p.Segments))
+	at := 0
+	for _, end := range p.Segments {
+		b = appendCount(b, end-at)
+		at = end
+	}
+	return b
+}
+
+// usedKernels lists the kernels of p in the order of first use, shaders.Copy too.
+func usedKernels(p *Plan) []shaders.Kernel {
+	var list []shaders.Kernel
+	seen := map[shaders.Kernel]bool{}
+	for i := range p.Steps {
+		if k := p.Steps[i].Kernel; !seen[k] {
+			seen[k] = true
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+func appendStep(b []byte, s *Step, kernel int) []byte {
+	b = appendCount(b, kernel)
+	barrier := byte(0)
+	if s.Barrier {
+		barrier = 1
+	}
+	b = append(b, barrier)
+	for _, n := range []uint32{s.LocalX, s.Groups[0], s.Groups[1], s.Groups[2]} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = appendCount(b, len(s.Push))
+	for _, w := range s.Push {
+		b = binary.AppendUvarint(b, uint64(w))
+	}
+	b = appendCount(b, len(s.Bindings))
+	for _, bd := range s.Bindings {
+		kind := byte(bd.Buffer)&3 | byte(bd.Format)<<3
+		if bd.Write {
+			kind |= 4
+		}
+		b = append(b, kind)
+		b = appendSize(b, bd.Offset)
+		b = appendSize(b, bd.Size)
+	}
+	b = appendString(b, s.Label)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.FLOP))
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Bytes))
+}
+
+func appendSize(b []byte, n int64) []byte { return binary.AppendUvarint(b, uint64(n)) }
+
+func appendCount(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
+
+func appendString(b []byte, s string) []byte { return append(appendCount(b, len(s)), s...) }
+
+// The least bytes that an element of each list takes in the encoding.
+const (
+	minIO      = 3
+	minKernel  = 1
+	minStep    = 8 + 7 + 8
+	minPush    = 1
+	minBinding = 3
+	minSegment = 1
+)
+
+// Decode returns the plan that data encodes. It takes only what Encode can have made of a plan that passes
+// Verify, and allocates at most a small multiple of the size of data whatever that holds. The plan does not
+// refer to data.
+//
+// Errors: another version, a kernel that this program lacks, damage.
+func Decode(data []byte) (*Plan, error) {
+	if len(data) < len(encodingMagic) || string(data[:len(encodingMagic)-1]) != encodingMagic[:len(encodingMagic)-1] {
+		return nil, errors.New("not an encoded plan")
+	}
+	if v := data[len(encodingMagic)-1]; v != encodingMagic[len(encodingMagic)-1] {
+		return nil, fmt.Errorf("encoded plan of version %d, this is %d", v, encodingMagic[len(encodingMagic)-1])
+	}
+	d := decoder{rest: data[len(encodingMagic):]}
+	p := d.plan()
+	if d.err == nil && len(d.rest) > 0 {
+		d.fail("%d bytes behind the plan", len(d.rest))
+	}
+	if d.err != nil {
+		return nil, fmt.Errorf("encoded plan: %w", d.err)
+	}
+	if err := p.Verify(); err != nil {
+		return nil, fmt.Errorf("encoded plan: %w", err)
+	}
+	return p, nil
+}
+
+// decoder reads an encoding from front to back. After the first error every read gives zero.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf(format, args...)
+		d.rest = nil
+	}
+}
+
+func (d *decoder) plan() *Plan {
+	p := &Plan{}
+	for _, n := range []*int64{&p.ArenaBytes, &p.WeightBytes, &p.HostBytes} {
+		*n = d.size()
+	}
+	p.Inputs = d.ios()
+	p.Outputs = d.ios()
+	kernels := d.kernels()
+	if n := d.count(minStep); n > 0 {
+		p.Steps = make([]Step, n)
+	}
+	used := 0 // kernels that steps so far have named
+	for i := range p.Steps {
+		k := d.step(&p.Steps[i], kernels)
+		if d.err != nil {
+			return nil
+		}
+		if k > used {
+			d.fail("step %d: kernels are not in the order of use", i)
+			return nil
+		}
+		used = max(used, k+1)
+	}
+	if used != len(kernels) {
+		d.fail("%d of %d kernels are used", used, len(kernels))
+	}
+	if n := d.count(minSegment); n > 0 {
+		p.Segments = make([]int, n)
+	}
+	at := 0
+	for i := range p.Segments {
+		n := d.number(uint64(len(p.Steps) - at))
+		at += int(n)
+		p.Segments[i] = at
+	}
+	return p
+}
+
+func (d *decoder) ios() []IO {
+	var list []IO
+	if n := d.count(minIO); n > 0 {
+		list = make([]IO, n)
+	}
+	for i := range list {
+		list[i] = IO{Name: d.text(), Offset: d.size(), Size: d.size()}
+	}
+	return list
+}
+
+// kernels reads the table of names. None may stand twice.
+func (d *decoder) kernels() []shaders.Kernel {
+	list := make([]shaders.Kernel, 0, d.count(minKernel))
+	seen := map[shaders.Kernel]bool{}
+	for range cap(list) {
+		name := d.bytes()
+		if d.err != nil {
+			return nil
+		}
+		k, ok := shaders.ByName(string(name))
+		if !ok || seen[k] {
+			d.fail("%q is no kernel, or stands twice", name[:min(len(name), 64)])
+			return nil
+		}
+		seen[k] = true
+		list = append(list, k)
+	}
+	return list
+}
+
+// step reads s and returns the index of its kernel.
+func (d *decoder) step(s *Step, kernels []shaders.Kernel) int {
+	k := int(d.number(math.MaxInt32))
+	if k >= len(kernels) {
+		d.fail("kernel %d of %d", k, len(kernels))
+		return 0
+	}
+	s.Kernel = kernels[k]
+	s.Barrier = d.number(1) == 1
+	for _, n := range []*uint32{&s.LocalX, &s.Groups[0], &s.Groups[1], &s.Groups[2]} {
+		*n = uint32(d.number(math.MaxUint32))
+	}
+	if n := d.count(minPush); n > 0 {
+		s.Push = make([]uint32, n)
+	}
+	for i := range s.Push {
+		s.Push[i] = uint32(d.number(math.MaxUint32))
+	}
+	if n := d.count(minBinding); n > 0 {
+		s.Bindings = make([]Binding, n)
+	}
+	for i := range s.Bindings {
+		kind := d.number(127)
+		s.Bindings[i] = Binding{
+			Buffer: Buffer(kind & 3), Write: kind&4 != 0, Format: Format(kind >> 3), Offset: d.size(), Size: d.size(),
+		}
+	}
+	s.Label = d.text()
+	s.FLOP = d.float()
+	s.Bytes = d.float()
+	return k
+}
+
+// number reads a varint of at most limit.
+func (d *decoder) number(limit uint64) uint64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(d.rest)
+	switch {
+	case n <= 0:
+		d.fail("a number ends early or is too long")
+		return 0
+	case n > 1 && d.rest[n-1] == 0:
+		d.fail("a number has more bytes than it needs")
+		return 0
+	case v > limit:
+		d.fail("%d is more than %d", v, limit)
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *decoder) size() int64 { return int64(d.number(math.MaxInt64)) }
+
+// count reads the length of a list whose elements take at least each bytes. There are bytes left for all of
+// them, so that room for the list can be allocated.
+func (d *decoder) count(each int) int {
+	n := d.number(math.MaxUint64)
+	if n > uint64(len(d.rest)/each) {
+		d.fail("a list of %d in %d bytes", n, len(d.rest))
+		return 0
+	}
+	return int(n)
+}
+
+// bytes reads a string without copying it.
+func (d *decoder) bytes() []byte {
+	n := d.count(1)
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) text() string { return string(d.bytes()) }
+
+func (d *decoder) float() float64 {
+	if d.err == nil && len(d.rest) < 8 {
+		d.fail("a number ends early")
+	}
+	if d.err != nil {
+		return 0
+	}
+	v := math.Float64frombits(binary.LittleEndian.Uint64(d.rest))
+	d.rest = d.rest[8:]
+	return v
+}

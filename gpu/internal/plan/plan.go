@@ -1,0 +1,125 @@
+// Package plan is the compiled form of a model: buffers, steps, segments.
+//
+// A Plan is immutable and holds no Vulkan handle. Steps are in submission order; every byte of the
+// arena is written before it is read; offsets and sizes are bytes. Packed weights travel beside the
+// plan, so that a plan is small and can be printed, compared and stored.
+package plan
+
+import "github.com/nngpu/nngpu/shaders"
+
+// Align is the alignment of every tensor in the arena and in the weights, in bytes: the largest
+// minStorageBufferOffsetAlignment and minTexelBufferOffsetAlignment that Vulkan allows.
+const Align = 256
+
+// Buffer names one of the memories that a step can bind.
+type Buffer uint8
+
+// The memories of an execution.
+const (
+	// Arena holds intermediate results; one for each slot; device-local.
+	Arena Buffer = iota
+	// Weights holds packed constants; shared by all slots; device-local; read-only.
+	Weights
+	// Host holds model inputs and outputs as clients see them; one for each slot; host-visible.
+	Host
+)
+
+func (b Buffer) String() string { return [...]string{"arena", "weights", "host"}[b] }
+
+// Format is the texel format of a binding; FormatNone for a storage buffer.
+type Format uint8
+
+// Texel formats that kernels use; all are required of every Vulkan device for uniform texel buffers.
+const (
+	FormatNone    Format = iota
+	FormatRGBA32F        // 16 bytes a texel
+	FormatRGBA32U        // 16
+	FormatR32U           // 4
+	FormatRGBA8I         // 4
+	FormatRGBA8U         // 4
+	FormatR32F           // 4
+)
+
+// TexelBytes is the size of one texel, 0 for FormatNone.
+func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4, 4, 4, 4}[f] }
+
+func (f Format) String() string {
+	return [...]string{"buf", "rgba32f", "rgba32ui", "r32ui", "rgba8i", "rgba8ui", "r32f"}[f]
+}
+
+// Binding is the range of a memory that a kernel sees at one binding number. Offset is a multiple of
+// Align.
+type Binding struct {
+	Buffer Buffer
+	Format Format
+	Offset int64
+	Size   int64
+	Write  bool // the step writes it (and may read it too)
+}
+
+// Step is one dispatch, or one copy when Kernel is shaders.Copy: from Bindings[0] to Bindings[1], of
+// Bindings[1].Size bytes.
+type Step struct {
+	Kernel   shaders.Kernel
+	LocalX   uint32    // workgroup size in x, specialisation constant 0
+	Groups   [3]uint32 // workgroups; each at most 65535
+	Push     []uint32  // push constants, at most 32 words
+	Bindings []Binding // by binding number
+	// Barrier: the step must see what earlier steps of this execution wrote, or overwrites what they
+	// read. The first step of an execution never needs one.
+	Barrier bool
+	Label   string  // operation and its position, for dumps and profiles
+	FLOP    float64 // multiplications and additions
+	Bytes   float64 // bytes read and written
+}
+
+// IO is a model input or output in the Host memory: Size dense, row-major bytes at Offset. Size is 0
+// for an omitted input.
+type IO struct {
+	Name   string
+	Offset int64
+	Size   int64
+}
+
+// Plan is a compiled model.
+type Plan struct {
+	ArenaBytes  int64
+	WeightBytes int64
+	HostBytes   int64
+	Inputs      []IO
+	Outputs     []IO
+	Steps       []Step
+	// Segments[i] is the index of the first step after segment i; the last is len(Steps). A segment is
+	// submitted as a whole.
+	Segments []int
+}
+
+// Pipeline is what distinguishes two compute pipelines.
+type Pipeline struct {
+	Kernel shaders.Kernel
+	LocalX uint32
+}
+
+// Pipelines lists the distinct pipelines of p in the order of first use.
+func (p *Plan) Pipelines() []Pipeline {
+	var list []Pipeline
+	seen := map[Pipeline]bool{}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		k := Pipeline{s.Kernel, s.LocalX}
+		if s.Kernel != shaders.Copy && !seen[k] {
+			seen[k] = true
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// FLOP is the sum over all steps.
+func (p *Plan) FLOP() float64 {
+	var n float64
+	for i := range p.Steps {
+		n += p.Steps[i].FLOP
+	}
+	return n
+}

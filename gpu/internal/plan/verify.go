@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// Bounds of every plan, far beyond what any device or network needs.
+const (
+	MaxSteps    = 1 << 20
+	maxMemory   = 1 << 62 // bytes of one memory: rounding up cannot overflow
+	maxPushData = 32      // words; Vulkan guarantees no more
+)
+
+// Verify reports what in p contradicts the promises of this package or the interface of a kernel: what can be
+// told without a device. What the kernels do with their push constants is not checked.
+//
+// A plan that passes binds nothing outside of its memories, each rounded up to Align.
+func (p *Plan) Verify() error {
+	if len(p.Steps) > MaxSteps {
+		return fmt.Errorf("%d steps", len(p.Steps))
+	}
+	for _, n := range []int64{p.ArenaBytes, p.WeightBytes, p.HostBytes} {
+		if n < 0 || n > maxMemory {
+			return fmt.Errorf("memory of %d bytes", n)
+		}
+	}
+	for _, list := range [][]IO{p.Inputs, p.Outputs} {
+		for i, io := range list {
+			if io.Offset < 0 || io.Size < 0 || io.Offset > p.HostBytes-io.Size {
+				return fmt.Errorf("input or output %d (%s): %d bytes at %d of %d", i, io.Name, io.Size, io.Offset, p.HostBytes)
+			}
+		}
+	}
+	if err := p.verifySegments(); err != nil {
+		return err
+	}
+	for _, key := range p.Pipelines() {
+		if known, ok := shaders.ByName(key.Kernel.String()); !ok || known != key.Kernel {
+			return fmt.Errorf("%s is no kernel", key.Kernel)
+		}
+	}
+	for i := range p.Steps {
+		if err := p.verifyStep(&p.Steps[i]); err != nil {
+			return fmt.Errorf("step %d (%s, %s): %w", i, p.Steps[i].Label, p.Steps[i].Kernel, err)
+		}
+	}
+	return nil
+}
+
+// verifySegments: segments divide the steps, and only a plan without steps has an empty one.
+func (p *Plan) verifySegments() error {
+	if len(p.Segments) > max(1, len(p.Steps)) {
+		return fmt.Errorf("%d segments of %d steps", len(p.Segments), len(p.Steps))
+	}
+	at := 0
+	for i, end := range p.Segments {
+		if end < at || end > len(p.Steps) || end == at && len(p.Steps) > 0 {
+			return fmt.Errorf("segment %d ends at step %d", i, end)
+		}
+		at = end
+	}
+	if at != len(p.Steps) {
+		return fmt.Errorf("segments end at step %d of %d", at, len(p.Steps))
+	}
+	return nil
+}
+
+// verifyStep checks s. Precondition: its kernel is known.
+func (p *Plan) verifyStep(s *Step) error {
+	info := s.Kernel.Info()
+	if len(s.Bindings) != len(info.Bindings) {
+		return fmt.Errorf("%d bindings, the kernel has %d", len(s.Bindings), len(info.Bindings))
+	}
+	for i := range s.Bindings {
+		if err := p.verifyBinding(&s.Bindings[i], info.Bindings[i]); err != nil {
+			return fmt.Errorf("binding %d: %w", i, err)
+		}
+	}
+	if len(s.Push) != info.PushWords || len(s.Push) > maxPushData {
+		return fmt.Errorf("%d words of push constants, the kernel has %d", len(s.Push), info.PushWords)
+	}
+	for _, v := range []float64{s.FLOP, s.Bytes} {
+		if math.Signbit(v) || math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("estimated work of %v", v)
+		}
+	}
+	if s.Kernel == shaders.Copy {
+		return verifyCopy(s)
+	}
+	if s.LocalX == 0 || s.Groups[0] == 0 || s.Groups[1] == 0 || s.Groups[2] == 0 {
+		return fmt.Errorf("%v workgroups of %d", s.Groups, s.LocalX)
+	}
+	return nil
+}
+
+func verifyCopy(s *Step) error {
+	src, dst := &s.Bindings[0], &s.Bindings[1]
+	if src.Size < dst.Size {
+		return fmt.Errorf("copy of %d bytes from %d", dst.Size, src.Size)
+	}
+	if src.Buffer == dst.Buffer && src.Offset < dst.Offset+dst.Size && dst.Offset < src.Offset+dst.Size {
+		return fmt.Errorf("copy of %d bytes from %d to %d overlaps", dst.Size, src.Offset, dst.Offset)
+	}
+	if dst.Buffer == Weights {
+		return fmt.Errorf("copy to weights")
+	}
+	return nil
+}
+
+// verifyBinding checks b, which the kernel declares with the given letter of shaders.Info.Bindings.
+func (p *Plan) verifyBinding(b *Binding, letter byte) error {
+	var total int64
+	switch b.Buffer {
+	case Arena:
+		total = p.ArenaBytes
+	case Weights:
+		total = p.WeightBytes
+	case Host:
+		total = p.HostBytes
+	default:
+		return fmt.Errorf("memory %d is unknown", uint8(b.Buffer))
+	}
+	// A memory's size is rounded up, and so may be the binding that ends it.
+	if b.Size <= 0 || b.Offset < 0 || b.Offset%Align != 0 || b.Offset > AlignUp(total)-b.Size {
+		return fmt.Errorf("%d bytes at %d of %d in %s", b.Size, b.Offset, total, b.Buffer)
+	}
+	if b.Buffer == Weights && (b.Write || letter == 'i') {
+		return fmt.Errorf("writes to weights")
+	}
+	if b.Format > FormatR32F {
+		return fmt.Errorf("format %d is unknown", uint8(b.Format))
+	}
+	switch {
+	case letter == 's' && b.Format != FormatNone:
+		return fmt.Errorf("format %s for a storage buffer", b.Format)
+	case letter == 's':
+		return nil
+	case b.Format == FormatNone:
+		return fmt.Errorf("no format for a texel buffer")
+	case letter == 'i' && b.Format != FormatR32U && b.Format != FormatRGBA32F:
+		return fmt.Errorf("cannot write texels of %s", b.Format)
+	case b.Size%b.Format.TexelBytes() != 0:
+		return fmt.Errorf("%d bytes as texels of %d", b.Size, b.Format.TexelBytes())
+	}
+	return nil
+}
+
+// AlignUp rounds n up to a multiple of Align.
+func AlignUp(n int64) int64 { return (n + Align - 1) / Align * Align }

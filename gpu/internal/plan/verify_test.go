@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/shaders"
+)
+
+func TestVerifyRefuses(t *testing.T) {
+	require.NoError(t, example().Verify())
+	const gemm = shaders.ConvGemmF32X8x8TexelStore // "ttsi"
+	texels := func(p *Plan) {
+		p.WeightBytes = 256
+		p.Steps[0].Kernel = gemm
+		p.Steps[0].Push = make([]uint32, gemm.Info().PushWords)
+		p.Steps[0].Bindings = []Binding{
+			{Buffer: Host, Size: 48, Format: FormatRGBA32F}, {Buffer: Weights, Size: 64, Format: FormatRGBA32F},
+			{Buffer: Weights, Size: 64}, {Buffer: Arena, Size: 48, Write: true, Format: FormatRGBA32F},
+		}
+	}
+	p := example()
+	texels(p)
+	require.NoError(t, p.Verify())
+	for _, tc := range []struct {
+		name string
+		do   func(p *Plan)
+		want string
+	}{
+		{"too many steps", func(p *Plan) { p.Steps = make([]Step, MaxSteps+1) }, "steps"},
+		{"negative arena", func(p *Plan) { p.ArenaBytes = -1 }, "memory of"},
+		{"huge weights", func(p *Plan) { p.WeightBytes = math.MaxInt64 }, "memory of"},
+		{"input outside", func(p *Plan) { p.Inputs[0].Size = 513 }, "input or output"},
+		{"input far outside", func(p *Plan) { p.Inputs[0].Size = math.MaxInt64 }, "input or output"},
+		{"output before", func(p *Plan) { p.Outputs[0].Offset = -1 }, "input or output"},
+		{"negative output", func(p *Plan) { p.Outputs[0].Size = -1 }, "input or output"},
+		{"empty segment", func(p *Plan) { p.Segments = []int{1, 1, 2} }, "segments"},
+		{"first segment empty", func(p *Plan) { p.Segments = []int{0, 2} }, "segment 0"},
+		{"segments go back", func(p *Plan) { p.Segments = []int{2, 1} }, "segment 1"},
+		{"segments end early", func(p *Plan) { p.Segments = []int{1} }, "segments end"},
+		{"segments end late", func(p *Plan) { p.Segments = []int{1, 3} }, "segment 1"},
+		{"no segments", func(p *Plan) { p.Segments = nil }, "segments end"},
+		{"unknown kernel", func(p *Plan) { p.Steps[0].Kernel = 65535 }, "no kernel"},
+		{"missing binding", func(p *Plan) { p.Steps[0].Bindings = p.Steps[0].Bindings[:1] }, "1 bindings"},
+		{"missing push constants", func(p *Plan) { p.Steps[0].Push = nil }, "0 words"},
+		{"push constants of a copy", func(p *Plan) { p.Steps[1].Push = []uint32{1} }, "1 words"},
+		{"no workgroups", func(p *Plan) { p.Steps[0].Groups[2] = 0 }, "workgroups"},
+		{"empty workgroups", func(p *Plan) { p.Steps[0].LocalX = 0 }, "workgroups"},
+		{"work that is no number", func(p *Plan) { p.Steps[0].FLOP = math.NaN() }, "estimated work"},
+		{"endless work", func(p *Plan) { p.Steps[1].Bytes = math.Inf(1) }, "estimated work"},
+		{"negative work", func(p *Plan) { p.Steps[1].Bytes = -1 }, "estimated work"},
+		{"unknown memory", func(p *Plan) { p.Steps[0].Bindings[0].Buffer = 3 }, "memory 3"},
+		{"empty binding", func(p *Plan) { p.Steps[0].Bindings[0].Size = 0 }, "0 bytes at"},
+		{"unaligned", func(p *Plan) { p.Steps[0].Bindings[0].Offset = 16 }, "at 16"},
+		{"before", func(p *Plan) { p.Steps[0].Bindings[0].Offset = -256 }, "at -256"},
+		{"behind", func(p *Plan) { p.Steps[0].Bindings[0].Size = 513 }, "513 bytes"},
+		{"far behind", func(p *Plan) { p.Steps[0].Bindings[0].Size = math.MaxInt64 }, "bytes at"},
+		{"no weights", func(p *Plan) { p.Steps[0].Bindings[0].Buffer = Weights }, "of 0 in weights"},
+		{"writes to weights", func(p *Plan) { p.WeightBytes = 48; p.Steps[0].Bindings[1].Buffer = Weights }, "writes to weights"},
+		{"format of a storage buffer", func(p *Plan) { p.Steps[0].Bindings[0].Format = FormatR32F }, "storage buffer"},
+		{"unknown format", func(p *Plan) { p.Steps[0].Bindings[0].Format = 99 }, "format 99"},
+		{"short copy", func(p *Plan) { p.Steps[1].Bindings[0].Size = 32 }, "copy of 48 bytes from 32"},
+		{"overlapping copy", func(p *Plan) { p.Steps[1].Bindings[0] = p.Steps[1].Bindings[1] }, "overlaps"},
+		{"copy to weights", func(p *Plan) {
+			p.WeightBytes = 48
+			p.Steps[1].Bindings[1] = Binding{Buffer: Weights, Size: 48}
+		}, "copy to weights"},
+		{"no format", func(p *Plan) { texels(p); p.Steps[0].Bindings[0].Format = FormatNone }, "no format"},
+		{"format that is not stored", func(p *Plan) { texels(p); p.Steps[0].Bindings[3].Format = FormatRGBA8U }, "cannot write"},
+		{"half a texel", func(p *Plan) { texels(p); p.Steps[0].Bindings[0].Size = 40 }, "as texels"},
+		{"texels stored to weights", func(p *Plan) {
+			texels(p)
+			p.Steps[0].Bindings[3] = Binding{Buffer: Weights, Size: 64, Format: FormatRGBA32F}
+		}, "writes to weights"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := example()
+			tc.do(p)
+			require.ErrorContains(t, p.Verify(), tc.want)
+		})
+	}
+}
