@@ -1,0 +1,12 @@
+// Package vk is the project's way to Vulkan: a C shim for whatever is hot, needs structures newer than
+// Vulkan 1.0, or corrupts memory in github.com/vulkan-go/vulkan, and that binding for the rest (the
+// loader's function table, enumeration, properties, buffers and memory).
+//
+// libvulkan is opened with dlopen, so neither building nor starting needs a driver. A command buffer is
+// collected in Go as plain data (Commands) and recorded by one C call; drivers never call back into Go.
+//
+// Handles are uint64 values of their own type and mean nothing to the garbage collector. Nothing here
+// locks: the comments say what Vulkan wants to be synchronized by the caller. 64-bit Linux only.
+//
+// Must not know: plans, kernels, NNAPI.
+package vk

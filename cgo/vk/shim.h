@@ -1,0 +1,320 @@
+// The C side of package vk. No Vulkan header is needed here: handles travel as uint64_t, enumerations
+// and flags as uint32_t with their Vulkan values, VkResult as int32_t.
+#ifndef NNGPU_SHIM_H
+#define NNGPU_SHIM_H
+
+#include <stdint.h>
+
+typedef struct nngpu_instance nngpu_instance;
+typedef struct nngpu_device nngpu_device;
+
+// ---- shim_loader.c ----
+
+typedef struct nngpu_library {
+    void *proc;  // vkGetInstanceProcAddr, NULL on failure
+    char *error; // malloc'ed text on failure, else NULL
+} nngpu_library;
+
+// nngpu_load opens a Vulkan library and finds its entry point; `icd` is 1 for an implementation that is
+// used without a loader (symbol vk_icdGetInstanceProcAddr).
+//
+// Ownership: the library is never closed; the caller frees `error` with nngpu_free.
+// Threads:   any.
+// Blocking:  runs the library's constructors.    Go memory: none; path is C memory.
+nngpu_library nngpu_load(const char *path, int icd);
+
+// nngpu_free is free().
+//
+// Ownership: takes p.    Threads: any.    Blocking: no.    Go memory: none.
+void nngpu_free(char *p);
+
+// nngpu_setenv sets (or, with value NULL, removes) a variable of the C environment and returns a
+// malloc'ed copy of its former value, NULL when there was none.
+//
+// Ownership: borrows both strings; the caller frees the result with nngpu_free.
+// Threads:   callers hold one process-wide lock; other C code must not read the environment meanwhile.
+// Blocking:  no.    Go memory: none; strings are C memory.
+char *nngpu_setenv(const char *name, const char *value);
+
+// ---- shim_instance.c, shim_physical.c ----
+
+enum { NNGPU_VALIDATE_CORE = 1, NNGPU_VALIDATE_SYNC = 2 };
+
+typedef struct nngpu_instance_result {
+    int32_t result;
+    uint64_t handle;          // VkInstance
+    nngpu_instance *instance; // NULL on failure
+} nngpu_instance_result;
+
+// nngpu_instance_create makes a VkInstance for the newest API version that the loader knows; `proc` is
+// vkGetInstanceProcAddr, `validate` a set of NNGPU_VALIDATE bits.
+//
+// Ownership: the result belongs to the caller: nngpu_instance_destroy.
+// Threads:   any, but the environment must not change meanwhile.
+// Blocking:  loads drivers.    Go memory: none.
+nngpu_instance_result nngpu_instance_create(void *proc, uint32_t validate);
+
+// nngpu_instance_destroy destroys the instance and its messenger.
+//
+// Ownership: takes inst; its devices must be gone.    Threads: no other use of inst at the same time.
+// Blocking:  no.    Go memory: none.
+void nngpu_instance_destroy(nngpu_instance *inst);
+
+// nngpu_instance_message takes the oldest validation message out of the ring; NULL when it is empty.
+//
+// Ownership: the caller frees the result with nngpu_free.    Threads: any.
+// Blocking:  a mutex, briefly.    Go memory: none.
+char *nngpu_instance_message(nngpu_instance *inst);
+
+// nngpu_instance_proc finds an instance function, NULL when it is missing.
+//
+// Ownership: none.    Threads: any.    Blocking: no.    Go memory: none; name is C memory.
+void *nngpu_instance_proc(nngpu_instance *inst, const char *name);
+
+typedef struct nngpu_physical_info {
+    int32_t result;
+    uint32_t timeline;      // timeline semaphores: feature present
+    uint32_t integer_dot;   // shaderIntegerDotProduct: feature present
+    uint32_t dot_fast;      // 4x8-bit packed signed, unsigned and mixed are all reported as accelerated
+    uint32_t robust;        // robustBufferAccess: feature present
+    uint32_t subgroup_size;
+    uint32_t driver_id;     // VkDriverId, 0 when unknown
+    uint32_t texel_rgba32f; // storage texel buffers of R32G32B32A32_SFLOAT
+    uint32_t budget;        // VK_EXT_memory_budget
+    uint64_t max_allocation;
+    char driver_name[256];
+    char driver_info[256];
+    uint8_t device_uuid[16];
+    uint8_t driver_uuid[16];
+} nngpu_physical_info;
+
+// nngpu_physical_query reads the properties and features that the binding does not know. Structures are
+// chained only where the device's version or extensions define them.
+//
+// Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t physical, uint32_t api);
+
+typedef struct nngpu_budget {
+    uint64_t budget[16]; // by heap, bytes; 0 when unknown
+    uint64_t usage[16];
+} nngpu_budget;
+
+// nngpu_physical_budget reads VK_EXT_memory_budget. Precondition: the device has it.
+//
+// Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_budget nngpu_physical_budget(nngpu_instance *inst, uint64_t physical);
+
+typedef struct nngpu_families {
+    uint32_t count; // at most 16
+    uint32_t flags[16];
+    uint32_t queues[16];
+    uint32_t timestamp_bits[16];
+} nngpu_families;
+
+// nngpu_physical_families reads the queue families. (The binding's call frees the array that the driver
+// writes, when the garbage collector runs.)
+//
+// Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_families nngpu_physical_families(nngpu_instance *inst, uint64_t physical);
+
+// ---- shim_device.c ----
+
+enum { NNGPU_FEATURE_INTEGER_DOT = 1, NNGPU_FEATURE_ROBUST = 2 };
+
+typedef struct nngpu_device_result {
+    int32_t result;
+    uint64_t handle;      // VkDevice
+    nngpu_device *device; // NULL on failure
+} nngpu_device_result;
+
+// nngpu_device_create makes a device with one queue, one timeline semaphore (value 0) and `features`.
+//
+// Ownership: the result belongs to the caller: nngpu_device_destroy. inst must outlive it.
+// Threads:   any.    Blocking: may start the driver's threads.    Go memory: none.
+nngpu_device_result nngpu_device_create(nngpu_instance *inst, uint64_t physical, uint32_t api,
+                                        uint32_t family, uint32_t features);
+
+// nngpu_device_destroy destroys device and semaphore.
+//
+// Ownership: takes dev; everything made from it must be gone and its queue idle.
+// Threads:   no other use of dev at the same time.    Blocking: no.    Go memory: none.
+void nngpu_device_destroy(nngpu_device *dev);
+
+// nngpu_device_idle waits until the queue has nothing left to do.
+//
+// Ownership: borrows dev.    Threads: caller holds the queue's lock.
+// Blocking:  until the device is idle.    Go memory: none.
+int32_t nngpu_device_idle(nngpu_device *dev);
+
+// nngpu_submit submits command buffers in order; the timeline reaches `value` when all are done.
+//
+// Ownership: borrows every handle; the caller keeps the command buffers and what they name until then.
+// Threads:   caller holds the queue's lock (queues are externally synchronized).
+// Blocking:  does not wait for the device.    Go memory: cmds is read during the call only.
+int32_t nngpu_submit(nngpu_device *dev, const uint64_t *cmds, uint32_t count, uint64_t value);
+
+// nngpu_wait waits for the timeline to reach `value`, at most timeout_ns. Returns VK_TIMEOUT (2) then.
+//
+// Ownership: borrows dev.    Threads: any.    Blocking: up to timeout_ns.    Go memory: none.
+int32_t nngpu_wait(nngpu_device *dev, uint64_t value, uint64_t timeout_ns);
+
+typedef struct nngpu_value {
+    int32_t result;
+    uint64_t value;
+} nngpu_value;
+
+// nngpu_reached reads the timeline.
+//
+// Ownership: borrows dev.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_value nngpu_reached(nngpu_device *dev);
+
+// nngpu_query_pool makes a pool of `count` timestamps.
+//
+// Ownership: the result belongs to the caller.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_value nngpu_query_pool(nngpu_device *dev, uint32_t count);
+
+// nngpu_query_pool_destroy destroys a pool.
+//
+// Ownership: takes pool; no pending work may use it.    Threads: no other use of pool.
+// Blocking:  no.    Go memory: none.
+void nngpu_query_pool_destroy(nngpu_device *dev, uint64_t pool);
+
+// nngpu_timestamps reads `count` timestamps from `first` on. Precondition: the timeline has reached the
+// value of the submission that wrote them (some drivers block here otherwise).
+//
+// Ownership: borrows pool.    Threads: pool is not in use elsewhere.
+// Blocking:  no, given the precondition.    Go memory: out is written during the call only.
+int32_t nngpu_timestamps(nngpu_device *dev, uint64_t pool, uint32_t first, uint32_t count, uint64_t *out);
+
+// ---- shim_pipeline.c ----
+
+// nngpu_set_layout makes a descriptor set layout: types[i] is the VkDescriptorType of binding i, for
+// compute shaders.
+//
+// Ownership: the result belongs to the caller.    Threads: any.    Blocking: no.
+// Go memory: types is read during the call only.
+nngpu_value nngpu_set_layout(nngpu_device *dev, const uint32_t *types, uint32_t count);
+
+// nngpu_pipeline_layout makes a layout of one set and push_bytes of push constants.
+//
+// Ownership: borrows set_layout; the result belongs to the caller.    Threads: any.    Blocking: no.
+// Go memory: none.
+nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint32_t push_bytes);
+
+// nngpu_pipeline makes a compute pipeline from SPIR-V with entry point "main" and specialisation
+// constant 0 = local_x. cache may be 0.
+//
+// Ownership: borrows code, layout and cache; the result belongs to the caller. The shader module is gone on
+//            return.
+// Threads:   any; cache is synchronized by the driver.    Blocking: compiles (ms to s).
+// Go memory: code is read during the call only.
+nngpu_value nngpu_pipeline(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
+                           uint32_t local_x, uint64_t cache);
+
+// nngpu_pipeline_cache makes a VkPipelineCache from data (may be empty).
+//
+// Ownership: the result belongs to the caller.    Threads: any.    Blocking: no.
+// Go memory: data is read during the call only.
+nngpu_value nngpu_pipeline_cache(nngpu_device *dev, const uint8_t *data, uint64_t bytes);
+
+// nngpu_pipeline_cache_data copies the cache's content to out and returns in value the bytes written; with
+// bytes 0, the bytes that are needed.
+//
+// Ownership: borrows cache.    Threads: any.    Blocking: no.    Go memory: out is written during the call only.
+nngpu_value nngpu_pipeline_cache_data(nngpu_device *dev, uint64_t cache, uint8_t *out, uint64_t bytes);
+
+// nngpu_pipeline_cache_merge adds what `from` holds to `into`.
+//
+// Ownership: borrows both caches.    Threads: no other use of into at the same time.    Blocking: no.
+// Go memory: none; all arguments by value.
+int32_t nngpu_pipeline_cache_merge(nngpu_device *dev, uint64_t into, uint64_t from);
+
+enum { // what nngpu_destroy takes
+    NNGPU_SET_LAYOUT = 1,
+    NNGPU_PIPELINE_LAYOUT,
+    NNGPU_PIPELINE,
+    NNGPU_PIPELINE_CACHE,
+    NNGPU_DESCRIPTOR_POOL,
+    NNGPU_COMMAND_POOL,
+};
+
+// nngpu_destroy destroys one object of the given kind; handle 0 is ignored.
+//
+// Ownership: takes handle; no pending work may use it.    Threads: no other use of handle.
+// Blocking:  no.    Go memory: none.
+void nngpu_destroy(nngpu_device *dev, uint32_t kind, uint64_t handle);
+
+// nngpu_descriptor_pool makes a pool for `sets` sets with the given numbers of descriptors.
+//
+// Ownership: the result belongs to the caller; its sets die with it.    Threads: any.    Blocking: no.
+// Go memory: none.
+nngpu_value nngpu_descriptor_pool(nngpu_device *dev, uint32_t sets, uint32_t storage, uint32_t uniform_texel,
+                                  uint32_t storage_texel);
+
+// nngpu_descriptor_sets allocates one set for each layout.
+//
+// Ownership: sets belong to pool.    Threads: no other use of pool.    Blocking: no.
+// Go memory: layouts is read and sets written during the call only.
+int32_t nngpu_descriptor_sets(nngpu_device *dev, uint64_t pool, const uint64_t *layouts, uint32_t count,
+                              uint64_t *sets);
+
+typedef struct nngpu_write {
+    uint64_t set;
+    uint64_t buffer; // storage buffers: VkBuffer; texel buffers: VkBufferView
+    uint64_t offset; // bytes, storage buffers only
+    uint64_t range;
+    uint32_t binding;
+    uint32_t type; // VkDescriptorType
+} nngpu_write;
+
+// nngpu_descriptor_write writes `count` descriptors.
+//
+// Ownership: borrows every handle; buffers and views outlive the sets' use.
+// Threads:   no other use of the sets.    Blocking: no.    Go memory: writes is read during the call only.
+int32_t nngpu_descriptor_write(nngpu_device *dev, const nngpu_write *writes, uint32_t count);
+
+// ---- shim_record.c ----
+
+// nngpu_command_pool makes a pool for command buffers of the device's queue family.
+//
+// Ownership: the result belongs to the caller; its buffers die with it.    Threads: any.    Blocking: no.
+// Go memory: none.
+nngpu_value nngpu_command_pool(nngpu_device *dev);
+
+// nngpu_command_buffers allocates primary command buffers.
+//
+// Ownership: cmds belong to pool.    Threads: no other use of pool.    Blocking: no.
+// Go memory: cmds is written during the call only.
+int32_t nngpu_command_buffers(nngpu_device *dev, uint64_t pool, uint32_t count, uint64_t *cmds);
+
+enum { // nngpu_op.kind
+    NNGPU_OP_PIPELINE = 1,  // h0 = pipeline
+    NNGPU_OP_SET,           // h0 = set, h1 = pipeline layout
+    NNGPU_OP_PUSH,          // h1 = pipeline layout; n0 = first word in push, n1 = words
+    NNGPU_OP_DISPATCH,      // n0..n2 = groups
+    NNGPU_OP_DISPATCH_BASE, // n0..n2 = groups, n3..n5 = first group
+    NNGPU_OP_COPY,          // h0 = source, h1 = destination, s0, s1 = their offsets, s2 = bytes
+    NNGPU_OP_FILL,          // h0 = destination, s0 = offset, s2 = bytes, n0 = word
+    NNGPU_OP_BARRIER,       // n0, n1 = source and destination stages, n2, n3 = source and destination access
+    NNGPU_OP_RESET_QUERIES, // h0 = pool, n0 = first, n1 = count
+    NNGPU_OP_TIMESTAMP,     // h0 = pool, n0 = query, n1 = stage
+};
+
+typedef struct nngpu_op {
+    uint64_t h0, h1;
+    uint64_t s0, s1, s2;
+    uint32_t kind;
+    uint32_t n0, n1, n2, n3, n4, n5;
+    uint32_t unused;
+} nngpu_op;
+
+// nngpu_record records a whole command buffer, for repeated submission. `push` holds the push constants of
+// all operations.
+//
+// Ownership: borrows every handle; they live as long as the command buffer is used.
+// Threads:   no other use of cmd or its pool.    Blocking: no.
+// Go memory: ops and push are read during the call only.
+int32_t nngpu_record(nngpu_device *dev, uint64_t cmd, const nngpu_op *ops, uint64_t count, const uint32_t *push,
+                     uint64_t push_words);
+
+#endif

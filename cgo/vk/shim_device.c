@@ -1,0 +1,160 @@
+#include <stdlib.h>
+
+#include "internal.h"
+
+// load finds the device functions; 0 when one is missing.
+static int load(nngpu_instance *inst, nngpu_device *dev) {
+    PFN_vkGetDeviceProcAddr get =
+        (PFN_vkGetDeviceProcAddr)inst->proc(inst->handle, "vkGetDeviceProcAddr");
+    int ok = 1;
+#define X(name) \
+    dev->name = (PFN_vk##name)get(dev->handle, "vk" #name); \
+    ok &= dev->name != NULL;
+    NNGPU_DEVICE_FUNCTIONS(X)
+#undef X
+    dev->WaitSemaphores = (PFN_vkWaitSemaphores)get(dev->handle, "vkWaitSemaphores");
+    if (dev->WaitSemaphores == NULL) {
+        dev->WaitSemaphores = (PFN_vkWaitSemaphores)get(dev->handle, "vkWaitSemaphoresKHR");
+    }
+    dev->GetSemaphoreCounterValue = (PFN_vkGetSemaphoreCounterValue)get(dev->handle, "vkGetSemaphoreCounterValue");
+    if (dev->GetSemaphoreCounterValue == NULL) {
+        dev->GetSemaphoreCounterValue =
+            (PFN_vkGetSemaphoreCounterValue)get(dev->handle, "vkGetSemaphoreCounterValueKHR");
+    }
+    return ok && dev->WaitSemaphores != NULL && dev->GetSemaphoreCounterValue != NULL;
+}
+
+static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice physical, uint32_t api,
+                       uint32_t features) {
+    const char *extensions[2];
+    float priority = 1;
+    VkDeviceQueueCreateInfo queue = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+        .queueFamilyIndex = dev->family,
+        .queueCount = 1,
+        .pQueuePriorities = &priority,
+    };
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
+        .shaderIntegerDotProduct = VK_TRUE};
+    VkPhysicalDeviceFeatures core = {.robustBufferAccess = (features & NNGPU_FEATURE_ROBUST) != 0};
+    VkDeviceCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+        .pNext = &timeline,
+        .queueCreateInfoCount = 1,
+        .pQueueCreateInfos = &queue,
+        .ppEnabledExtensionNames = extensions,
+        .pEnabledFeatures = &core,
+    };
+    if (api < VK_API_VERSION_1_2) {
+        extensions[info.enabledExtensionCount++] = VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME;
+    }
+    if ((features & NNGPU_FEATURE_INTEGER_DOT) != 0) {
+        timeline.pNext = &dot;
+        if (api < VK_API_VERSION_1_3) {
+            extensions[info.enabledExtensionCount++] = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
+        }
+    }
+    PFN_vkCreateDevice create_device = (PFN_vkCreateDevice)inst->proc(inst->handle, "vkCreateDevice");
+    VkResult r = create_device(physical, &info, NULL, &dev->handle);
+    if (r != VK_SUCCESS) {
+        dev->handle = NULL;
+        return r;
+    }
+    if (!load(inst, dev)) {
+        return VK_ERROR_INCOMPATIBLE_DRIVER;
+    }
+    dev->GetDeviceQueue(dev->handle, dev->family, 0, &dev->queue);
+    VkSemaphoreTypeCreateInfo type = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    return dev->CreateSemaphore(dev->handle, &semaphore, NULL, &dev->timeline);
+}
+
+nngpu_device_result nngpu_device_create(nngpu_instance *inst, uint64_t physical, uint32_t api, uint32_t family,
+                                        uint32_t features) {
+    nngpu_device_result out = {0};
+    nngpu_device *dev = calloc(1, sizeof *dev);
+    if (dev == NULL) {
+        out.result = VK_ERROR_OUT_OF_HOST_MEMORY;
+        return out;
+    }
+    dev->family = family;
+    out.result = create(inst, dev, NNGPU_HANDLE(VkPhysicalDevice, physical), api, features);
+    if (out.result != VK_SUCCESS) {
+        nngpu_device_destroy(dev);
+        return out;
+    }
+    out.handle = NNGPU_VALUE(dev->handle);
+    out.device = dev;
+    return out;
+}
+
+void nngpu_device_destroy(nngpu_device *dev) {
+    if (dev->handle != NULL && dev->DestroyDevice != NULL) {
+        if (dev->timeline != VK_NULL_HANDLE) {
+            dev->DestroySemaphore(dev->handle, dev->timeline, NULL);
+        }
+        dev->DestroyDevice(dev->handle, NULL);
+    }
+    free(dev);
+}
+
+int32_t nngpu_device_idle(nngpu_device *dev) { return dev->DeviceWaitIdle(dev->handle); }
+
+int32_t nngpu_submit(nngpu_device *dev, const uint64_t *cmds, uint32_t count, uint64_t value) {
+    VkTimelineSemaphoreSubmitInfo timeline = {
+        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+        .signalSemaphoreValueCount = 1,
+        .pSignalSemaphoreValues = &value,
+    };
+    VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+        .pNext = &timeline,
+        .commandBufferCount = count,
+        .pCommandBuffers = (const VkCommandBuffer *)cmds, // handles are 64 bits wide, see internal.h
+        .signalSemaphoreCount = 1,
+        .pSignalSemaphores = &dev->timeline,
+    };
+    return dev->QueueSubmit(dev->queue, 1, &info, VK_NULL_HANDLE);
+}
+
+int32_t nngpu_wait(nngpu_device *dev, uint64_t value, uint64_t timeout_ns) {
+    VkSemaphoreWaitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+        .semaphoreCount = 1,
+        .pSemaphores = &dev->timeline,
+        .pValues = &value,
+    };
+    return dev->WaitSemaphores(dev->handle, &info, timeout_ns);
+}
+
+nngpu_value nngpu_reached(nngpu_device *dev) {
+    nngpu_value out = {0};
+    out.result = dev->GetSemaphoreCounterValue(dev->handle, dev->timeline, &out.value);
+    return out;
+}
+
+nngpu_value nngpu_query_pool(nngpu_device *dev, uint32_t count) {
+    nngpu_value out = {0};
+    VkQueryPoolCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+        .queryType = VK_QUERY_TYPE_TIMESTAMP,
+        .queryCount = count,
+    };
+    VkQueryPool pool = VK_NULL_HANDLE;
+    out.result = dev->CreateQueryPool(dev->handle, &info, NULL, &pool);
+    out.value = NNGPU_VALUE(pool);
+    return out;
+}
+
+void nngpu_query_pool_destroy(nngpu_device *dev, uint64_t pool) {
+    dev->DestroyQueryPool(dev->handle, NNGPU_HANDLE(VkQueryPool, pool), NULL);
+}
+
+int32_t nngpu_timestamps(nngpu_device *dev, uint64_t pool, uint32_t first, uint32_t count, uint64_t *out) {
+    return dev->GetQueryPoolResults(dev->handle, NNGPU_HANDLE(VkQueryPool, pool), first, count,
+                                    count * sizeof *out, out, sizeof *out, VK_QUERY_RESULT_64_BIT);
+}

@@ -1,0 +1,162 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+typedef struct extension_list {
+    VkExtensionProperties *items;
+    uint32_t count;
+    VkResult result;
+} extension_list;
+
+static extension_list device_extensions(nngpu_instance *inst, VkPhysicalDevice physical) {
+    extension_list out = {0};
+    PFN_vkEnumerateDeviceExtensionProperties enumerate = (PFN_vkEnumerateDeviceExtensionProperties)inst->proc(
+        inst->handle, "vkEnumerateDeviceExtensionProperties");
+    out.result = enumerate(physical, NULL, &out.count, NULL);
+    if (out.result != VK_SUCCESS || out.count == 0) {
+        out.count = 0;
+        return out;
+    }
+    out.items = calloc(out.count, sizeof *out.items);
+    if (out.items == NULL) {
+        out.count = 0;
+        out.result = VK_ERROR_OUT_OF_HOST_MEMORY;
+        return out;
+    }
+    out.result = enumerate(physical, NULL, &out.count, out.items);
+    if (out.result == VK_INCOMPLETE) {
+        out.result = VK_SUCCESS;
+    }
+    return out;
+}
+
+static int listed(const extension_list *list, const char *name) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].extensionName, name) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+// A feature is there when the core version has it or the extension is listed.
+static int available(const extension_list *list, uint32_t api, uint32_t core, const char *name) {
+    return api >= core || listed(list, name);
+}
+
+static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_physical_info *out, int timeline,
+                           int dot) {
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline_features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot_features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    void **tail = &features.pNext;
+    if (timeline) {
+        *tail = &timeline_features;
+        tail = &timeline_features.pNext;
+    }
+    if (dot) {
+        *tail = &dot_features;
+    }
+    PFN_vkGetPhysicalDeviceFeatures2 get =
+        (PFN_vkGetPhysicalDeviceFeatures2)inst->proc(inst->handle, "vkGetPhysicalDeviceFeatures2");
+    get(physical, &features);
+    out->timeline = timeline_features.timelineSemaphore;
+    out->integer_dot = dot_features.shaderIntegerDotProduct;
+    out->robust = features.features.robustBufferAccess;
+}
+
+static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_physical_info *out, int driver,
+                             int dot) {
+    VkPhysicalDeviceMaintenance3Properties maintenance = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+    VkPhysicalDeviceSubgroupProperties subgroup = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &maintenance};
+    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, .pNext = &subgroup};
+    VkPhysicalDeviceDriverProperties driver_properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceShaderIntegerDotProductProperties dot_properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
+    void **tail = &maintenance.pNext;
+    if (driver) {
+        *tail = &driver_properties;
+        tail = &driver_properties.pNext;
+    }
+    if (dot) {
+        *tail = &dot_properties;
+    }
+    PFN_vkGetPhysicalDeviceProperties2 get =
+        (PFN_vkGetPhysicalDeviceProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceProperties2");
+    get(physical, &properties);
+    out->max_allocation = maintenance.maxMemoryAllocationSize;
+    out->subgroup_size = subgroup.subgroupSize;
+    memcpy(out->device_uuid, id.deviceUUID, sizeof out->device_uuid);
+    memcpy(out->driver_uuid, id.driverUUID, sizeof out->driver_uuid);
+    out->driver_id = driver_properties.driverID;
+    memcpy(out->driver_name, driver_properties.driverName, sizeof out->driver_name);
+    memcpy(out->driver_info, driver_properties.driverInfo, sizeof out->driver_info);
+    out->driver_name[sizeof out->driver_name - 1] = 0;
+    out->driver_info[sizeof out->driver_info - 1] = 0;
+    out->dot_fast = dot_properties.integerDotProduct4x8BitPackedSignedAccelerated &&
+                    dot_properties.integerDotProduct4x8BitPackedUnsignedAccelerated &&
+                    dot_properties.integerDotProduct4x8BitPackedMixedSignednessAccelerated;
+}
+
+nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t handle, uint32_t api) {
+    nngpu_physical_info out = {0};
+    VkPhysicalDevice physical = NNGPU_HANDLE(VkPhysicalDevice, handle);
+    if (api < VK_API_VERSION_1_1) {
+        out.result = VK_ERROR_INCOMPATIBLE_DRIVER;
+        return out;
+    }
+    extension_list list = device_extensions(inst, physical);
+    out.result = list.result;
+    if (list.result == VK_SUCCESS) {
+        int dot = available(&list, api, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+        query_features(inst, physical, &out,
+                       available(&list, api, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME), dot);
+        query_properties(inst, physical, &out,
+                         available(&list, api, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME), dot);
+        out.budget = listed(&list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+        PFN_vkGetPhysicalDeviceFormatProperties get_format = (PFN_vkGetPhysicalDeviceFormatProperties)inst->proc(
+            inst->handle, "vkGetPhysicalDeviceFormatProperties");
+        VkFormatProperties format = {0};
+        get_format(physical, VK_FORMAT_R32G32B32A32_SFLOAT, &format);
+        out.texel_rgba32f = (format.bufferFeatures & VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT) != 0;
+    }
+    free(list.items);
+    return out;
+}
+
+nngpu_budget nngpu_physical_budget(nngpu_instance *inst, uint64_t handle) {
+    nngpu_budget out = {0};
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &budget};
+    PFN_vkGetPhysicalDeviceMemoryProperties2 get =
+        (PFN_vkGetPhysicalDeviceMemoryProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceMemoryProperties2");
+    get(NNGPU_HANDLE(VkPhysicalDevice, handle), &properties);
+    for (int i = 0; i < 16; i++) {
+        out.budget[i] = budget.heapBudget[i];
+        out.usage[i] = budget.heapUsage[i];
+    }
+    return out;
+}
+
+nngpu_families nngpu_physical_families(nngpu_instance *inst, uint64_t handle) {
+    nngpu_families out = {.count = 16};
+    VkQueueFamilyProperties list[16];
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties get = (PFN_vkGetPhysicalDeviceQueueFamilyProperties)inst->proc(
+        inst->handle, "vkGetPhysicalDeviceQueueFamilyProperties");
+    get(NNGPU_HANDLE(VkPhysicalDevice, handle), &out.count, list);
+    for (uint32_t i = 0; i < out.count; i++) {
+        out.flags[i] = list[i].queueFlags;
+        out.queues[i] = list[i].queueCount;
+        out.timestamp_bits[i] = list[i].timestampValidBits;
+    }
+    return out;
+}
