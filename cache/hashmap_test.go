@@ -1,0 +1,290 @@
+package cache
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.etcd.io/bbolt"
+)
+
+func TestHashMapBound(t *testing.T) {
+	o := options(t)
+	o.MaxEntries = 16
+	m := openMap(t, o)
+	for i := range 40 {
+		require.NoError(t, m.put(Token{byte(i)}, record{saved: int64(i)}))
+		require.LessOrEqual(t, m.Len(), 16)
+	}
+	for _, m := range []*HashMap{m, openMap(t, o)} {
+		require.GreaterOrEqual(t, m.Len(), 14)
+		_, ok := m.lookup(Token{39})
+		require.True(t, ok, "the newest stays")
+		_, ok = m.lookup(Token{10})
+		require.False(t, ok, "the oldest goes")
+	}
+}
+
+// TestSuperseded: a new build starts empty and drops what older ones left for its device; others stay.
+func TestSuperseded(t *testing.T) {
+	o := options(t)
+	at := func(device, build string) *HashMap {
+		o := o
+		o.Identity = Identity{device, build}
+		return openMap(t, o)
+	}
+	for _, device := range []string{"a", "ab", ""} {
+		require.NoError(t, at(device, "b1").put(Token{1}, record{}))
+	}
+	next := at("a", "b2")
+	require.Zero(t, next.Len())
+	require.Equal(t, 1, at("a", "b1").Len(), "looking drops nothing")
+	require.NoError(t, next.put(Token{2}, record{}))
+	require.Zero(t, at("a", "b1").Len())
+	require.Equal(t, 1, at("a", "b2").Len())
+	require.Equal(t, 1, at("ab", "b1").Len())
+	require.Equal(t, 1, at("", "b1").Len())
+}
+
+func TestManyDevices(t *testing.T) {
+	o := options(t)
+	for i := range 2 * maxBuckets {
+		o.Identity.Device = fmt.Sprint(i)
+		require.NoError(t, openMap(t, o).put(Token{1}, record{saved: int64(i)}))
+	}
+	for i := range 2 * maxBuckets {
+		o.Identity.Device = fmt.Sprint(i)
+		want := 0
+		if i >= maxBuckets {
+			want = 1
+		}
+		require.Equal(t, want, openMap(t, o).Len(), "device %d", i)
+	}
+}
+
+// TestTwoMapsShare: what one process saves another finds, also when it saved the same token before.
+func TestTwoMapsShare(t *testing.T) {
+	o := options(t)
+	a, b, f := openMap(t, o), openMap(t, o), newFiles(t, 1, 1)
+	for i := range 4 {
+		from, to := a, b
+		if i%2 == 1 {
+			from, to = b, a
+		}
+		model := noise(uint64(i), 100)
+		require.NoError(t, from.Save(Token{}, model, nil, f.model, f.data))
+		e, err := to.Load(Token{}, f.model, f.data)
+		require.NoError(t, err)
+		requireEntry(t, e, model, nil)
+	}
+}
+
+func TestDamagedDatabaseIsAnEmptyMap(t *testing.T) {
+	for name, damage := range map[string]func(path string, b []byte) error{
+		"text":         func(p string, b []byte) error { return os.WriteFile(p, []byte("not a database"), 0o600) },
+		"cut in half":  func(p string, b []byte) error { return os.Truncate(p, int64(len(b)/2)) },
+		"one byte":     func(p string, b []byte) error { return os.Truncate(p, 1) },
+		"zeros":        func(p string, b []byte) error { return os.WriteFile(p, make([]byte, len(b)), 0o600) },
+		"no free list": func(p string, b []byte) error { return os.WriteFile(p, patch(b, 2), 0o600) },
+		"no tree":      func(p string, b []byte) error { return os.WriteFile(p, patch(b, 3, 4, 5, 6, 7), 0o600) },
+		"huge":         func(p string, b []byte) error { return os.Truncate(p, 1<<40) },
+		"folder": func(p string, b []byte) error {
+			return os.WriteFile(filepath.Join(filepath.Dir(p), "x"), nil, 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w warnings
+			o := options(t)
+			f := newFiles(t, 1, 1)
+			for i := range 40 {
+				require.NoError(t, openMap(t, o).Save(Token{byte(i)}, noise(1, 10), nil, f.model, f.data))
+			}
+			m := openMap(t, o)
+			before, err := os.ReadFile(m.stateFile())
+			require.NoError(t, err)
+			require.NoError(t, damage(m.stateFile(), before))
+			o.Warn = w.add
+			m = openMap(t, o)
+			n := m.Len()
+			if w.count() > 0 {
+				require.Zero(t, n)
+				_, err = m.Load(Token{39}, f.model, f.data)
+				require.ErrorIs(t, err, ErrMiss)
+			}
+			require.NoError(t, m.Save(Token{1}, noise(2, 10), nil, f.model, f.data))
+			require.LessOrEqual(t, w.count(), 1)
+			if name != "folder" && name != "no free list" && name != "cut in half" && name != "one byte" { // these hit nothing that counts
+				require.Equal(t, 1, w.count())
+			}
+			o.Warn = options(t).Warn
+			e, err := openMap(t, o).Load(Token{1}, f.model, f.data)
+			require.NoError(t, err)
+			requireEntry(t, e, noise(2, 10), nil)
+		})
+	}
+}
+
+// patch overwrites whole pages with ones.
+func patch(b []byte, pages ...int) []byte {
+	b = bytes.Clone(b)
+	for _, p := range pages {
+		copy(b[p*boltPageSize:(p+1)*boltPageSize], bytes.Repeat([]byte{0xff}, boltPageSize))
+	}
+	return b
+}
+
+func TestKeyFile(t *testing.T) {
+	o := options(t)
+	f := newFiles(t, 1, 1)
+	require.NoError(t, openMap(t, o).Save(Token{}, noise(1, 10), nil, f.model, f.data))
+	path := filepath.Join(o.StateDir, keyName)
+	st, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), st.Mode())
+	require.EqualValues(t, keySize, st.Size())
+	st, err = os.Stat(o.StateDir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), st.Mode().Perm())
+	good, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for name, damage := range map[string]func() error{
+		"another key":        func() error { return os.WriteFile(path, noise(5, keySize), 0o600) },
+		"cut off":            func() error { return os.Truncate(path, 31) },
+		"longer":             func() error { return os.Truncate(path, 33) },
+		"zeros":              func() error { return os.WriteFile(path, make([]byte, keySize), 0o600) },
+		"readable by others": func() error { return os.Chmod(path, 0o644) },
+	} {
+		var w warnings
+		o.Warn = w.add
+		require.NoError(t, os.WriteFile(path, good, 0o600))
+		require.NoError(t, os.Chmod(path, 0o600))
+		require.NoError(t, damage())
+		m := openMap(t, o)
+		require.True(t, m.Persistent())
+		_, err := m.Load(Token{}, f.model, f.data)
+		require.ErrorIs(t, err, ErrRejected, name)
+		if name != "another key" {
+			require.Equal(t, 1, w.count(), name)
+		}
+		st, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), st.Mode(), name)
+		require.Equal(t, m.key, openMap(t, o).key, name)
+	}
+}
+
+func TestForeignStateDirIsRefused(t *testing.T) {
+	var w warnings
+	o := options(t)
+	o.Warn = w.add
+	require.NoError(t, os.Mkdir(o.StateDir, 0o700))
+	require.NoError(t, os.Chmod(o.StateDir, 0o777))
+	s := openStore(t, o)
+	require.False(t, s.Persistent())
+	require.False(t, s.Enabled())
+	require.Equal(t, 1, w.count())
+	require.Empty(t, tree(t, o.StateDir))
+	// In memory the HAL's form still works.
+	f := newFiles(t, 1, 1)
+	require.NoError(t, s.Save(Token{}, noise(1, 10), nil, f.model, f.data))
+	e, err := s.Load(Token{}, f.model, f.data)
+	require.NoError(t, err)
+	requireEntry(t, e, noise(1, 10), nil)
+}
+
+// TestKeyOfManyProcesses starts processes at once in a directory without a key: all must agree on one.
+func TestKeyOfManyProcesses(t *testing.T) {
+	o := options(t)
+	const n = 8
+	out := make([][]byte, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		cmd := child(t, "key", o.StateDir)
+		wg.Go(func() { out[i], _ = cmd.Output() })
+	}
+	wg.Wait()
+	require.Len(t, out[0], 2*keySize)
+	for i := range n {
+		require.Equal(t, out[0], out[i])
+	}
+}
+
+func init() {
+	children["key"] = func(args []string) error {
+		m, err := OpenHashMap(Options{StateDir: args[0]})
+		if err == nil {
+			fmt.Printf("%x", m.key)
+		}
+		return err
+	}
+}
+
+func TestHashMapHammer(t *testing.T) {
+	o := options(t)
+	maps := []*HashMap{openMap(t, o), openMap(t, o)}
+	var wg sync.WaitGroup
+	for g := range 6 {
+		f := newFiles(t, 1, 1)
+		wg.Go(func() {
+			m := maps[g%2]
+			for i := range 8 {
+				token, model := Token{byte(g)}, noise(uint64(i), 100)
+				if err := m.Save(token, model, model, f.model, f.data); err != nil {
+					t.Errorf("save: %v", err)
+					continue
+				}
+				e, err := maps[(g+i)%2].Load(token, f.model, f.data)
+				if err != nil {
+					t.Errorf("load: %v", err)
+					continue
+				}
+				if !bytes.Equal(e.Model, model) {
+					t.Error("another model")
+				}
+				e.Close()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestOptionsOutOfRange(t *testing.T) {
+	for _, change := range []func(*Options){
+		func(o *Options) { o.ModelFiles = 33 }, func(o *Options) { o.DataFiles = -1 }, func(o *Options) { o.MaxEntries = -1 },
+		func(o *Options) { o.MaxEntries = 1 << 20 }, func(o *Options) { o.MaxBytes = -1 }, func(o *Options) { o.MaxModelBytes = -1 },
+		func(o *Options) { o.Identity.Device = string(make([]byte, maxIdentityBytes+1)) },
+	} {
+		o := options(t)
+		change(&o)
+		_, err := Open(o)
+		require.ErrorIs(t, err, ErrInvalid)
+		_, err = OpenHashMap(o)
+		require.ErrorIs(t, err, ErrInvalid)
+	}
+}
+
+// TestDatabaseTooFull: a database that has grown to its bound starts anew.
+func TestDatabaseTooFull(t *testing.T) {
+	o := options(t)
+	m := openMap(t, o)
+	require.NoError(t, m.put(Token{1}, record{}))
+	err := m.db.update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucket(bucketName(Identity{"other", "b"}))
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte("x"), make([]byte, maxBoltBytes-20*boltPageSize))
+	})
+	require.NoError(t, err)
+	for i := range 1000 {
+		require.NoError(t, m.put(Token{byte(i), byte(i >> 8)}, record{saved: int64(i)}))
+		if st, err := os.Stat(m.db.path); err == nil && st.Size() < maxBoltBytes/2 {
+			return
+		}
+	}
+	t.Fatal("never started anew")
+}

@@ -1,0 +1,170 @@
+package cache
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Put keeps an entry under key, in place of what was there. label is for people (the model's name, say)
+// and cut to 256 bytes. model and data are borrowed for the call.
+//
+// It drops what other builds left for the device, and the least recently used entries where the bound
+// is exceeded. It fails with ErrInvalid if the entry alone exceeds the bound, otherwise with
+// ErrUnavailable; Warn has then been told, and the caller goes on.
+//
+// Nothing is synced to the disk: what a power cut leaves half-written does not verify, which costs one
+// preparation.
+func (s *Store) Put(key Key, label string, model, data []byte) error {
+	if !s.Enabled() {
+		return fmt.Errorf("cache is off: %w", ErrUnavailable)
+	}
+	err := s.write(key, label, model, data)
+	if err == nil {
+		s.puts.Add(1)
+		return nil
+	}
+	if !isKnown(err) {
+		err = fmt.Errorf("%w: %w", err, ErrUnavailable)
+	}
+	err = fmt.Errorf("put into %s: %w", s.dir, err)
+	s.warn.environment(err)
+	return err
+}
+
+func (s *Store) write(key Key, label string, model, data []byte) error {
+	content := s.key.encodeEntry(entryInfo{
+		key: key, made: time.Now().UnixNano(), chunk: defaultChunk,
+		identity: s.opts.Identity, label: cleanLabel(label),
+	}, model, data)
+	need := int64(len(content)) + int64(len(data))
+	if need > s.maxBytes || int64(len(content)) > s.opts.MaxModelBytes {
+		return fmt.Errorf("entry of %d bytes, the cache may have %d: %w", need, s.maxBytes, ErrInvalid)
+	}
+	id := s.ID(key)
+	if err := os.MkdirAll(filepath.Join(s.dir, tempName), 0o700); err != nil {
+		return err
+	}
+	tmp, err := s.newTemp()
+	if err != nil {
+		return err
+	}
+	defer tmp.discard()
+	if err := os.WriteFile(filepath.Join(tmp.path, dataName), data, 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp.path, modelName), content, 0o600); err != nil {
+		return err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s.cleanTemps()
+	s.dropSuperseded()
+	if err := s.evict(s.maxBytes-need, id); err != nil {
+		return err
+	}
+	final := filepath.Join(s.dir, id)
+	if err := os.MkdirAll(filepath.Dir(final), 0o700); err != nil {
+		return err
+	}
+	if err := s.trash(final); err != nil {
+		return err
+	}
+	return os.Rename(tmp.path, final)
+}
+
+// lock takes the store's lock, which everything holds that renames or removes.
+func (s *Store) lock() (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(s.dir, lockName), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f, unix.LOCK_EX, s.opts.LockTimeout); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+// tempDir is a folder that a Put fills. Its maker holds its lock, so that a clean-up can tell it from what
+// a killed process left.
+type tempDir struct {
+	path string
+	f    *os.File
+}
+
+func tempPath(dir string) string {
+	var r [8]byte
+	_, _ = rand.Read(r[:])
+	return filepath.Join(dir, tempName, hex.EncodeToString(r[:]))
+}
+
+func (s *Store) newTemp() (*tempDir, error) {
+	const tries = 16
+	for range tries {
+		t := &tempDir{path: tempPath(s.dir)}
+		if err := os.Mkdir(t.path, 0o700); err != nil {
+			return nil, err
+		}
+		f, err := os.Open(t.path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // a clean-up took it before it was locked
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.f = f
+		if err := flock(f, unix.LOCK_EX, 0); err != nil {
+			f.Close()
+			if errors.Is(err, ErrUnavailable) {
+				continue
+			}
+			_ = os.Remove(t.path)
+			return nil, err
+		}
+		if same(f, t.path) {
+			return t, nil
+		}
+		f.Close()
+	}
+	return nil, fmt.Errorf("no temporary folder in %d tries: %w", tries, ErrUnavailable)
+}
+
+// same reports whether path still is what f has open.
+func same(f *os.File, path string) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Lstat(path)
+	return err == nil && os.SameFile(a, b)
+}
+
+// discard removes the folder unless it has become an entry.
+func (t *tempDir) discard() {
+	_ = os.RemoveAll(t.path)
+	t.f.Close()
+}
+
+// trash takes an entry away in one step: it is renamed among the temporary folders and removed there, so that whoever is
+// killed in between leaves nothing that looks like an entry.
+func (s *Store) trash(path string) error {
+	to := tempPath(s.dir)
+	err := os.Rename(path, to)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(to)
+}
