@@ -1,0 +1,31 @@
+package backend
+
+import (
+	"context"
+	"io"
+)
+
+// Storer is an Executable whose compiled form can be kept outside of the process.
+type Storer interface {
+	// Store returns the two parts of the compiled form. model may steer execution and must be verified before
+	// it comes back to Restore; data is constants only. Neither may be changed.
+	Store() (model, data []byte, err error)
+}
+
+// Restorer is a Backend that takes back what a Storer gave.
+type Restorer interface {
+	// StoreIdentity names everything that a stored form depends on: version of this program, kernels, device
+	// and Vulkan driver. A form stored under another identity must not be restored.
+	StoreIdentity() string
+	// Restore makes an executable without any work of the compiler. model is what Store returned: the caller
+	// has verified it, and it is checked for damage all the same. data may be anything of any length: its
+	// content can only give wrong numbers; too short is an error. It is read during the call, once.
+	Restore(ctx context.Context, model []byte, data Data, o Options) (Executable, error)
+}
+
+// Data is the constants of a stored form.
+type Data interface {
+	io.ReaderAt
+	// Size is the number of bytes; reading may find fewer.
+	Size() int64
+}

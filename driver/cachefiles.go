@@ -1,0 +1,206 @@
+package driver
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nngpu/nngpu/cache"
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/validate"
+)
+
+// cacheFiles are the HAL's cache of one compilation: a token, and open files that the client brings, or the folder
+// of such files.
+type cacheFiles struct {
+	token       cache.Token
+	dir         string // "": model and data
+	model, data []*os.File
+}
+
+// NumberOfCacheFilesNeeded is how many model-cache and data-cache files WithCacheFiles and
+// PrepareModelFromCache take; both 0 where the backend cannot store compiled models.
+func (d *Device) NumberOfCacheFilesNeeded() (model, data int) {
+	if d.cache.restorer == nil {
+		return 0, 0
+	}
+	return 1, 1
+}
+
+// WithCacheFiles keeps the compiled model in the client's files, which are open for reading and writing, to be
+// found under token by PrepareModelFromCache. Files are written from their start, whatever their offset. A
+// failure to save does not fail the preparation: then nothing is found later. With no files at all the token
+// is ignored.
+func WithCacheFiles(token cache.Token, model, data []*os.File) Option {
+	return func(o *prepareOptions) { o.files = &cacheFiles{token: token, model: model, data: data} }
+}
+
+// compileFor compiles m in the way that o asks for.
+func (d *Device) compileFor(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
+	switch f := o.files; {
+	case f == nil || d.cache.restorer == nil:
+		return d.compileCached(ctx, m, o.Options)
+	case f.dir != "":
+		return d.compileInDir(ctx, m, o)
+	case len(f.model) == 0 && len(f.data) == 0:
+		return d.compileCached(ctx, m, o.Options)
+	}
+	exe, err := d.compileAndSave(ctx, m, o, o.files)
+	return exe, CacheOff, err
+}
+
+// compileAndSave compiles m and saves it in the files of f, which may fail without harm.
+func (d *Device) compileAndSave(ctx context.Context, m *nn.Model, o *prepareOptions, f *cacheFiles) (backend.Executable, error) {
+	b := o.Options
+	b.Storable = true
+	exe, err := d.backend.Compile(ctx, m, b)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.save(exe, m, f, &b); err != nil {
+		d.cache.warn(err)
+	}
+	return exe, nil
+}
+
+func (d *Device) save(exe backend.Executable, m *nn.Model, f *cacheFiles, o *backend.Options) error {
+	storer, ok := exe.(backend.Storer)
+	if !ok {
+		return errors.New("the backend does not store this model")
+	}
+	model, data, err := storer.Store()
+	if err != nil {
+		return err
+	}
+	store, err := d.cache.open()
+	if err != nil {
+		return err
+	}
+	signature, err := encodeSignature(m, o)
+	if err != nil {
+		return err
+	}
+	return store.Save(f.token, append(signature, model...), data, f.model, f.data)
+}
+
+// PrepareModelFromCache brings back the model that was prepared with WithCacheFiles under the same token. The
+// files are those of the preparation, in the same order, and may be closed after the call. Their content is
+// read once and believed only when it is what was saved; otherwise the error is GENERAL_FAILURE, and the
+// client prepares in full. A wrong number of files, or files that cannot be read, are INVALID_ARGUMENT.
+// Preference and priority are those of the preparation, where opts say nothing else.
+func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, model, data []*os.File, opts ...Option) (*PreparedModel, error) {
+	_, leave, err := c.enterPrepare(opts)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	d := c.device
+	if d.cache.restorer == nil {
+		return nil, nn.Errorf(nn.StatusGeneralFailure, "prepare from cache", "the backend cannot store compiled models")
+	}
+	store, err := d.cache.open()
+	if err != nil {
+		return nil, fmt.Errorf("prepare from cache: %w", err)
+	}
+	entry, err := store.Load(token, model, data)
+	if errors.Is(err, cache.ErrInvalid) {
+		return nil, &nn.Error{Status: nn.StatusInvalidArgument, Where: "cache files", Err: err}
+	}
+	if err != nil {
+		return nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
+	}
+	exe, signature, err := d.restoreFiles(ctx, entry, opts)
+	if err != nil {
+		return nil, fmt.Errorf("prepare from cache: %w", err)
+	}
+	return c.adopt(exe, signature.model(), signature.OutputDims, CacheOff)
+}
+
+// restoreFiles makes an executable of e and closes e. Options say what differs from the preparation that saved it.
+func (d *Device) restoreFiles(ctx context.Context, e *cache.Entry, opts []Option) (backend.Executable, *storedSignature, error) {
+	signature, stored, err := decodeSignature(e.Model)
+	if err != nil {
+		_ = e.Close()
+		return nil, nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
+	}
+	e.Model = stored
+	o := prepareOptions{Options: backend.Options{Preference: signature.Preference, Priority: signature.Priority}}
+	for _, f := range opts {
+		f(&o)
+	}
+	exe, err := d.restore(ctx, e, o.Options)
+	if err != nil && nn.StatusOf(err) == nn.StatusInvalidArgument {
+		// The arguments were right: what the files hold is not.
+		err = &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
+	}
+	return exe, signature, err
+}
+
+// storedSignature is what a request is checked against and how the model was prepared, for a model that is not
+// there any more.
+type storedSignature struct {
+	Main       nn.Graph
+	OutputDims []nn.Dims
+	Preference nn.Preference
+	Priority   nn.Priority
+}
+
+func (s *storedSignature) model() *nn.Model { return &nn.Model{Main: s.Main} }
+
+const signatureMagic = "nngpusig"
+
+// encodeSignature: magic, length (4 bytes, least significant first), JSON. The backend's form follows it.
+func encodeSignature(m *nn.Model, o *backend.Options) ([]byte, error) {
+	dims, err := outputDims(m)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(storedSignature{interfaceOf(&m.Main), dims, o.Preference, o.Priority})
+	if err != nil {
+		return nil, err
+	}
+	b := binary.LittleEndian.AppendUint32([]byte(signatureMagic), uint32(len(text)))
+	return append(b, text...), nil
+}
+
+// interfaceOf is g without what lies between its inputs and its outputs, which may be much to read.
+func interfaceOf(g *nn.Graph) nn.Graph {
+	var out nn.Graph
+	add := func(list []uint32) (indexes []uint32) {
+		for _, i := range list {
+			indexes = append(indexes, uint32(len(out.Operands)))
+			out.Operands = append(out.Operands, g.Operands[i])
+		}
+		return indexes
+	}
+	out.Inputs, out.Outputs = add(g.Inputs), add(g.Outputs)
+	return out
+}
+
+// decodeSignature undoes encodeSignature. The content was verified; it is checked all the same, so that a
+// mistake of ours cannot index out of range later.
+func decodeSignature(b []byte) (*storedSignature, []byte, error) {
+	const head = len(signatureMagic) + 4
+	if len(b) < head || string(b[:len(signatureMagic)]) != signatureMagic {
+		return nil, nil, errors.New("no signature")
+	}
+	n := binary.LittleEndian.Uint32(b[len(signatureMagic):])
+	if uint64(n) > uint64(len(b)-head) {
+		return nil, nil, fmt.Errorf("signature of %d bytes in %d", n, len(b)-head)
+	}
+	s := &storedSignature{}
+	if err := json.Unmarshal(b[head:head+int(n)], s); err != nil {
+		return nil, nil, fmt.Errorf("signature: %w", err)
+	}
+	if err := validate.Signature(&s.Main); err != nil {
+		return nil, nil, err
+	}
+	if len(s.OutputDims) != len(s.Main.Outputs) {
+		return nil, nil, fmt.Errorf("%d dimensions of %d outputs", len(s.OutputDims), len(s.Main.Outputs))
+	}
+	return s, b[head+int(n):], nil
+}

@@ -1,0 +1,228 @@
+package driver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"math"
+	"sync"
+
+	"github.com/nngpu/nngpu/cache"
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// CacheOptions say where a device keeps compiled models between processes. The zero value is the default:
+// a cache of at most 1 GiB in the user's cache directory.
+type CacheOptions struct {
+	// Off switches the transparent cache off. Cache files that a client brings still work.
+	Off bool
+	// Dir is the folder of the transparent cache; "" for $XDG_CACHE_HOME/nngpu.
+	Dir string
+	// StateDir holds the key and the hashes that decide what is believed; "" for $XDG_STATE_HOME/nngpu. It
+	// must be the user's own.
+	StateDir string
+	// MaxBytes bounds the transparent cache; 0 for 1 GiB. The least recently used goes first.
+	MaxBytes int64
+	// Warn is told at most once that the cache cannot work here (no home, read-only folder, full disk), at most
+	// once of damage to its state, and at most once that a model could not be kept for another reason. Models
+	// run all the same. It may be nil, and is called from whatever goroutine met the trouble.
+	Warn func(error)
+}
+
+// CacheStatus says what a cache did for a prepared model.
+type CacheStatus string
+
+// Cache statuses.
+const (
+	CacheOff      CacheStatus = "off"      // not asked
+	CacheHit      CacheStatus = "hit"      // the model came from the cache
+	CacheMiss     CacheStatus = "miss"     // it was not there; compiled, and kept for the next time
+	CacheRejected CacheStatus = "rejected" // what was there is not what was kept; compiled, and kept anew
+)
+
+// compiledCache is the device's side of package cache.
+type compiledCache struct {
+	restorer backend.Restorer // nil: the backend cannot store
+	options  CacheOptions
+	open     func() (*cache.Store, error) // once
+	warning  sync.Once
+}
+
+// warn reports the first compiled model that could not be kept for a reason that the cache knows nothing of.
+func (c *compiledCache) warn(err error) {
+	if c.options.Warn == nil {
+		return
+	}
+	c.warning.Do(func() { c.options.Warn(fmt.Errorf("compiled model is not kept: %w", err)) })
+}
+
+func newCompiledCache(b backend.Backend, o CacheOptions) *compiledCache {
+	c := &compiledCache{options: o}
+	c.restorer, _ = b.(backend.Restorer)
+	c.open = sync.OnceValues(func() (*cache.Store, error) {
+		// The identity covers program, kernels, device and Vulkan driver; of any length.
+		build := sha256.Sum256([]byte(c.restorer.StoreIdentity()))
+		return cache.Open(cache.Options{
+			Dir: o.Dir, StateDir: o.StateDir, MaxBytes: o.MaxBytes, Off: o.Off, Warn: o.Warn,
+			Identity: cache.Identity{Device: b.Info().Name, Build: hex.EncodeToString(build[:])},
+		})
+	})
+	return c
+}
+
+// transparent returns the store, or nil where there is no transparent cache.
+func (c *compiledCache) transparent() *cache.Store {
+	if c.restorer == nil || c.options.Off {
+		return nil
+	}
+	s, err := c.open()
+	if err != nil || !s.Enabled() {
+		return nil
+	}
+	return s
+}
+
+// compileCached compiles m, or takes it from the transparent cache.
+func (d *Device) compileCached(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, CacheStatus, error) {
+	store := d.cache.transparent()
+	if store == nil {
+		exe, err := d.backend.Compile(ctx, m, o)
+		return exe, CacheOff, err
+	}
+	key, err := modelKey(m, o.Preference)
+	if err != nil {
+		return nil, CacheOff, err
+	}
+	status := CacheMiss
+	entry, err := store.Get(key)
+	switch {
+	case err == nil:
+		exe, rerr := d.restore(ctx, entry, o)
+		if rerr == nil {
+			return exe, CacheHit, nil
+		}
+		if exhausted(rerr) || ctx.Err() != nil {
+			return nil, CacheHit, rerr
+		}
+		status = CacheRejected
+	case errors.Is(err, cache.ErrRejected):
+		status = CacheRejected
+	}
+	o.Storable = true
+	exe, err := d.backend.Compile(ctx, m, o)
+	if err != nil {
+		return nil, status, err
+	}
+	if storer, ok := exe.(backend.Storer); ok {
+		// A form that cannot be kept costs the next start its speed, nothing else.
+		if model, data, err := storer.Store(); err != nil {
+			d.cache.warn(err)
+		} else {
+			_ = store.Put(key, label(m), model, data) // it tells Warn itself
+		}
+	}
+	return exe, status, nil
+}
+
+// restore makes an executable of e and closes e.
+func (d *Device) restore(ctx context.Context, e *cache.Entry, o backend.Options) (backend.Executable, error) {
+	defer e.Close() // files that were only read: nothing can be lost
+	return d.cache.restorer.Restore(ctx, e.Model, e.Data, o)
+}
+
+// exhausted reports whether trying again in another way cannot help.
+func exhausted(err error) bool {
+	switch nn.StatusOf(err) {
+	case nn.StatusResourceExhaustedTransient, nn.StatusResourceExhaustedPersistent, nn.StatusDeviceUnavailable:
+		return true
+	}
+	return false
+}
+
+// label names an entry for people.
+func label(m *nn.Model) string {
+	return fmt.Sprintf("%d operations, %d inputs, %d outputs", len(m.Main.Operations), len(m.Main.Inputs), len(m.Main.Outputs))
+}
+
+// modelKey covers all that a compilation depends on beside the device: graphs, constants, options. The
+// place of constants in values and pools does not count, their content does.
+func modelKey(m *nn.Model, p nn.Preference) (cache.Key, error) {
+	h := keyHash{h: sha256.New()}
+	h.numbers(uint64(p), uint64(len(m.Referenced)))
+	h.flag(m.RelaxFloat32)
+	graphs := append([]nn.Graph{m.Main}, m.Referenced...)
+	for i := range graphs {
+		if err := h.graph(m, &graphs[i]); err != nil {
+			return cache.Key{}, err
+		}
+	}
+	return cache.Key(h.h.Sum(nil)), nil
+}
+
+// keyHash writes numbers and byte strings, each string after its length, so that no two models read alike.
+type keyHash struct{ h hash.Hash }
+
+func (k keyHash) numbers(v ...uint64) {
+	var b []byte
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, x)
+	}
+	k.h.Write(b)
+}
+
+func (k keyHash) flag(on bool) {
+	if on {
+		k.numbers(1)
+	} else {
+		k.numbers(0)
+	}
+}
+
+func (k keyHash) indexes(list []uint32) {
+	k.numbers(uint64(len(list)))
+	for _, x := range list {
+		k.numbers(uint64(x))
+	}
+}
+
+func (k keyHash) graph(m *nn.Model, g *nn.Graph) error {
+	k.numbers(uint64(len(g.Operands)), uint64(len(g.Operations)))
+	for i := range g.Operands {
+		o := &g.Operands[i]
+		lifetime := o.Lifetime
+		if lifetime == nn.ConstantReference {
+			lifetime = nn.ConstantCopy
+		}
+		k.numbers(uint64(o.Type), uint64(math.Float32bits(o.Scale)), uint64(uint32(o.ZeroPoint)), uint64(lifetime))
+		k.indexes(o.Dims)
+		k.flag(o.Channel != nil)
+		if o.Channel != nil {
+			k.numbers(uint64(o.Channel.ChannelDim), uint64(len(o.Channel.Scales)))
+			for _, s := range o.Channel.Scales {
+				k.numbers(uint64(math.Float32bits(s)))
+			}
+		}
+		if o.Lifetime == nn.Subgraph {
+			k.numbers(uint64(o.Location.Offset))
+		}
+		value, err := m.Value(o)
+		if err != nil {
+			return fmt.Errorf("operand %d: %w", i, err)
+		}
+		k.numbers(uint64(len(value)))
+		k.h.Write(value)
+	}
+	for i := range g.Operations {
+		k.numbers(uint64(g.Operations[i].Type))
+		k.indexes(g.Operations[i].Inputs)
+		k.indexes(g.Operations[i].Outputs)
+	}
+	k.indexes(g.Inputs)
+	k.indexes(g.Outputs)
+	return nil
+}

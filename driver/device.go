@@ -1,0 +1,253 @@
+// Package driver is the HAL: devices, clients, prepared models, executions.
+//
+// It checks models and requests, decides who runs when, and hands the rest to a backend, which the caller
+// brings: driver never imports one. Statuses and rules are those of Android's NN HAL 1.3; every error that
+// leaves the package maps to one by nn.StatusOf.
+//
+// Everything is safe for concurrent use. Ownership runs downwards: closing a client closes its prepared
+// models; closing a device closes its clients.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/validate"
+)
+
+// ErrClosed is the cause of every call on something that was closed.
+var ErrClosed = errors.New("closed")
+
+// Device is one device with its clients.
+type Device struct {
+	backend backend.Backend
+	cache   *compiledCache
+	closing sync.Once
+
+	mu      sync.Mutex
+	clients map[*Client]bool // nil once closed; guarded by mu
+	busy    sync.WaitGroup   // calls of the backend by no prepared model; added to under mu while open
+}
+
+// DeviceOption changes how a device works.
+type DeviceOption func(*deviceOptions)
+
+type deviceOptions struct{ cache CacheOptions }
+
+// WithCache says where compiled models are kept between processes, or that they are not.
+func WithCache(c CacheOptions) DeviceOption {
+	return func(o *deviceOptions) { o.cache = c }
+}
+
+// NewDevice returns a device that runs on b. It takes ownership of b.
+func NewDevice(b backend.Backend, opts ...DeviceOption) *Device {
+	var o deviceOptions
+	for _, f := range opts {
+		f(&o)
+	}
+	return &Device{backend: b, cache: newCompiledCache(b, o.cache), clients: map[*Client]bool{}}
+}
+
+// Info describes the device.
+func (d *Device) Info() backend.Info { return d.backend.Info() }
+
+// SupportedOperations reports for each operation of m's main graph whether PrepareModel is sure to accept
+// it; where it is not, reasons has the cause at the same place. A model that breaks a rule gives
+// INVALID_ARGUMENT.
+func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []error, err error) {
+	if err := d.enter(); err != nil {
+		return nil, nil, err
+	}
+	defer d.busy.Done()
+	if err := validate.Model(m); err != nil {
+		return nil, nil, err
+	}
+	reasons, err = d.backend.Supports(m)
+	if err != nil {
+		return nil, nil, fmt.Errorf("supported operations: %w", err)
+	}
+	supported = make([]bool, len(reasons))
+	for i, why := range reasons {
+		supported[i] = why == nil
+	}
+	return supported, reasons, nil
+}
+
+// NewClient returns a new client. identity names it in messages: a user, a process, a connection.
+func (d *Device) NewClient(identity string) (*Client, error) {
+	c := &Client{device: d, identity: identity, models: map[*PreparedModel]bool{}}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.clients == nil {
+		return nil, closed("device")
+	}
+	d.clients[c] = true
+	return c, nil
+}
+
+// enter keeps the backend open until busy.Done is called.
+func (d *Device) enter() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.clients == nil {
+		return closed("device")
+	}
+	d.busy.Add(1)
+	return nil
+}
+
+// Close closes all clients, waits for the calls that are going on, then frees the device. Idempotent.
+func (d *Device) Close() (err error) {
+	d.closing.Do(func() {
+		d.mu.Lock()
+		clients := d.clients
+		d.clients = nil
+		d.mu.Unlock()
+		var errs []error
+		for c := range clients {
+			errs = append(errs, c.Close())
+		}
+		d.busy.Wait()
+		err = errors.Join(append(errs, d.backend.Close())...)
+	})
+	return err
+}
+
+func closed(what string) error {
+	return &nn.Error{Status: nn.StatusGeneralFailure, Where: what, Err: ErrClosed}
+}
+
+// Client owns prepared models. Everything that a caller does belongs to one, so that its memory can be
+// accounted and freed together.
+type Client struct {
+	device   *Device
+	identity string
+	closing  sync.Once
+
+	mu     sync.Mutex
+	models map[*PreparedModel]bool // nil once closed; guarded by mu
+}
+
+// Identity is the name that the client was made with.
+func (c *Client) Identity() string { return c.identity }
+
+// Option changes how a model is prepared.
+type Option func(*prepareOptions)
+
+type prepareOptions struct {
+	backend.Options
+	files *cacheFiles // nil: none
+}
+
+// WithPreference says what to optimise for. The default is nn.FastSingleAnswer.
+func WithPreference(p nn.Preference) Option {
+	return func(o *prepareOptions) { o.Preference = p }
+}
+
+// WithPriority orders the model's executions among those of the same client. The default is
+// nn.PriorityMedium.
+func WithPriority(p nn.Priority) Option {
+	return func(o *prepareOptions) { o.Priority = p }
+}
+
+// PrepareModel compiles m, or takes it from the cache. ctx bounds the compilation. The main graph and the pools
+// of m are retained and must not change; its values are not.
+func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (*PreparedModel, error) {
+	o, leave, err := c.enterPrepare(opts)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if err := validate.Model(m); err != nil {
+		return nil, err
+	}
+	exe, status, err := c.device.compileFor(ctx, m, o)
+	if err != nil {
+		return nil, fmt.Errorf("prepare model: %w", err)
+	}
+	dims, err := outputDims(m)
+	if err != nil {
+		return nil, errors.Join(err, exe.Close())
+	}
+	return c.adopt(exe, signatureOf(m), dims, status)
+}
+
+// enterPrepare decodes and checks options and keeps the backend open until leave is called.
+func (c *Client) enterPrepare(opts []Option) (o *prepareOptions, leave func(), err error) {
+	if c.isClosed() {
+		return nil, nil, closed("client")
+	}
+	if err := c.device.enter(); err != nil {
+		return nil, nil, err
+	}
+	o = &prepareOptions{Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium}}
+	for _, f := range opts {
+		f(o)
+	}
+	if err = validate.Preference(o.Preference); err == nil {
+		err = validate.Priority(o.Priority)
+	}
+	if err != nil {
+		c.device.busy.Done()
+		return nil, nil, err
+	}
+	return o, c.device.busy.Done, nil
+}
+
+// adopt makes exe a prepared model of c. It takes ownership of exe.
+func (c *Client) adopt(exe backend.Executable, signature *nn.Model, outputs []nn.Dims, status CacheStatus) (*PreparedModel, error) {
+	pm := &PreparedModel{client: c, exe: exe, signature: signature, outputs: outputs, cached: status}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.models == nil {
+		return nil, errors.Join(closed("client"), exe.Close())
+	}
+	c.models[pm] = true
+	return pm, nil
+}
+
+func (c *Client) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.models == nil
+}
+
+// signatureOf keeps what a request is checked against: the main graph and the pools, without the values.
+func signatureOf(m *nn.Model) *nn.Model { return &nn.Model{Main: m.Main, Pools: m.Pools} }
+
+// outputDims returns the dimensions of each output, where the model leaves them open those that its inputs
+// give.
+func outputDims(m *nn.Model) ([]nn.Dims, error) {
+	dims, err := validate.Shapes(m)
+	if err != nil {
+		return nil, err
+	}
+	var out []nn.Dims
+	for _, index := range m.Main.Outputs {
+		out = append(out, dims[index])
+	}
+	return out, nil
+}
+
+// Close closes the client's prepared models, which waits for their executions. Idempotent.
+func (c *Client) Close() (err error) {
+	c.closing.Do(func() {
+		c.mu.Lock()
+		models := c.models
+		c.models = nil
+		c.mu.Unlock()
+		var errs []error
+		for m := range models {
+			errs = append(errs, m.Close())
+		}
+		c.device.mu.Lock()
+		delete(c.device.clients, c)
+		c.device.mu.Unlock()
+		err = errors.Join(errs...)
+	})
+	return err
+}
