@@ -1,0 +1,137 @@
+// Package gpu is the Vulkan backend: it compiles models for a device and runs them.
+//
+//	b, err := gpu.Open("", gpu.Options{})
+//	dev := driver.NewDevice(b)
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// Options configure a device.
+type Options struct {
+	// MemoryBudget bounds the device bytes in use at once; 0 for what the device offers.
+	MemoryBudget int64
+	// Staged copies inputs and outputs to and from the arena even where the device reads host memory as fast:
+	// the way of discrete GPUs, which tests take on every device.
+	Staged bool
+}
+
+// Backend is one Vulkan device. Safe for concurrent use.
+type Backend struct {
+	device *vulkan.Device
+	facts  plan.Facts // without what the self-test found wrong
+	why    string
+	test   string
+}
+
+var _ backend.Backend = (*Backend)(nil)
+
+// Open opens a device: "" for the best one (discrete, integrated, then software), an index or a part of a
+// name as Devices lists them, "swiftshader" or "lavapipe". The caller closes it, usually through
+// driver.Device.
+//
+// A device that is opened for the first time is tested with one small kernel, and what came out is kept in
+// $XDG_STATE_HOME/nngpu (~/.local/state/nngpu); NNGPU_SELFTEST=off leaves the test out.
+//
+// Errors: DEVICE_UNAVAILABLE where there is no such device or it fails the test.
+func Open(selector string, o Options) (*Backend, error) {
+	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget})
+	if err != nil {
+		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: err}
+	}
+	why := "the best device found"
+	if selector != "" {
+		why = fmt.Sprintf("chosen by %q", selector)
+	}
+	facts, test, err := checkDevice(d)
+	if err != nil {
+		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: errors.Join(err, d.Close())}
+	}
+	b := &Backend{device: d, facts: facts, why: why, test: test}
+	if o.Staged {
+		b.facts.Unified = false
+	}
+	return b, nil
+}
+
+// SelfTest is the verdict of the self-test in a line.
+func (b *Backend) SelfTest() string { return b.test }
+
+// Why says why this device was opened.
+func (b *Backend) Why() string { return b.why }
+
+// Info implements backend.Backend.
+func (b *Backend) Info() backend.Info { return b.device.Info() }
+
+// Supports implements backend.Backend.
+func (b *Backend) Supports(m *nn.Model) ([]error, error) { return compile.Supports(&b.facts, m) }
+
+// Compile implements backend.Backend.
+func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, error) {
+	p, weights, err := compile.Model(ctx, &b.facts, m)
+	if err != nil {
+		return nil, err
+	}
+	x, err := vulkan.NewExecutable(ctx, b.device, p, weights, vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget})
+	if err != nil {
+		return nil, err
+	}
+	return &executable{x, b, o.Storable}, nil
+}
+
+// Close implements backend.Backend.
+func (b *Backend) Close() error { return b.device.Close() }
+
+// ValidationMessages returns what the validation layers reported since the last call. They are on when the
+// environment variable NNGPU_VALIDATION is 1.
+func (b *Backend) ValidationMessages() []string { return b.device.ValidationMessages() }
+
+// Device describes a device that Open can be asked for.
+type Device struct {
+	Index      int    `json:"index"`
+	Name       string `json:"name"`
+	Driver     string `json:"driver"`
+	APIVersion string `json:"api_version"`
+	Type       string `json:"type"`
+	// Facts are those that Open would give to the compiler: where the self-test is on record, without what it
+	// found wrong.
+	Facts plan.Facts `json:"facts"`
+	// SelfTest is the recorded verdict of the self-test in a line.
+	SelfTest string `json:"self_test,omitempty"`
+	// Unusable says why Open refuses the device; empty for a usable one.
+	Unusable string `json:"unusable,omitempty"`
+}
+
+// Variants says which kernels the compiler chooses on the device.
+func (d *Device) Variants() string { return compile.Variants(&d.Facts) }
+
+// Devices lists the Vulkan devices of this machine.
+func Devices() ([]Device, error) {
+	list, err := vulkan.Enumerate()
+	if err != nil {
+		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan", Err: err}
+	}
+	out := make([]Device, len(list))
+	for i, d := range list {
+		out[i] = Device{Index: d.Index, Name: d.Name, Driver: d.Driver, APIVersion: d.API, Type: d.Properties.Type.String()}
+		if d.Unusable != nil {
+			out[i].Unusable = d.Unusable.Error()
+			continue
+		}
+		out[i].Facts, out[i].SelfTest = recordedVerdict(&d)
+	}
+	return out, nil
+}
+
+// ShaderSet identifies the kernels that this program carries: a SHA-256 in hexadecimal digits.
+func ShaderSet() string { return shaders.SetID }

@@ -1,0 +1,96 @@
+package gpu
+
+import (
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// StoreIdentity implements backend.Restorer: five lines of text, for the program, its kernels, the device, its
+// Vulkan driver, and what the compiler knows of the device.
+func (b *Backend) StoreIdentity() string {
+	info := b.device.Describe()
+	return identity(programVersion(), &info, &b.facts)
+}
+
+func identity(program string, info *vulkan.DeviceInfo, facts *plan.Facts) string {
+	text, err := json.Marshal(facts)
+	if err != nil {
+		panic(err) // numbers and flags
+	}
+	p := info.Properties
+	return strings.Join([]string{
+		"program " + program,
+		"kernels " + shaders.SetID,
+		fmt.Sprintf("device %q %x:%x %x", info.Name, p.VendorID, p.DeviceID, p.DeviceUUID),
+		fmt.Sprintf("driver %q %x %x %x", info.Driver, p.DriverID, p.DriverVersion, p.DriverUUID),
+		fmt.Sprintf("facts %x", sha256.Sum256(text)),
+	}, "\n")
+}
+
+const modulePath = "github.com/nngpu/nngpu"
+
+// programVersion identifies the code of this module in the running program.
+var programVersion = sync.OnceValue(func() string {
+	version, exact := "unknown", false
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version, exact = moduleVersion(info)
+	}
+	if !exact {
+		version += " in " + buildID()
+	}
+	return version
+})
+
+// moduleVersion is the version of this module that info tells, and whether nothing else can go by that name:
+// a release, or a commit without changes of its own.
+func moduleVersion(info *debug.BuildInfo) (version string, exact bool) {
+	for _, m := range info.Deps {
+		if m.Path == modulePath {
+			if m.Replace != nil {
+				return m.Version + " replaced", false
+			}
+			return m.Version, m.Sum != ""
+		}
+	}
+	if info.Main.Path != modulePath {
+		return "unknown", false
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	version = strings.TrimSpace(info.Main.Version + " " + settings["vcs.revision"])
+	return version, settings["vcs.revision"] != "" && settings["vcs.modified"] == "false"
+}
+
+// buildID tells programs apart that have no version: the linker's hash of what went into this one, else the
+// size and time of its file.
+func buildID() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "unknown file"
+	}
+	if f, err := elf.Open(path); err == nil {
+		defer f.Close()
+		if s := f.Section(".note.go.buildid"); s != nil && s.Size < 1<<12 {
+			if note, err := s.Data(); err == nil && len(note) > 16 { // behind the note's header and the name "Go"
+				return fmt.Sprintf("%q", strings.TrimRight(string(note[16:]), "\x00"))
+			}
+		}
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return "unknown file"
+	}
+	return fmt.Sprintf("%d bytes of %d", st.Size(), st.ModTime().UnixNano())
+}

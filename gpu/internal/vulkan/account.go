@@ -1,0 +1,59 @@
+package vulkan
+
+import (
+	"sync"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// account counts the bytes that are taken from a device. Safe for concurrent use.
+type account struct {
+	limit int64 // immutable
+
+	mu   sync.Mutex
+	used int64 // guarded by mu
+	peak int64 // guarded by mu
+}
+
+// take reserves bytes; what names their use. budget, if not 0, is a tighter limit than the account's.
+//
+// Errors: RESOURCE_EXHAUSTED_PERSISTENT for what exceeds the limit by itself, _TRANSIENT for what does not
+// fit beside the rest.
+func (a *account) take(bytes, budget int64, what string) error {
+	limit := a.limitFor(budget)
+	if bytes > limit {
+		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the memory budget of %d", bytes, limit)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if bytes > limit-a.used {
+		return nn.Errorf(nn.StatusResourceExhaustedTransient, what,
+			"%d bytes beside the %d in use exceed the memory budget of %d", bytes, a.used, limit)
+	}
+	a.used += bytes
+	a.peak = max(a.peak, a.used)
+	return nil
+}
+
+func (a *account) limitFor(budget int64) int64 {
+	if budget > 0 {
+		return min(budget, a.limit)
+	}
+	return a.limit
+}
+
+// give returns bytes that take reserved.
+func (a *account) give(bytes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used -= bytes
+	if a.used < 0 {
+		panic("vulkan: memory given back twice")
+	}
+}
+
+func (a *account) read() (used, peak int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.used, a.peak
+}

@@ -1,0 +1,121 @@
+package vulkan
+
+import (
+	"errors"
+
+	"github.com/nngpu/nngpu/cgo/vk"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// block is a buffer with memory of its own.
+type block struct {
+	dev    *Device
+	buffer vk.Buffer
+	memory vk.Memory
+	bytes  int64  // size of buffer, a multiple of plan.Align
+	host   []byte // mapped bytes, nil where the host cannot see them
+	cached bool   // the host reads them as fast as its own memory
+	taken  int64  // bytes in the device's account
+}
+
+// blockKind says who uses a block.
+type blockKind uint8
+
+const (
+	deviceBlock  blockKind = iota // arena: kernels only
+	weightsBlock                  // kernels; mapped where that costs nothing
+	hostBlock                     // host and kernels
+)
+
+const blockUsage = vk.UsageTransferSrc | vk.UsageTransferDst | vk.UsageUniformTexel | vk.UsageStorageTexel | vk.UsageStorage
+
+// newBlock allocates a block of at least the given size; its content is undefined. 0 bytes give nil. budget
+// as of account.take.
+func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *block, err error) {
+	if bytes == 0 {
+		return nil, nil
+	}
+	b = &block{dev: d, bytes: plan.AlignUp(bytes)}
+	if b.bytes > d.props.MaxAllocation {
+		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the device's limit of %d",
+			b.bytes, d.props.MaxAllocation)
+	}
+	if err := d.account.take(b.bytes, budget, what); err != nil {
+		return nil, err
+	}
+	b.taken = b.bytes
+	defer func() {
+		if err != nil {
+			b.free()
+			b, err = nil, d.failure(what, err)
+		}
+	}()
+	if b.buffer, err = d.dev.NewBuffer(b.bytes, blockUsage); err != nil {
+		return b, err
+	}
+	need := d.dev.Requirements(b.buffer)
+	if more := need.Size - b.taken; more > 0 {
+		if err = d.account.take(more, budget, what); err != nil {
+			return b, err
+		}
+		b.taken += more
+	}
+	memoryType := deviceMemory(d.props, need.Types)
+	if kind == hostBlock {
+		memoryType = hostMemory(d.props, need.Types)
+	}
+	if memoryType < 0 {
+		return b, errors.New("the device has no memory of the kind")
+	}
+	if b.memory, err = d.dev.Allocate(need.Size, memoryType); err != nil {
+		return b, err
+	}
+	if err = d.dev.Bind(b.buffer, b.memory); err != nil {
+		return b, err
+	}
+	flags := d.props.MemoryTypes[memoryType].Flags
+	b.cached = flags&vk.HostCached != 0
+	if mappable := flags&hostFlags == hostFlags; mappable && kind != deviceBlock {
+		if b.host, err = d.dev.Map(b.memory, need.Size); err != nil {
+			return b, err
+		}
+		b.host = b.host[:b.bytes]
+	}
+	return b, nil
+}
+
+// free gives everything back; nil is ignored. Precondition: no pending work uses b.
+func (b *block) free() {
+	if b == nil {
+		return
+	}
+	if !b.dev.abandoned() {
+		b.dev.dev.DestroyBuffer(b.buffer)
+		b.dev.dev.Free(b.memory)
+	}
+	b.dev.account.give(b.taken)
+	b.buffer, b.memory, b.taken, b.host = 0, 0, 0, nil
+}
+
+// zero clears b.
+func (b *block) zero() error {
+	if b == nil {
+		return nil
+	}
+	if b.host != nil {
+		clear(b.host)
+		return nil
+	}
+	var c vk.Commands
+	c.Fill(b.buffer, 0, b.bytes, 0)
+	c.Barrier(vk.StageTransfer, vk.AccessTransferWrite, computeTransfer, deviceAccess)
+	return b.dev.runOnce(&c)
+}
+
+// Stages and accesses of kernels and copies.
+const (
+	computeTransfer = vk.StageCompute | vk.StageTransfer
+	deviceWrites    = vk.AccessShaderWrite | vk.AccessTransferWrite
+	deviceAccess    = vk.AccessShaderRead | vk.AccessTransferRead | deviceWrites
+)

@@ -1,0 +1,328 @@
+package vulkan
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nngpu/nngpu/cgo/vk"
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// ExecutableOptions steer NewExecutable.
+type ExecutableOptions struct {
+	// MaxSlots bounds the executions that are between Begin and Release at once; 0 for 4.
+	MaxSlots int
+	// MemoryBudget bounds the bytes that the device may have in use when this executable takes more; 0 for
+	// the device's own limit.
+	MemoryBudget int64
+	// Profile writes a timestamp after each step, see Execution.StepTimes. It costs some time per step.
+	Profile bool
+	// NoWarmUp leaves compilation to the first execution where the driver would do it then.
+	NoWarmUp bool
+}
+
+const defaultSlots = 4
+
+// Executable is a plan on a device; it implements backend.Executable.
+type Executable struct {
+	dev       *Device
+	plan      *plan.Plan // borrowed; immutable
+	o         ExecutableOptions
+	pipelines []vk.Pipeline // by step; 0 for copies
+	layouts   []*layout     // by step; nil for copies
+	weights   *block
+	stats     backend.Stats
+
+	viewsMu sync.Mutex // slots may be made concurrently
+	views   viewTable  // guarded by viewsMu; of weights, shared by the slots
+
+	free    chan *slot    // slots nobody uses; nil for one that could not be made
+	closing chan struct{} // closed by Close
+
+	mu     sync.Mutex
+	slots  int  // guarded by mu; slots that exist or are being made
+	closed bool // guarded by mu
+
+	reading sync.WaitGroup // calls of Weights; added to under mu while open
+}
+
+var errClosed = errors.New("executable is closed")
+
+// NewExecutable compiles the pipelines of p, uploads the weights and makes the first slot. p is borrowed
+// until Close and not changed; weights, of p.WeightBytes, are borrowed until NewExecutable returns. ctx bounds
+// the time.
+//
+// Errors: RESOURCE_EXHAUSTED_* for memory, DEVICE_UNAVAILABLE for a lost device, anything else for a plan
+// that was not made for this device.
+func NewExecutable(ctx context.Context, d *Device, p *plan.Plan, weights []byte, o ExecutableOptions) (*Executable, error) {
+	if int64(len(weights)) != p.WeightBytes {
+		return nil, fmt.Errorf("plan: %d bytes of weights for %d", len(weights), p.WeightBytes)
+	}
+	return NewExecutableFrom(ctx, d, p, bytes.NewReader(weights), o)
+}
+
+// NewExecutableFrom is NewExecutable with the weights at the beginning of data, which are read into device or
+// staging memory without a copy of their own: front to back, each byte once, before it returns.
+func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backend.Data, o ExecutableOptions) (*Executable, error) {
+	if err := d.failure("compile", nil); err != nil {
+		return nil, err
+	}
+	if err := d.checkPlan(p); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	if n := data.Size(); n < p.WeightBytes { // before memory is taken for it
+		return nil, fmt.Errorf("plan: %d bytes of weights for %d", n, p.WeightBytes)
+	}
+	if o.MaxSlots <= 0 {
+		o.MaxSlots = defaultSlots
+	}
+	// Each piece may fit by itself while the least that an execution needs never does.
+	least := plan.AlignUp(p.ArenaBytes) + plan.AlignUp(p.WeightBytes) + plan.AlignUp(p.HostBytes)
+	if limit := d.account.limitFor(o.MemoryBudget); least > limit {
+		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, "model", "%d bytes exceed the memory budget of %d", least, limit)
+	}
+	x := &Executable{
+		dev: d, plan: p, o: o,
+		free: make(chan *slot, o.MaxSlots), closing: make(chan struct{}),
+	}
+	x.views = viewTable{dev: d, list: map[viewKey]vk.BufferView{}}
+	if err := x.build(ctx, data); err != nil {
+		x.destroy()
+		return nil, err
+	}
+	return x, nil
+}
+
+func (x *Executable) build(ctx context.Context, data backend.Data) error {
+	d, p := x.dev, x.plan
+	list := p.Pipelines()
+	// The driver compiles while the weights are read.
+	prepared := make(chan error, 1)
+	go func() { prepared <- d.Prepare(ctx, list) }()
+	err := x.loadWeights(ctx, data)
+	if err := errors.Join(<-prepared, err); err != nil {
+		return err
+	}
+	x.pipelines = make([]vk.Pipeline, len(p.Steps))
+	x.layouts = make([]*layout, len(p.Steps))
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kernel == shaders.Copy {
+			continue
+		}
+		if x.pipelines[i], err = d.pipelines.get(ctx, plan.Pipeline{Kernel: s.Kernel, LocalX: s.LocalX}); err != nil {
+			return err
+		}
+		if x.layouts[i], err = d.pipelines.layout(s.Kernel.Info().Bindings); err != nil {
+			return d.failure("layout", err)
+		}
+	}
+	s, err := x.newSlot()
+	if err != nil {
+		return err
+	}
+	x.slots = 1
+	x.free <- s
+	x.stats = backend.Stats{
+		Pipelines: len(list), Dispatches: len(p.Steps), Segments: len(p.Segments),
+		ArenaBytes: p.ArenaBytes, WeightBytes: p.WeightBytes, GFLOP: p.FLOP() / 1e9,
+	}
+	if x.o.NoWarmUp {
+		return nil
+	}
+	return s.warmUp(ctx)
+}
+
+func (x *Executable) loadWeights(ctx context.Context, data backend.Data) (err error) {
+	if x.weights, err = x.dev.newBlock(x.plan.WeightBytes, x.o.MemoryBudget, weightsBlock, "weights"); err != nil || x.weights == nil {
+		return err
+	}
+	if err := x.weights.upload(ctx, data, x.plan.WeightBytes, x.o.MemoryBudget); err != nil {
+		return x.dev.failure("weights", err)
+	}
+	return nil
+}
+
+// Plan is what x runs. It must not be changed.
+func (x *Executable) Plan() *plan.Plan { return x.plan }
+
+// Weights reads the packed constants back from the device, so that nobody needs to keep them for Store.
+func (x *Executable) Weights() ([]byte, error) {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil, errClosed
+	}
+	x.reading.Add(1)
+	x.mu.Unlock()
+	defer x.reading.Done()
+	if x.weights == nil {
+		return nil, nil
+	}
+	b := make([]byte, x.plan.WeightBytes)
+	if err := x.weights.download(b, x.o.MemoryBudget); err != nil {
+		return nil, x.dev.failure("weights", err)
+	}
+	return b, nil
+}
+
+// Stats implements backend.Executable.
+func (x *Executable) Stats() backend.Stats { return x.stats }
+
+// Begin implements backend.Executable.
+func (x *Executable) Begin(ctx context.Context, inputs, outputs [][]byte) (backend.Execution, error) {
+	e, err := x.BeginRun(ctx, inputs, outputs)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// BeginRun is Begin with the concrete result.
+func (x *Executable) BeginRun(ctx context.Context, inputs, outputs [][]byte) (*Execution, error) {
+	if err := checkIO("input", x.plan.Inputs, inputs); err != nil {
+		return nil, err
+	}
+	if err := checkIO("output", x.plan.Outputs, outputs); err != nil {
+		return nil, err
+	}
+	if err := x.dev.failure("begin", nil); err != nil {
+		return nil, err
+	}
+	s, err := x.takeSlot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.host != nil {
+		if x.dev.poison { // not the inputs: their padding is zero and stays so
+			for _, out := range x.plan.Outputs {
+				poison(s.host.host[out.Offset : out.Offset+out.Size])
+			}
+		}
+		for i, in := range inputs {
+			io := &x.plan.Inputs[i]
+			copy(s.host.host[io.Offset:], in)
+			if in == nil { // what the last execution brought is not this one's
+				clear(s.host.host[io.Offset : io.Offset+io.Size])
+			}
+		}
+	}
+	return &Execution{slot: s, outputs: outputs}, nil
+}
+
+// poison sets every float to NaN.
+func poison(b []byte) {
+	for i := range b {
+		b[i] = 0xff
+	}
+}
+
+func checkIO(what string, want []plan.IO, got [][]byte) error {
+	if len(got) != len(want) {
+		return fmt.Errorf("%d %ss for a model with %d", len(got), what, len(want))
+	}
+	for i, b := range got {
+		if b != nil && int64(len(b)) != want[i].Size {
+			return fmt.Errorf("%s %d (%s): %d bytes, the plan has %d", what, i, want[i].Name, len(b), want[i].Size)
+		}
+	}
+	return nil
+}
+
+// takeSlot returns a free slot, makes one more, or waits.
+func (x *Executable) takeSlot(ctx context.Context) (*slot, error) {
+	select {
+	case <-x.closing:
+		return nil, errClosed
+	default:
+	}
+	select {
+	case s := <-x.free:
+		return s, nil
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if x.mayGrow() {
+		s, err := x.grow()
+		if s != nil || err != nil {
+			return s, err
+		}
+	}
+	select {
+	case s := <-x.free:
+		return s, nil
+	case <-x.closing:
+		return nil, errClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (x *Executable) mayGrow() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed || x.slots >= x.o.MaxSlots {
+		return false
+	}
+	x.slots++
+	return true
+}
+
+// grow makes the slot that mayGrow counted. Both results are nil when there is no memory for it: then the
+// others will do.
+func (x *Executable) grow() (*slot, error) {
+	s, err := x.newSlot()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.closed:
+		x.free <- s // Close collects as many as there are, nil too
+		return nil, errClosed
+	case err == nil:
+		return s, nil
+	}
+	x.slots--
+	if st := nn.StatusOf(err); st == nn.StatusResourceExhaustedTransient || st == nn.StatusResourceExhaustedPersistent {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// Close implements backend.Executable. It blocks until every execution is released.
+func (x *Executable) Close() error {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil
+	}
+	x.closed = true
+	n := x.slots
+	x.mu.Unlock()
+	close(x.closing)
+	for range n {
+		(<-x.free).destroy()
+	}
+	x.reading.Wait()
+	x.views.destroy()
+	x.weights.free()
+	return nil
+}
+
+// destroy undoes what a failed build has done.
+func (x *Executable) destroy() {
+	select {
+	case s := <-x.free:
+		s.destroy()
+	default:
+	}
+	x.views.destroy()
+	x.weights.free()
+}

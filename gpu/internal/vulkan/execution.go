@@ -1,0 +1,168 @@
+package vulkan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/backend"
+)
+
+// Execution is one run; it implements backend.Execution.
+type Execution struct {
+	slot    *slot // nil once released
+	outputs [][]byte
+	next    int    // the first segment that is not submitted
+	last    *fence // of the last submission
+	// Where the host takes the times: when the first submission was made, and what was queued before it.
+	begun  time.Duration
+	before *fence
+}
+
+var errReleased = errors.New("execution is released")
+
+// Submit implements backend.Execution.
+func (e *Execution) Submit(first, last int) (backend.Fence, error) {
+	if e.slot == nil {
+		return nil, errReleased
+	}
+	if first != e.next || last <= first || last > len(e.slot.cmds) {
+		return nil, fmt.Errorf("segments %d to %d submitted after %d of %d", first, last, e.next, len(e.slot.cmds))
+	}
+	f, before, err := e.slot.x.dev.submit(e.slot.cmds[first:last])
+	if err != nil {
+		return nil, err
+	}
+	if e.last == nil {
+		e.begun, e.before = now(), before
+	}
+	e.next, e.last = last, f
+	return f, nil
+}
+
+// Finish implements backend.Execution.
+func (e *Execution) Finish() error {
+	if e.slot == nil {
+		return errReleased
+	}
+	if e.next != len(e.slot.cmds) {
+		return fmt.Errorf("%d of %d segments were submitted", e.next, len(e.slot.cmds))
+	}
+	for i, out := range e.outputs {
+		if len(out) > 0 {
+			copy(out, e.slot.host.host[e.slot.x.plan.Outputs[i].Offset:])
+		}
+	}
+	return nil
+}
+
+// DeviceTime implements backend.Execution.
+func (e *Execution) DeviceTime() time.Duration {
+	if e.slot == nil || e.last == nil {
+		return 0
+	}
+	if e.slot.stamps == 0 {
+		return e.hostTime()
+	}
+	t := e.stamps(0, 2*e.segments())
+	if len(t) == 0 {
+		return 0
+	}
+	return e.elapsed(t[0], t[len(t)-1])
+}
+
+// hostTime is the time from when the device could begin to when a waiter saw the end, by the host's clock.
+func (e *Execution) hostTime() time.Duration {
+	end := e.last.reached()
+	if end == 0 || !e.slot.x.dev.hostTimed() {
+		return 0
+	}
+	begin := e.begun
+	if e.before != nil {
+		begin = max(begin, e.before.reached())
+	}
+	return max(end-begin, 0)
+}
+
+// SegmentTimes is the time that each segment took on the device, nil where it cannot be measured; software
+// devices measure it only with ExecutableOptions.Profile.
+// Precondition as of Finish.
+func (e *Execution) SegmentTimes() []time.Duration {
+	t := e.stamps(0, 2*e.segments())
+	var list []time.Duration
+	for i := 0; i < len(t); i += 2 {
+		list = append(list, e.elapsed(t[i], t[i+1]))
+	}
+	return list
+}
+
+// StepTimes is the time that each step took on the device: nil without ExecutableOptions.Profile. Steps
+// without a barrier between them may overlap; their times are those at which they ended, one after another.
+// Precondition as of Finish.
+func (e *Execution) StepTimes() []time.Duration {
+	if e.slot == nil || !e.slot.x.o.Profile {
+		return nil
+	}
+	p, n := e.slot.x.plan, e.segments()
+	segments := e.stamps(0, 2*n)
+	steps := e.stamps(2*n, len(p.Steps))
+	if len(segments) == 0 || len(steps) == 0 {
+		return nil
+	}
+	list := make([]time.Duration, len(steps))
+	first := 0
+	for i, end := range p.Segments {
+		last := segments[2*i]
+		for k := first; k < end; k++ {
+			list[k] = e.elapsed(last, steps[k])
+			last = steps[k]
+		}
+		first = end
+	}
+	return list
+}
+
+func (e *Execution) segments() int {
+	if e.slot == nil {
+		return 0
+	}
+	return len(e.slot.cmds)
+}
+
+// stamps reads n timestamps from query first on; nil when there are none.
+func (e *Execution) stamps(first, n int) []uint64 {
+	if e.slot == nil || e.slot.stamps == 0 || n == 0 || e.next != len(e.slot.cmds) {
+		return nil
+	}
+	t := make([]uint64, n)
+	if err := e.slot.x.dev.dev.Timestamps(e.slot.stamps, first, t); err != nil {
+		return nil
+	}
+	return t
+}
+
+// elapsed is the time between two timestamps, which wrap around at the queue's number of bits.
+func (e *Execution) elapsed(from, to uint64) time.Duration {
+	d := e.slot.x.dev
+	return time.Duration(float64((to-from)&d.stampMask) * d.info.Facts.TimestampPeriod)
+}
+
+// Release implements backend.Execution.
+func (e *Execution) Release() {
+	s := e.slot
+	if s == nil {
+		return
+	}
+	if e.last != nil {
+		// A lost device ends the wait too; the slot goes back all the same, and its next use fails.
+		_ = e.last.Wait(context.Background())
+	}
+	e.slot, e.outputs, e.last, e.before = nil, nil, nil, nil
+	s.x.free <- s
+}
+
+var (
+	_ backend.Executable = (*Executable)(nil)
+	_ backend.Execution  = (*Execution)(nil)
+)

@@ -1,0 +1,195 @@
+package vulkan
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/nngpu/nngpu/cgo/vk"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// pushBytes is the size of the push constants of every pipeline layout, so that layouts differ by their
+// bindings only. Vulkan guarantees 128 bytes.
+const pushBytes = 128
+
+// pipelineTable holds the pipelines of a device, shared by all executables; they live as long as the
+// device. Safe for concurrent use.
+type pipelineTable struct {
+	dev   *Device
+	cache vk.PipelineCache
+	slots chan struct{} // bounds the compilations that run at once
+
+	// cacheMu is held for reading by whoever uses cache, for writing by who merges into it.
+	cacheMu sync.RWMutex
+
+	mu      sync.Mutex
+	entries map[plan.Pipeline]*pipelineEntry // guarded by mu
+	layouts map[string]*layout               // guarded by mu; key: shaders.Info.Bindings
+	warm    map[warmKey]bool                 // guarded by mu
+}
+
+type pipelineEntry struct {
+	done     chan struct{} // closed when pipeline and err are set
+	pipeline vk.Pipeline
+	err      error
+}
+
+// layout is the interface of kernels with the same bindings.
+type layout struct {
+	types    []vk.DescriptorType
+	set      vk.SetLayout
+	pipeline vk.PipelineLayout
+}
+
+func (t *pipelineTable) init(d *Device) error {
+	t.dev = d
+	t.slots = make(chan struct{}, runtime.GOMAXPROCS(0))
+	t.entries = map[plan.Pipeline]*pipelineEntry{}
+	t.layouts = map[string]*layout{}
+	t.warm = map[warmKey]bool{}
+	var err error
+	t.cache, err = d.dev.NewPipelineCache(nil)
+	return err
+}
+
+// close destroys everything. Precondition: the device is idle.
+func (t *pipelineTable) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.entries {
+		vk.Destroy(t.dev.dev, e.pipeline)
+	}
+	for _, l := range t.layouts {
+		vk.Destroy(t.dev.dev, l.pipeline)
+		vk.Destroy(t.dev.dev, l.set)
+	}
+	vk.Destroy(t.dev.dev, t.cache)
+}
+
+// Prepare compiles the pipelines that the device does not have yet, several at once. It may run while the
+// plan that needs them is still being made. ctx is looked at between pipelines.
+func (d *Device) Prepare(ctx context.Context, list []plan.Pipeline) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(list))
+	for i, key := range list {
+		if err := d.checkPipeline(key); err != nil {
+			return err
+		}
+		wg.Go(func() { _, errs[i] = d.pipelines.get(ctx, key) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// get returns the pipeline, compiled now or before. Precondition: key passed checkPipeline.
+func (t *pipelineTable) get(ctx context.Context, key plan.Pipeline) (vk.Pipeline, error) {
+	for {
+		t.mu.Lock()
+		e := t.entries[key]
+		mine := e == nil
+		if mine {
+			e = &pipelineEntry{done: make(chan struct{})}
+			t.entries[key] = e
+		}
+		t.mu.Unlock()
+		if mine {
+			e.pipeline, e.err = t.compile(ctx, key)
+			if e.err != nil { // the next caller tries again
+				t.mu.Lock()
+				delete(t.entries, key)
+				t.mu.Unlock()
+			}
+			close(e.done)
+			return e.pipeline, e.err
+		}
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		if e.err == nil {
+			return e.pipeline, nil
+		}
+		if canceled := errors.Is(e.err, context.Canceled) || errors.Is(e.err, context.DeadlineExceeded); !canceled {
+			return 0, e.err
+		}
+		if err := ctx.Err(); err != nil { // else it was another caller's context that ended
+			return 0, err
+		}
+	}
+}
+
+func (t *pipelineTable) compile(ctx context.Context, key plan.Pipeline) (vk.Pipeline, error) {
+	select {
+	case t.slots <- struct{}{}:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	defer func() { <-t.slots }()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	where := "kernel " + key.Kernel.String()
+	l, err := t.layout(key.Kernel.Info().Bindings)
+	if err != nil {
+		return 0, t.dev.failure(where, err)
+	}
+	code := key.Kernel.SPIRV()
+	words := make([]uint32, len(code)/4)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(code[4*i:])
+	}
+	t.cacheMu.RLock()
+	defer t.cacheMu.RUnlock()
+	p, err := t.dev.dev.NewPipeline(words, l.pipeline, key.LocalX, t.cache)
+	return p, t.dev.failure(where, err)
+}
+
+// layout returns the layout for a list of binding letters.
+func (t *pipelineTable) layout(bindings string) (*layout, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l := t.layouts[bindings]; l != nil {
+		return l, nil
+	}
+	l := &layout{}
+	for _, letter := range []byte(bindings) {
+		l.types = append(l.types, descriptorTypes[letter])
+	}
+	var err error
+	if l.set, err = t.dev.dev.NewSetLayout(l.types); err != nil {
+		return nil, err
+	}
+	if l.pipeline, err = t.dev.dev.NewPipelineLayout(l.set, pushBytes); err != nil {
+		vk.Destroy(t.dev.dev, l.set)
+		return nil, err
+	}
+	t.layouts[bindings] = l
+	return l, nil
+}
+
+// descriptorTypes maps the letters of shaders.Info.Bindings.
+var descriptorTypes = map[byte]vk.DescriptorType{
+	's': vk.StorageBuffer, 't': vk.UniformTexelBuffer, 'i': vk.StorageTexelBuffer,
+}
+
+// checkPipeline refuses what the device cannot run, before Vulkan sees it.
+func (d *Device) checkPipeline(key plan.Pipeline) error {
+	if known, ok := shaders.ByName(key.Kernel.String()); !ok || known != key.Kernel || known == shaders.Copy {
+		return fmt.Errorf("%s is no kernel", key.Kernel)
+	}
+	info, f := key.Kernel.Info(), &d.info.Facts
+	switch {
+	case key.LocalX == 0 || key.LocalX > f.MaxLocalX || key.LocalX > f.MaxInvocations:
+		return fmt.Errorf("kernel %s: workgroup of %d; the device allows 1 to %d", key.Kernel, key.LocalX,
+			min(f.MaxLocalX, f.MaxInvocations))
+	case info.IntegerDot && !f.IntegerDot:
+		return fmt.Errorf("kernel %s needs integer dot products, which the device lacks", key.Kernel)
+	}
+	return nil
+}

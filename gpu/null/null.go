@@ -1,0 +1,141 @@
+// Package null is a backend that computes nothing: it records what it was asked to do. Tests of the driver
+// use it where no Vulkan device is needed.
+package null
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Backend accepts every model and leaves outputs as they are. Fields must not change in use. The zero value is ready. Safe for concurrent
+// use.
+type Backend struct {
+	// Refuse, when not nil, decides which operations are refused and why.
+	Refuse func(nn.OperationType) error
+	// Gate, when not nil, holds every fence until it is closed or receives a value.
+	Gate chan struct{}
+	// Compute, when not nil, is called when an execution finishes, with the memory that it was given. Calls
+	// can overlap.
+	Compute func(inputs, outputs [][]byte) error
+	// Hold, when not nil, holds every compilation until it is closed, and is no reason to stop with its
+	// context.
+	Hold chan struct{}
+
+	mu    sync.Mutex
+	calls []string // guarded by mu
+}
+
+// Calls returns what was called so far, in order: "compile", "begin", "submit", "finish", "release",
+// "close executable", "close".
+func (b *Backend) Calls() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.calls...)
+}
+
+func (b *Backend) record(call string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, call)
+}
+
+// Info implements backend.Backend.
+func (b *Backend) Info() backend.Info {
+	return backend.Info{Name: "null", Driver: "null", Type: backend.TypeOther}
+}
+
+// Supports implements backend.Backend.
+func (b *Backend) Supports(m *nn.Model) ([]error, error) {
+	reasons := make([]error, len(m.Main.Operations))
+	if b.Refuse != nil {
+		for i := range reasons {
+			reasons[i] = b.Refuse(m.Main.Operations[i].Type)
+		}
+	}
+	return reasons, nil
+}
+
+// Compile implements backend.Backend.
+func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (backend.Executable, error) {
+	b.record("compile")
+	if b.Hold != nil {
+		<-b.Hold
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	reasons, err := b.Supports(m)
+	if err != nil {
+		return nil, err
+	}
+	for _, why := range reasons {
+		if why != nil {
+			return nil, nn.Invalid("model", "%w", why)
+		}
+	}
+	return &executable{b}, nil
+}
+
+// Close implements backend.Backend.
+func (b *Backend) Close() error {
+	b.record("close")
+	return nil
+}
+
+type executable struct{ b *Backend }
+
+func (e *executable) Stats() backend.Stats { return backend.Stats{Segments: 1} }
+
+func (e *executable) Begin(ctx context.Context, inputs, outputs [][]byte) (backend.Execution, error) {
+	e.b.record("begin")
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &execution{b: e.b, inputs: inputs, outputs: outputs}, nil
+}
+
+func (e *executable) Close() error {
+	e.b.record("close executable")
+	return nil
+}
+
+type execution struct {
+	b               *Backend
+	inputs, outputs [][]byte
+	once            sync.Once
+}
+
+func (x *execution) Submit(int, int) (backend.Fence, error) {
+	x.b.record("submit")
+	return fence{x.b.Gate}, nil
+}
+
+func (x *execution) Finish() error {
+	x.b.record("finish")
+	if x.b.Compute != nil {
+		return x.b.Compute(x.inputs, x.outputs)
+	}
+	return nil
+}
+
+func (x *execution) DeviceTime() time.Duration { return 0 }
+
+func (x *execution) Release() { x.once.Do(func() { x.b.record("release") }) }
+
+type fence struct{ gate chan struct{} }
+
+func (f fence) Wait(ctx context.Context) error {
+	if f.gate == nil {
+		return nil
+	}
+	select {
+	case <-f.gate:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,135 @@
+package gpu
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+)
+
+var (
+	_ backend.Restorer = (*Backend)(nil)
+	_ backend.Storer   = (*executable)(nil)
+)
+
+// executable is what Compile and Restore return.
+type executable struct {
+	*vulkan.Executable
+	backend  *Backend
+	storable bool
+}
+
+var errNotStorable = errors.New("the model was not prepared with Options.Storable")
+
+// Store implements backend.Storer.
+func (x *executable) Store() (model, data []byte, err error) {
+	if !x.storable {
+		return nil, nil, errNotStorable
+	}
+	if data, err = x.Weights(); err != nil {
+		return nil, nil, fmt.Errorf("store: %w", err)
+	}
+	binaries, err := x.backend.device.Binaries()
+	if err != nil {
+		return nil, nil, fmt.Errorf("store: %w", err)
+	}
+	model = appendSection([]byte(storeMagic), sectionIdentity, []byte(x.backend.StoreIdentity()))
+	model = appendSection(model, sectionPlan, plan.Encode(x.Plan()))
+	if len(binaries) > 0 {
+		model = appendSection(model, sectionBinaries, binaries)
+	}
+	return model, data, nil
+}
+
+// Restore implements backend.Restorer. data is read in ascending order; constants go straight into memory that
+// the device reads, or into staging memory of bounded size where it reads no host memory.
+func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, o backend.Options) (backend.Executable, error) {
+	s, err := parseStored(model)
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if got, want := string(s[sectionIdentity]), b.StoreIdentity(); got != want {
+		return nil, fmt.Errorf("restore: stored by another program, or on another device: %s", difference(got, want))
+	}
+	p, err := plan.Decode(s[sectionPlan])
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	if err := b.device.AddBinaries(s[sectionBinaries], p.Pipelines()); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	x, err := vulkan.NewExecutableFrom(ctx, b.device, p, data, vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget})
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	return &executable{x, b, o.Storable}, nil
+}
+
+// storeMagic begins the model part of a stored executable; its last byte is the version. Sections follow, in
+// ascending order of their kind, each at most once: kind (1 byte), version (1 byte), length (4 bytes, least
+// significant first), content. A section that the reader does not know is an error, not skipped: the identity
+// comes first and names the program, and only the same program reads what it wrote. So a new kind of section
+// needs no new version of the whole.
+const storeMagic = "nngpu\x00\x00\x01"
+
+// Kinds of sections. The first two must be there.
+const (
+	sectionIdentity = iota // Backend.StoreIdentity
+	sectionPlan            // plan.Encode
+	sectionBinaries        // vulkan.Device.Binaries, where there are any
+	sectionKinds
+)
+
+// sectionVersions has the version of each kind.
+var sectionVersions = [sectionKinds]byte{1, 1, 1}
+
+const sectionHeader = 1 + 1 + 4
+
+func appendSection(b []byte, kind int, content []byte) []byte {
+	b = append(b, byte(kind), sectionVersions[kind])
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(content)))
+	return append(b, content...)
+}
+
+// parseStored cuts model into its sections; they are nil where absent.
+func parseStored(model []byte) (sections [sectionKinds][]byte, err error) {
+	b, ok := bytes.CutPrefix(model, []byte(storeMagic))
+	if !ok {
+		return sections, errors.New("not a stored model of this version")
+	}
+	last := -1
+	for len(b) > 0 {
+		if len(b) < sectionHeader {
+			return sections, errors.New("a section's header is cut off")
+		}
+		kind, version, size := int(b[0]), b[1], binary.LittleEndian.Uint32(b[2:])
+		if kind <= last || kind >= sectionKinds || version != sectionVersions[kind] {
+			return sections, fmt.Errorf("section %d of version %d after section %d", kind, version, last)
+		}
+		if b = b[sectionHeader:]; uint64(size) > uint64(len(b)) {
+			return sections, fmt.Errorf("section %d of %d bytes in %d", kind, size, len(b))
+		}
+		sections[kind], b, last = b[:size:size], b[size:], kind
+	}
+	if sections[sectionIdentity] == nil || sections[sectionPlan] == nil {
+		return sections, errors.New("a section is missing")
+	}
+	return sections, nil
+}
+
+// difference is the first line in which two identities differ.
+func difference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("%.200q instead of %.200q", g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines instead of %d", len(g), len(w))
+}
