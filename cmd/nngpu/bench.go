@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type benchFlags struct {
+	inputs      inputFlags
+	runs        int
+	duration    time.Duration
+	warmup      int
+	concurrency int
+	startup     bool
+}
+
+// benchResult is the JSON of `nngpu bench`; its field names are an interface.
+type benchResult struct {
+	Device      string       `json:"device"`
+	Driver      string       `json:"driver"`
+	Version     string       `json:"version"`
+	Model       string       `json:"model"`
+	ColdStart   float64      `json:"cold_start_ms"`
+	Prepare     float64      `json:"prepare_ms"`
+	Cache       string       `json:"cache"` // of that preparation
+	Latency     benchLatency `json:"latency_ms"`
+	Throughput  float64      `json:"runs_per_second"`
+	Pipelines   int          `json:"pipelines"`
+	Dispatches  int          `json:"dispatches"`
+	Segments    int          `json:"segments"`
+	ArenaBytes  int64        `json:"arena_bytes"`
+	WeightBytes int64        `json:"weight_bytes"`
+	GFLOPS      float64      `json:"gflops"`
+}
+
+type benchLatency struct {
+	Min    float64 `json:"min"`
+	Median float64 `json:"median"`
+	P90    float64 `json:"p90"`
+	P99    float64 `json:"p99"`
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var f benchFlags
+	c := &cobra.Command{
+		Use:   "bench MODEL",
+		Short: "Measure start-up, latency and throughput of a network",
+		Long: `Measures a network. The cold start is the time from the start of another process to its first result, with
+every cache off, that of the Vulkan driver too. GFLOP/s count multiplications and additions of one execution
+over the median latency.
+
+With --startup only the start is measured: from process start to first result with every cache off, with empty
+ones, and with those that the process before left; and the preparation of the model in full and from the cache,
+both on a device that has the pipelines already, beside what making the pipelines takes.`,
+		Args:              exactArgs(1, "one model"),
+		ValidArgsFunction: completeModels,
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("runs") && c.Flags().Changed("duration") {
+				return usageError("--runs and --duration exclude each other")
+			}
+			if c.Flags().Changed("runs") && f.runs < 1 {
+				return usageError("--runs must be at least 1, not %d", f.runs)
+			}
+			if f.startup {
+				for _, other := range []string{"runs", "duration", "warmup", "concurrency", "input"} {
+					if c.Flags().Changed(other) {
+						return usageError("--startup and --%s exclude each other", other)
+					}
+				}
+				return a.startup(c.Context(), args[0])
+			}
+			return a.bench(c.Context(), args[0], &f)
+		},
+	}
+	flags := c.Flags()
+	flags.IntVar(&f.runs, "runs", 0, "number of executions (default: as many as fit --duration)")
+	flags.DurationVar(&f.duration, "duration", 3*time.Second, "how long to measure, when --runs is not given")
+	flags.IntVar(&f.warmup, "warmup", 3, "executions before measuring")
+	flags.IntVar(&f.concurrency, "concurrency", 1, "executions at the same time")
+	flags.StringArrayVarP(&f.inputs.files, "input", "i", nil, "input files as for run; random numbers of a fixed seed when none is given")
+	flags.BoolVar(&f.startup, "startup", false, "measure the start only: without caches, with empty and with filled ones")
+	return c
+}
+
+// maxConcurrency bounds the executions at the same time; each has its own outputs.
+const maxConcurrency = 1024
+
+func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
+	switch {
+	case f.duration <= 0:
+		return usageError("--duration must be positive, not %v", f.duration)
+	case f.warmup < 0:
+		return usageError("--warmup must not be negative, but is %d", f.warmup)
+	case f.concurrency < 1 || f.concurrency > maxConcurrency:
+		return usageError("--concurrency must be from 1 to %d, not %d", maxConcurrency, f.concurrency)
+	}
+	net, err := a.loadNetwork(path)
+	if err != nil {
+		return err
+	}
+	inputs := randomInputs(net.Model)
+	if len(f.inputs.files) > 0 {
+		if inputs, err = a.gatherInputs(net, &f.inputs); err != nil {
+			return err
+		}
+	}
+	cold, err := a.coldStart(ctx, path)
+	if err != nil {
+		return err
+	}
+	s, err := a.prepareOn(ctx, path, net)
+	if err != nil {
+		return err
+	}
+	m, err := a.measure(ctx, s, inputs, f)
+	res := a.benchFigures(s, path, cold, m)
+	if err = errors.Join(err, s.close()); err != nil {
+		return err
+	}
+	return a.print(res, func() { a.printBench(res, len(m.times)) })
+}
+
+// measurement is the times of all executions, ascending, and the time that they took together.
+type measurement struct {
+	times []time.Duration
+	wall  time.Duration
+}
+
+// quantile is in milliseconds; 0 when nothing was measured.
+func (m *measurement) quantile(q float64) float64 {
+	if len(m.times) == 0 {
+		return 0
+	}
+	return milliseconds(m.times[int(q*float64(len(m.times)-1)+0.5)])
+}
+
+func (a *app) measure(ctx context.Context, s *session, inputs [][]byte, f *benchFlags) (*measurement, error) {
+	m := &measurement{}
+	outputs := s.model.NewOutputs()
+	for range f.warmup {
+		if _, err := s.model.Run(ctx, inputs, outputs); err != nil {
+			return m, err
+		}
+	}
+	total := unknownTotal
+	if f.runs > 0 {
+		total = f.runs
+	}
+	bar := a.progress(total, "measure")
+	defer bar.finish()
+	start := time.Now()
+	var err error
+	m.times, err = repeat(ctx, s, inputs, f, bar.step)
+	m.wall = time.Since(start)
+	slices.Sort(m.times)
+	return m, err
+}
+
+func (a *app) benchFigures(s *session, path string, cold time.Duration, m *measurement) *benchResult {
+	info, stats := s.device.Info(), s.model.Stats()
+	r := &benchResult{
+		Device: info.Name, Driver: info.Driver, Version: version(), Model: path,
+		ColdStart: milliseconds(cold), Prepare: milliseconds(s.prepare), Cache: string(s.model.Cached()),
+		Latency:   benchLatency{m.quantile(0), m.quantile(0.5), m.quantile(0.9), m.quantile(0.99)},
+		Pipelines: stats.Pipelines, Dispatches: stats.Dispatches, Segments: stats.Segments,
+		ArenaBytes: stats.ArenaBytes, WeightBytes: stats.WeightBytes,
+	}
+	if m.wall > 0 {
+		r.Throughput = float64(len(m.times)) / m.wall.Seconds()
+	}
+	if r.Latency.Median > 0 {
+		r.GFLOPS = stats.GFLOP / (r.Latency.Median / 1e3)
+	}
+	return r
+}
+
+// repeat runs the model from f.concurrency goroutines, calls step after each run and returns their times.
+func repeat(ctx context.Context, s *session, inputs [][]byte, f *benchFlags, step func()) ([]time.Duration, error) {
+	var (
+		mu    sync.Mutex
+		times []time.Duration
+		first error
+		left  = f.runs
+	)
+	end := time.Now().Add(f.duration)
+	next := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if first != nil || ctx.Err() != nil {
+			return false
+		}
+		if f.runs > 0 {
+			left--
+			return left >= 0
+		}
+		return len(times) == 0 || time.Now().Before(end)
+	}
+	var wg sync.WaitGroup
+	for range f.concurrency {
+		wg.Go(func() {
+			outputs := s.model.NewOutputs()
+			for next() {
+				start := time.Now()
+				_, err := s.model.Run(ctx, inputs, outputs)
+				took := time.Since(start)
+				step()
+				mu.Lock()
+				times = append(times, took)
+				if err != nil && first == nil {
+					first = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if first == nil {
+		first = ctx.Err()
+	}
+	return times, first
+}
+
+func (a *app) printBench(r *benchResult, runs int) {
+	fmt.Fprintf(a.out, "%s on %s (%s)\n", r.Model, r.Device, r.Driver)
+	fmt.Fprintf(a.out, "  cold start  %9.1f ms   process start to first result, caches off\n", r.ColdStart)
+	fmt.Fprintf(a.out, "  prepare     %9.1f ms   cache: %s\n", r.Prepare, r.Cache)
+	fmt.Fprintf(a.out, "  latency     %9.3f ms   median of %d; min %.3f, p90 %.3f, p99 %.3f\n", r.Latency.Median, runs, r.Latency.Min, r.Latency.P90, r.Latency.P99)
+	fmt.Fprintf(a.out, "  throughput  %9.1f runs/s, %.1f GFLOP/s at the median\n", r.Throughput, r.GFLOPS)
+	fmt.Fprintf(a.out, "  plan        %d pipelines, %d dispatches, %d segments\n", r.Pipelines, r.Dispatches, r.Segments)
+	fmt.Fprintf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
+}
+
+func bytesText(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}

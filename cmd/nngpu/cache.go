@@ -1,0 +1,260 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nngpu/nngpu/cache"
+)
+
+// cacheList is the JSON of `nngpu cache ls` and `verify`; its field names are an interface.
+type cacheList struct {
+	Path    string      `json:"path"`
+	Entries []cacheItem `json:"entries"`
+	// Damaged counts the entries with an error; only verify looks for them.
+	Damaged int `json:"damaged"`
+}
+
+type cacheItem struct {
+	ID         string    `json:"id"`
+	Device     string    `json:"device"`
+	Label      string    `json:"label"`
+	Made       time.Time `json:"made"`
+	Used       time.Time `json:"used"`
+	ModelBytes int64     `json:"model_bytes"`
+	DataBytes  int64     `json:"data_bytes"`
+	Error      string    `json:"error,omitempty"`
+}
+
+// cachePaths is the JSON of `nngpu cache path`.
+type cachePaths struct {
+	Path  string `json:"path"`
+	State string `json:"state"`
+}
+
+// cacheStats is the JSON of `nngpu cache stats`.
+type cacheStats struct {
+	cachePaths
+	Entries  int   `json:"entries"`
+	Devices  int   `json:"devices"`
+	Bytes    int64 `json:"bytes"`
+	MaxBytes int64 `json:"max_bytes"`
+}
+
+// cacheRemoved is the JSON of `nngpu cache rm`.
+type cacheRemoved struct {
+	Removed int   `json:"removed"`
+	Bytes   int64 `json:"bytes"`
+}
+
+func (a *app) cacheCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cache",
+		Short: "Look at, check and remove the compiled models that are kept",
+		Long: `Looks at, checks and removes the compiled models that run and bench keep, whatever device and build of
+nngpu they are for. No device is needed.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError("cache has no subcommand %q; see %s --help", args[0], c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usageError("cache takes a subcommand: ls, verify, rm, stats or path; see %s --help", c.CommandPath())
+		},
+	}
+	// with makes a subcommand that takes no arguments.
+	with := func(use, short string, run func(*cache.Store) error) *cobra.Command {
+		return &cobra.Command{Use: use, Short: short, Args: exactArgs(0, "no arguments"), RunE: func(*cobra.Command, []string) error {
+			s, err := a.openStore()
+			if err != nil {
+				return err
+			}
+			return run(s)
+		}}
+	}
+	c.AddCommand(
+		with("ls", "List what is kept, the last used first", a.cacheLs),
+		with("verify", "Check every byte of what is kept", a.cacheVerify),
+		with("stats", "Say how much is kept", a.cacheStats),
+		with("path", "Say where it is kept", a.cachePath),
+		a.cacheRmCommand(),
+	)
+	return c
+}
+
+func (a *app) cacheRmCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:     "rm ID…",
+		Short:   "Remove entries",
+		Long:    "Removes the entries with these IDs, as ls gives them; the start of an ID will do where no other entry has it.",
+		Example: "  nngpu cache rm 3fb2\n  nngpu cache rm --all",
+		Args: func(c *cobra.Command, args []string) error {
+			if (len(args) == 0) != all {
+				return usageError("rm takes either IDs or --all; see %s --help", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.cacheRm(args, all) },
+	}
+	c.Flags().BoolVar(&all, "all", false, "remove everything")
+	return c
+}
+
+// openStore opens the cache without a device.
+func (a *app) openStore() (*cache.Store, error) {
+	o := a.cacheOptions()
+	s, err := cache.Open(cache.Options{Dir: o.Dir, StateDir: o.StateDir, MaxBytes: o.MaxBytes, Warn: o.Warn})
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	return s, nil
+}
+
+func describeEntries(s *cache.Store, list []cache.Info) *cacheList {
+	res := &cacheList{Path: s.Path(), Entries: []cacheItem{}}
+	for i := range list {
+		e := &list[i]
+		item := cacheItem{
+			ID: entryName(e.ID), Device: e.Identity.Device, Label: e.Label, Made: e.Made, Used: e.Used,
+			ModelBytes: e.ModelBytes, DataBytes: e.DataBytes,
+		}
+		if e.Err != nil {
+			item.Error = oneLine(e.Err.Error())
+			res.Damaged++
+		}
+		res.Entries = append(res.Entries, item)
+	}
+	return res
+}
+
+// entryName is the key of an entry before its device and build, so that the start of it tells entries apart.
+func entryName(id string) string {
+	dir, key := filepath.Split(id)
+	return key + "@" + strings.ReplaceAll(filepath.Clean(dir), string(filepath.Separator), ".")
+}
+
+func (a *app) cacheLs(s *cache.Store) error {
+	list, err := s.List()
+	if err != nil {
+		return fileError(err)
+	}
+	res := describeEntries(s, list)
+	return a.print(res, func() {
+		a.printEntries(res, func(e *cacheItem) string { return e.Used.Format(time.DateTime) })
+	})
+}
+
+func (a *app) cacheVerify(s *cache.Store) error {
+	list, err := s.Verify()
+	if err != nil {
+		return fileError(err)
+	}
+	res := describeEntries(s, list)
+	err = a.print(res, func() {
+		a.printEntries(res, func(e *cacheItem) string {
+			if e.Error != "" {
+				return "DAMAGED: " + printable(e.Error)
+			}
+			return "ok"
+		})
+	})
+	if err == nil && res.Damaged > 0 {
+		return wrongResult("%d of %d entries are damaged; each is compiled anew when it is needed", res.Damaged, len(res.Entries))
+	}
+	return err
+}
+
+// printEntries shows a table whose last column is last.
+func (a *app) printEntries(res *cacheList, last func(*cacheItem) string) {
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	var bytes int64
+	for i := range res.Entries {
+		e := &res.Entries[i]
+		bytes += e.ModelBytes + e.DataBytes
+		fmt.Fprintf(t, "%.12s\t%s\t%s\t%s\t%s\n", e.ID, printable(e.Device), printable(e.Label), bytesText(e.ModelBytes+e.DataBytes), last(e))
+	}
+	_ = t.Flush() // a.out remembers its error
+	fmt.Fprintf(a.out, "%d entries, %s\n", len(res.Entries), bytesText(bytes))
+}
+
+// printable is s without what could steer a terminal: nothing has verified it.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}
+
+func (a *app) cacheRm(names []string, all bool) error {
+	s, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	list, err := s.List()
+	if err != nil {
+		return fileError(err)
+	}
+	var ids []string
+	res := &cacheRemoved{}
+	take := func(e *cache.Info) {
+		ids = append(ids, e.ID)
+		res.Bytes += e.Bytes()
+	}
+	for i := range list {
+		if all {
+			take(&list[i])
+		}
+	}
+	for _, name := range names {
+		var found []*cache.Info
+		for i := range list {
+			if name != "" && strings.HasPrefix(entryName(list[i].ID), name) {
+				found = append(found, &list[i])
+			}
+		}
+		if len(found) != 1 {
+			return usageError("%d entries have an ID that starts with %q; see nngpu cache ls", len(found), name)
+		}
+		take(found[0])
+	}
+	if err := s.Remove(ids...); err != nil {
+		return fileError(err)
+	}
+	res.Removed = len(ids)
+	return a.print(res, func() { fmt.Fprintf(a.out, "%d entries removed, %s\n", res.Removed, bytesText(res.Bytes)) })
+}
+
+func (a *app) cacheStats(s *cache.Store) error {
+	list, err := s.List()
+	if err != nil {
+		return fileError(err)
+	}
+	stats, err := s.Stats()
+	if err != nil {
+		return fileError(err)
+	}
+	devices := map[string]bool{}
+	for i := range list {
+		devices[list[i].Identity.Device] = true
+	}
+	res := &cacheStats{cachePaths{s.Path(), s.StatePath()}, stats.Entries, len(devices), stats.Bytes, stats.MaxBytes}
+	return a.print(res, func() {
+		fmt.Fprintf(a.out, "%d entries for %d devices, %s of at most %s\n", res.Entries, res.Devices, bytesText(res.Bytes), bytesText(res.MaxBytes))
+		fmt.Fprintf(a.out, "in %s, with hashes in %s\n", res.Path, res.State)
+	})
+}
+
+func (a *app) cachePath(s *cache.Store) error {
+	res := &cachePaths{s.Path(), s.StatePath()}
+	return a.print(res, func() { fmt.Fprintln(a.out, res.Path) })
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"sort"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nngpu/nngpu/tests/conformancedata"
+	"github.com/nngpu/nngpu/tests/conformancerun"
+)
+
+// conformanceResult is the JSON of `nngpu conformance`; its field names are an interface.
+type conformanceResult struct {
+	Passed     int                      `json:"passed"`
+	Failed     int                      `json:"failed"`
+	Refused    int                      `json:"refused"`
+	Expected   int                      `json:"expected_failures"` // of those passed, the models that had to be refused or fail
+	Operations map[string]*conformCount `json:"operations"`
+	Failures   []conformFailure         `json:"failures"`
+}
+
+type conformCount struct {
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+	Refused int `json:"refused"`
+}
+
+type conformFailure struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+func (a *app) conformanceCommand() *cobra.Command {
+	var filter string
+	c := &cobra.Command{
+		Use:   "conformance DIR",
+		Short: "Run NNAPI conformance models and count passes by operation",
+		Long: `Runs the models of the folder and compares their results. A model that must be refused or fail counts as
+passed when it does. Refused models hold an operation that the device does not support. Under operations,
+only models that must succeed are counted, each for every operation that it holds.`,
+		Args:              exactArgs(1, "one folder"),
+		ValidArgsFunction: completeFolders,
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := path.Match(filter, ""); err != nil {
+				return usageError("--filter %q: %w", filter, err)
+			}
+			return a.conformance(c.Context(), args[0], filter)
+		},
+	}
+	c.Flags().StringVar(&filter, "filter", "*", "only models whose name matches this pattern, such as 'conv*'")
+	return c
+}
+
+func (a *app) conformance(ctx context.Context, dir, filter string) error {
+	dev, err := a.openDevice()
+	if err != nil {
+		return err
+	}
+	client, err := dev.NewClient("conformance")
+	if err != nil {
+		return errors.Join(err, dev.Close())
+	}
+	res := conformanceResult{Operations: map[string]*conformCount{}, Failures: []conformFailure{}}
+	bar := a.progress(unknownTotal, "models")
+	match := func(name string) bool {
+		ok, _ := path.Match(filter, name) // the pattern was checked
+		return ok
+	}
+	err = conformancedata.Load(dir, match, func(c *conformancedata.Case) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		bar.step()
+		res.add(c, conformancerun.Run(ctx, dev.Device, client, c))
+		return nil
+	})
+	bar.finish()
+	closing := dev.Close()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	switch {
+	case err != nil:
+		return usageError("%w", err)
+	case closing != nil:
+		return closing
+	case res.total() == 0:
+		return usageError("no model in %s matches --filter %q", dir, filter)
+	}
+	if err := a.print(&res, func() { a.printConformance(&res) }); err != nil {
+		return err
+	}
+	if res.Failed > 0 {
+		return wrongResult("%d of %d models failed", res.Failed, res.total())
+	}
+	return nil
+}
+
+func (r *conformanceResult) total() int { return r.Passed + r.Failed + r.Refused }
+
+func (r *conformanceResult) add(c *conformancedata.Case, o conformancerun.Outcome) {
+	counts := make([]*conformCount, len(c.Operations))
+	for i, t := range c.Operations {
+		name := t.String()
+		if r.Operations[name] == nil {
+			r.Operations[name] = &conformCount{}
+		}
+		counts[i] = r.Operations[name]
+	}
+	each := func(f func(*conformCount)) {
+		for _, n := range counts {
+			f(n)
+		}
+	}
+	switch o.Verdict {
+	case conformancerun.Passed:
+		r.Passed++
+		each(func(n *conformCount) { n.Passed++ })
+	case conformancerun.FailedAsExpected:
+		r.Passed++
+		r.Expected++
+	case conformancerun.Refused:
+		r.Refused++
+		each(func(n *conformCount) { n.Refused++ })
+	case conformancerun.Failed:
+		r.Failed++
+		each(func(n *conformCount) { n.Failed++ })
+		r.Failures = append(r.Failures, conformFailure{c.Name, oneLine(o.Err.Error())})
+	}
+}
+
+func (a *app) printConformance(r *conformanceResult) {
+	names := make([]string, 0, len(r.Operations))
+	for name := range r.Operations {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	fmt.Fprintf(a.out, "%-32s %7s %7s %7s\n", "operation", "passed", "failed", "refused")
+	for _, name := range names {
+		n := r.Operations[name]
+		fmt.Fprintf(a.out, "%-32s %7d %7d %7d\n", name, n.Passed, n.Failed, n.Refused)
+	}
+	for _, f := range r.Failures {
+		fmt.Fprintf(a.out, "FAILED %s: %s\n", f.Name, f.Reason)
+	}
+	fmt.Fprintf(a.out, "models: %d passed (%d of them failed as they must), %d failed, %d refused\n", r.Passed, r.Expected, r.Failed, r.Refused)
+}

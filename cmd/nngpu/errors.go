@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nngpu/nngpu/cgo/vk"
+	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Exit codes; the README and the help text list them.
+const (
+	exitOK          = 0
+	exitWrong       = 1   // a result differs from what was expected
+	exitUsage       = 2   // the command line, or a file it names, is wrong
+	exitRefused     = 3   // the model is refused, or the device cannot be used
+	exitInterrupted = 130 // 128 + SIGINT, as shells report it
+)
+
+// exitError is an error that decides the exit code.
+type exitError struct {
+	code   int
+	status string // for JSON; empty for that of err
+	err    error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func usageError(format string, args ...any) error {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+func wrongResult(format string, args ...any) error {
+	return &exitError{code: exitWrong, err: fmt.Errorf(format, args...)}
+}
+
+// fileError is a usage error about a file that cannot be read or written: the path once, and why.
+func fileError(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return usageError("%s: %w", pe.Path, pe.Err)
+	}
+	return usageError("%w", err)
+}
+
+// failure is the JSON of an error; its field names are an interface.
+type failure struct {
+	Error  string `json:"error"`
+	Status string `json:"status"`
+}
+
+// describe turns err into what is reported, and the exit code.
+func (a *app) describe(ctx context.Context, err error) (failure, int) {
+	code, status := exitRefused, ""
+	var e *exitError
+	switch known := errors.As(err, &e); {
+	case ctx.Err() != nil && !(known && e.code == exitWrong):
+		return failure{"interrupted", nn.StatusGeneralFailure.String()}, exitInterrupted
+	case known:
+		code, status = e.code, e.status
+	case !a.started:
+		code = exitUsage
+	}
+	if status == "" {
+		status = nn.StatusOf(err).String()
+		if code == exitUsage && nn.StatusOf(err) == nn.StatusGeneralFailure {
+			status = nn.StatusInvalidArgument.String()
+		}
+	}
+	message := oneLine(err.Error())
+	if h := a.hint(err); h != "" && code == exitRefused {
+		message += "; " + h
+	}
+	return failure{message, status}, code
+}
+
+// report tells err on one line (or as JSON) and returns the exit code.
+func (a *app) report(ctx context.Context, err error) int {
+	f, code := a.describe(ctx, err)
+	if (a.json || !a.started && wantsJSON(a.args)) && !a.printed {
+		_ = json.NewEncoder(a.out).Encode(f)
+	} else {
+		fmt.Fprintln(a.err, "nngpu: "+f.Error)
+	}
+	return code
+}
+
+// oneLine joins the lines of a message.
+func oneLine(s string) string {
+	var parts []string
+	for line := range strings.Lines(s) {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// hint says what to do about an error that is not one of the command line, whose message says it itself.
+func (a *app) hint(err error) string {
+	var unsupported *tflite.UnsupportedError
+	switch status := nn.StatusOf(err); {
+	case errors.As(err, &unsupported):
+		return "convert the model without what is named"
+	case errors.Is(err, vk.ErrNoLoader):
+		return "" // says what to install
+	case errors.Is(err, vk.ErrIncompatibleDriver):
+		for _, name := range []string{"VK_DRIVER_FILES", "VK_ICD_FILENAMES"} {
+			if v := os.Getenv(name); v != "" {
+				return fmt.Sprintf("%s=%s keeps other drivers out: correct or unset it", name, v)
+			}
+		}
+		return "install a Vulkan driver (Debian: mesa-vulkan-drivers)"
+	case status == nn.StatusDeviceUnavailable:
+		return "nngpu info lists the devices"
+	case status == nn.StatusResourceExhaustedPersistent || status == nn.StatusResourceExhaustedTransient:
+		if a.budget > 0 {
+			return "raise --memory-budget"
+		}
+		return "choose another device; nngpu info lists them"
+	}
+	return ""
+}

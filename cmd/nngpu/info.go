@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu"
+)
+
+// infoResult is the JSON of `nngpu info`.
+type infoResult struct {
+	Devices []infoDevice `json:"devices"`
+}
+
+type infoDevice struct {
+	Index      int    `json:"index"`
+	Name       string `json:"name"`
+	Driver     string `json:"driver"`
+	APIVersion string `json:"api_version"`
+	Type       string `json:"type"`
+	// Chosen: the device that the other commands use with the same --device.
+	Chosen bool `json:"chosen"`
+	// Unusable says why the device is refused; then nothing below is known.
+	Unusable string        `json:"unusable,omitempty"`
+	Class    string        `json:"class,omitempty"`
+	Variants string        `json:"variants,omitempty"`
+	Limits   *infoLimits   `json:"limits,omitempty"`
+	Features *infoFeatures `json:"features,omitempty"`
+}
+
+type infoLimits struct {
+	StorageBufferBytes   int64  `json:"storage_buffer_bytes"`
+	TexelBufferElements  int64  `json:"texel_buffer_elements"`
+	StorageAlignment     int64  `json:"storage_alignment"`
+	TexelAlignment       int64  `json:"texel_alignment"`
+	WorkgroupInvocations uint32 `json:"workgroup_invocations"`
+	WorkgroupSizeX       uint32 `json:"workgroup_size_x"`
+	WorkgroupCountX      uint32 `json:"workgroup_count_x"`
+	WorkgroupCountY      uint32 `json:"workgroup_count_y"`
+	SubgroupSize         uint32 `json:"subgroup_size"`
+}
+
+type infoFeatures struct {
+	IntegerDotProduct     bool    `json:"integer_dot_product"`
+	IntegerDotAccelerated bool    `json:"integer_dot_product_accelerated"`
+	StorageTexelRGBA32F   bool    `json:"storage_texel_rgba32f"`
+	UnifiedMemory         bool    `json:"unified_memory"`
+	TimestampNanoseconds  float64 `json:"timestamp_nanoseconds"` // of one tick; 0 without timestamps
+}
+
+func (a *app) infoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info",
+		Short: "List the Vulkan devices, their limits and what is used of them",
+		Long: `Lists the Vulkan devices with their limits, the features that are used and the kernels that are chosen.
+A star marks the device that the other commands use with the same --device.`,
+		Args: exactArgs(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error { return a.info() },
+	}
+}
+
+func (a *app) info() error {
+	list, err := gpu.Devices()
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan", Err: errors.New("the installed drivers have no device")}
+	}
+	res := infoResult{Devices: make([]infoDevice, len(list))}
+	for i := range list {
+		res.Devices[i] = describeDevice(&list[i])
+	}
+	if err := a.markChosen(res.Devices); err != nil {
+		return err
+	}
+	return a.print(res, func() {
+		for i := range res.Devices {
+			a.printDevice(&res.Devices[i])
+		}
+	})
+}
+
+// markChosen marks the device that --device means. Without a usable device the list has still something to
+// tell; a device that was asked for by name must be there.
+func (a *app) markChosen(list []infoDevice) error {
+	dev, err := a.openDevice()
+	if err != nil && a.device == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].Name == dev.Info().Name && list[i].Driver == dev.Info().Driver {
+			list[i].Chosen = true
+			break
+		}
+	}
+	return dev.Close()
+}
+
+func describeDevice(d *gpu.Device) infoDevice {
+	r := infoDevice{
+		Index: d.Index, Name: d.Name, Driver: d.Driver, APIVersion: d.APIVersion, Type: d.Type, Unusable: d.Unusable,
+	}
+	if d.Unusable != "" {
+		return r
+	}
+	f := &d.Facts
+	r.Class, r.Variants = string(f.Class), d.Variants()
+	r.Limits = &infoLimits{
+		f.MaxStorageRange, f.MaxTexelElements, f.StorageAlign, f.TexelAlign,
+		f.MaxInvocations, f.MaxLocalX, f.MaxGroupsX, f.MaxGroupsY, f.SubgroupSize,
+	}
+	r.Features = &infoFeatures{f.IntegerDot, f.IntegerDotFast, f.StorageTexelRGBA32F, f.Unified, f.TimestampPeriod}
+	return r
+}
+
+func (a *app) printDevice(d *infoDevice) {
+	star := " "
+	if d.Chosen {
+		star = "*"
+	}
+	fmt.Fprintf(a.out, "%s %d: %s\n", star, d.Index, d.Name)
+	fmt.Fprintf(a.out, "     driver   %s, Vulkan %s, %s\n", d.Driver, d.APIVersion, d.Type)
+	if d.Unusable != "" {
+		fmt.Fprintf(a.out, "     cannot be used: %s\n", d.Unusable)
+		return
+	}
+	l, f := d.Limits, d.Features
+	fmt.Fprintf(a.out, "     class    %s, %s\n", d.Class, d.Variants)
+	fmt.Fprintf(a.out, "     limits   %d MiB a storage buffer, %d texels a texel buffer, %d invocations a workgroup, subgroups of %d\n",
+		l.StorageBufferBytes>>20, l.TexelBufferElements, l.WorkgroupInvocations, l.SubgroupSize)
+	fmt.Fprintf(a.out, "     features integer dot product %s, unified memory %s, timestamps %s\n",
+		dotText(f), yesNo(f.UnifiedMemory), yesNo(f.TimestampNanoseconds > 0))
+}
+
+func dotText(f *infoFeatures) string {
+	if f.IntegerDotProduct && !f.IntegerDotAccelerated {
+		return "yes (not accelerated)"
+	}
+	return yesNo(f.IntegerDotProduct)
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

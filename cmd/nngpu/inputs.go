@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/nngpu/nngpu/driver/importer/tflite"
+)
+
+// maxInputBytes bounds what is read into memory as an input file.
+const maxInputBytes = 1 << 30
+
+// inputFlags are the flags that describe the inputs of a network.
+type inputFlags struct {
+	files     []string
+	mean, std []float64
+}
+
+// check reports numbers that normalise nothing.
+func (f *inputFlags) check() error {
+	for _, v := range f.mean {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return usageError("--mean takes finite numbers, not %v", v)
+		}
+	}
+	for _, v := range f.std {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v == 0 {
+			return usageError("--std takes finite numbers other than 0, not %v", v)
+		}
+	}
+	return nil
+}
+
+// gatherInputs reads the files of --input, by name or in order.
+func (a *app) gatherInputs(net *tflite.Network, f *inputFlags) ([][]byte, error) {
+	paths, err := assignInputs(inputNames(net), f.files)
+	if err != nil {
+		return nil, err
+	}
+	inputs := make([][]byte, len(paths))
+	for i, path := range paths {
+		if inputs[i], err = a.readInput(net, i, path, f); err != nil {
+			return nil, err
+		}
+	}
+	return inputs, nil
+}
+
+func inputNames(net *tflite.Network) []string {
+	names := make([]string, len(net.Inputs))
+	for i := range names {
+		names[i] = net.Inputs[i].Name
+	}
+	return names
+}
+
+// assignInputs gives each input its file: first those of the form NAME=FILE, then the others in order.
+func assignInputs(names, args []string) ([]string, error) {
+	paths := make([]string, len(names))
+	var unnamed []string
+	for _, arg := range args {
+		if arg == "" {
+			return nil, usageError("--input is empty; give FILE or NAME=FILE")
+		}
+		i, known := inputNamed(names, paths, arg)
+		if !known {
+			unnamed = append(unnamed, arg)
+			continue
+		}
+		path := arg[len(names[i])+1:]
+		switch {
+		case paths[i] != "":
+			return nil, usageError("input %q is given twice", names[i])
+		case path == "":
+			return nil, usageError("input %q has no file; give %s=FILE", names[i], names[i])
+		}
+		paths[i] = path
+	}
+	next := 0
+	for _, arg := range unnamed {
+		for next < len(paths) && paths[next] != "" {
+			next++
+		}
+		if next == len(paths) {
+			return nil, usageError("--input %s is one too many: %s", arg, inputList(names))
+		}
+		// A name that is no input's looks like a file that does not exist; say what it is.
+		if name, file, ok := strings.Cut(arg, "="); ok && !strings.ContainsRune(name, filepath.Separator) && !exists(arg) {
+			return nil, usageError("there is no input %q for %s: %s", name, file, inputList(names))
+		}
+		paths[next] = arg
+	}
+	for i, path := range paths {
+		if path == "" {
+			return nil, usageError("input %d (%s) is missing; give --input FILE for each: %s", i, names[i], inputList(names))
+		}
+	}
+	return paths, nil
+}
+
+// inputNamed finds the input that arg names as in NAME=FILE: the longest such name, and of several equal
+// names the first without a file.
+func inputNamed(names, paths []string, arg string) (int, bool) {
+	best := -1
+	for i, name := range names {
+		if !strings.HasPrefix(arg, name+"=") {
+			continue
+		}
+		if best < 0 || len(name) > len(names[best]) || name == names[best] && paths[best] != "" {
+			best = i
+		}
+	}
+	return best, best >= 0
+}
+
+func inputList(names []string) string {
+	if len(names) == 1 {
+		return fmt.Sprintf("the model takes one input, %q", names[0])
+	}
+	return fmt.Sprintf("the model takes %d inputs, %q", len(names), names)
+}
+
+// readInput turns a file into the dense bytes of input i: .bin as it is, .npy by its type, a picture by
+// resizing and normalising.
+func (a *app) readInput(net *tflite.Network, i int, path string, f *inputFlags) ([]byte, error) {
+	o := operand(net.Model, net.Model.Main.Inputs, i)
+	ext := strings.ToLower(filepath.Ext(path))
+	switch ext {
+	case ".png", ".jpg", ".jpeg", ".bmp", ".npy", ".bin":
+	default:
+		return nil, usageError("%s: inputs are .png, .jpg, .bmp, .npy or raw little-endian .bin files", path)
+	}
+	data, err := readFile(path, maxInputBytes)
+	if err != nil {
+		return nil, err
+	}
+	var b []byte
+	switch ext {
+	case ".npy":
+		b, err = readNPY(data, o)
+	case ".bin":
+		b = data
+		if want := byteSize(o); len(b) != want {
+			err = fmt.Errorf("%d bytes, the input takes %d", len(b), want)
+		}
+	default:
+		b, err = a.readPicture(net, i, data, f)
+	}
+	if err != nil {
+		return nil, usageError("%s for input %d (%s, %s): %w", path, i, net.Inputs[i].Name, shapeText(o), err)
+	}
+	return b, nil
+}
+
+// readPicture prepares a picture for input i, normalised as the flags or else the model say.
+func (a *app) readPicture(net *tflite.Network, i int, data []byte, f *inputFlags) ([]byte, error) {
+	o := operand(net.Model, net.Model.Main.Inputs, i)
+	norm := normalisation{mean: f.mean, std: f.std, given: true}
+	if f.mean == nil && f.std == nil {
+		norm = fileNormalisation(net, i)
+	}
+	b, size, err := picture(data, o, norm)
+	if err != nil {
+		return nil, err
+	}
+	switch name := net.Inputs[i].Name; {
+	case norm.given:
+		a.note("input %s: %v pixels resized to %dx%d, normalised by the flags: mean %v, std %v", name, size, o.Dims[2], o.Dims[1], norm.mean, norm.std)
+	case !norm.empty():
+		a.note("input %s: %v pixels resized to %dx%d, normalised as the model says: mean %v, std %v", name, size, o.Dims[2], o.Dims[1], norm.mean, norm.std)
+	default:
+		a.note("input %s: %v pixels resized to %dx%d, colours as they are", name, size, o.Dims[2], o.Dims[1])
+		if o.Scale == 0 {
+			a.warn("the model does not say how colours are normalised, and gets 0 to 255; --mean and --std change that")
+		}
+	}
+	return b, nil
+}

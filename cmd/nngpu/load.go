@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu"
+)
+
+// maxModelBytes bounds what is read into memory as a model file.
+const maxModelBytes = 4 << 30
+
+// readFile reads a regular file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, fileError(err)
+	case st.IsDir():
+		return nil, usageError("%s is a folder, not a file", path)
+	case !st.Mode().IsRegular():
+		return nil, usageError("%s is not a regular file", path)
+	case st.Size() > limit:
+		return nil, usageError("%s has %d bytes; at most %d are read", path, st.Size(), limit)
+	}
+	data := make([]byte, st.Size())
+	if _, err := io.ReadFull(file, data); err != nil {
+		return nil, usageError("%s: %w", path, err)
+	}
+	return data, nil
+}
+
+// loadNetwork reads a .tflite file.
+func (a *app) loadNetwork(path string) (*tflite.Network, error) {
+	data, err := readFile(path, maxModelBytes)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, &nn.Error{Status: nn.StatusInvalidArgument, Where: path, Err: errors.New("the file is empty")}
+	}
+	net, err := tflite.Import(data)
+	var unsupported *tflite.UnsupportedError
+	switch {
+	case errors.As(err, &unsupported):
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w; models are .tflite files, and this is none or not a whole one", path, err)
+	}
+	return net, nil
+}
+
+// device is an opened device.
+type device struct {
+	*driver.Device
+	app     *app
+	backend *gpu.Backend
+}
+
+// Close reports what the validation layers said, where NNGPU_VALIDATION switched them on, and frees the device.
+func (d *device) Close() error {
+	for _, m := range d.backend.ValidationMessages() {
+		d.app.warn("validation layer: %s", oneLine(m))
+	}
+	return d.Device.Close()
+}
+
+// openDevice opens the chosen device for what must not depend on what other runs left: the transparent cache is
+// off. The caller closes it.
+func (a *app) openDevice() (*device, error) { return a.openCached(driver.CacheOptions{Off: true}) }
+
+// openCached is openDevice with a transparent cache.
+func (a *app) openCached(o driver.CacheOptions) (*device, error) {
+	b, err := gpu.Open(a.device, gpu.Options{MemoryBudget: a.budget})
+	if err != nil {
+		return nil, err
+	}
+	info := b.Info()
+	a.note("device: %s (%s), %s", info.Name, info.Driver, b.Why())
+	if a.verbose {
+		// The list has what the opened device does not tell; without it there is less to say, no more.
+		list, _ := gpu.Devices()
+		for i := range list {
+			if list[i].Name == info.Name && list[i].Driver == info.Driver {
+				a.note("kernels: class %s, %s", list[i].Facts.Class, list[i].Variants())
+				break
+			}
+		}
+	}
+	return &device{driver.NewDevice(b, driver.WithCache(o)), a, b}, nil
+}
+
+// session is a network prepared on a device.
+type session struct {
+	device  *device
+	net     *tflite.Network
+	model   *driver.PreparedModel
+	prepare time.Duration
+}
+
+// prepareOn opens the device and prepares the network that was read from path, or takes it from the cache.
+func (a *app) prepareOn(ctx context.Context, path string, net *tflite.Network) (*session, error) {
+	dev, err := a.openCached(a.cacheOptions())
+	if err != nil {
+		return nil, err
+	}
+	s := &session{device: dev, net: net}
+	bar := a.progress(nothingToCount, "prepare")
+	err = s.prepareModel(ctx)
+	bar.finish()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), dev.Close())
+	}
+	stats := s.model.Stats()
+	a.note("cache: %s", s.model.Cached())
+	a.note("prepared in %v: %d pipelines, %d dispatches, %d segments, %d bytes of weights, %d of activations",
+		s.prepare.Round(time.Microsecond), stats.Pipelines, stats.Dispatches, stats.Segments, stats.WeightBytes, stats.ArenaBytes)
+	return s, nil
+}
+
+func (s *session) prepareModel(ctx context.Context) error {
+	client, err := s.device.NewClient("nngpu")
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	s.model, err = client.PrepareModel(ctx, s.net.Model)
+	s.prepare = time.Since(start)
+	return err
+}
+
+func (s *session) close() error { return s.device.Close() }
+
+// operand returns input or output i of the main graph.
+func operand(m *nn.Model, list []uint32, i int) *nn.Operand { return &m.Main.Operands[list[i]] }
+
+// byteSize is the dense size of an operand of a model that was imported, so that it is known and in range.
+func byteSize(o *nn.Operand) int {
+	n, _ := o.ByteSize()
+	return int(n)
+}
+
+// shape is the dimensions of an operand for JSON, where none is an empty list.
+func shape(o *nn.Operand) []uint32 { return append([]uint32{}, o.Dims...) }

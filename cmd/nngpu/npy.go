@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// npyMagic begins every file of NumPy's format; two bytes of version follow.
+// From numpy/lib/format.py, "Format Version 1.0".
+const npyMagic = "\x93NUMPY"
+
+// maxNPYHeader bounds the header, which version 1.0 limits to 65,535 bytes and later ones hardly at all.
+const maxNPYHeader = 1 << 16
+
+// npyHeader is what a .npy file says about its array.
+type npyHeader struct {
+	descr   string // "<f4"
+	fortran bool
+	shape   []string
+	size    int // bytes before the data
+}
+
+// The dictionary of the header: a Python literal. Structured types have a list for descr and do not match.
+var (
+	npyDescr   = regexp.MustCompile(`'descr'\s*:\s*'([^']*)'`)
+	npyFortran = regexp.MustCompile(`'fortran_order'\s*:\s*(True|False)`)
+	npyShape   = regexp.MustCompile(`'shape'\s*:\s*\(([0-9,\s]*)\)`)
+)
+
+// parseNPY reads the header.
+func parseNPY(data []byte) (*npyHeader, error) {
+	if len(data) < len(npyMagic)+4 || string(data[:len(npyMagic)]) != npyMagic {
+		return nil, errors.New("not a .npy file")
+	}
+	major, rest := data[len(npyMagic)], data[len(npyMagic)+2:]
+	var n int
+	switch major {
+	case 1:
+		n, rest = int(binary.LittleEndian.Uint16(rest)), rest[2:]
+	case 2, 3:
+		if len(rest) < 4 {
+			return nil, errors.New("the file ends in its header")
+		}
+		n, rest = int(binary.LittleEndian.Uint32(rest)), rest[4:]
+	default:
+		return nil, fmt.Errorf("version %d of the .npy format is not read", major)
+	}
+	if n > maxNPYHeader || n > len(rest) {
+		return nil, errors.New("the file ends in its header")
+	}
+	head := rest[:n]
+	descr, fortran, dims := npyDescr.FindSubmatch(head), npyFortran.FindSubmatch(head), npyShape.FindSubmatch(head)
+	if descr == nil || fortran == nil || dims == nil {
+		return nil, fmt.Errorf("the header %.200q describes no plain array", bytes.TrimSpace(head))
+	}
+	h := &npyHeader{descr: string(descr[1]), fortran: string(fortran[1]) == "True", size: len(data) - len(rest) + n}
+	h.shape = strings.FieldsFunc(string(dims[1]), func(r rune) bool { return strings.ContainsRune(", \t\n", r) })
+	return h, nil
+}
+
+// readNPY returns the data of an array whose shape and type are the operand's.
+func readNPY(data []byte, o *nn.Operand) ([]byte, error) {
+	h, err := parseNPY(data)
+	if err != nil {
+		return nil, err
+	}
+	want := npyType(o.Type)
+	if plainType(h.descr) != plainType(want) {
+		return nil, fmt.Errorf("an array of type %q, the input takes %q; convert with astype", h.descr, want)
+	}
+	dims := make(nn.Dims, len(h.shape))
+	for i, s := range h.shape {
+		d, err := strconv.ParseUint(s, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("shape %v", h.shape)
+		}
+		dims[i] = uint32(d)
+	}
+	if !dims.Equal(o.Dims) {
+		return nil, fmt.Errorf("an array of shape %v, the input has %v", []uint32(dims), []uint32(o.Dims))
+	}
+	if h.fortran && len(dims) > 1 {
+		return nil, errors.New("the array is stored in Fortran order; convert with numpy.ascontiguousarray")
+	}
+	if have, want := len(data)-h.size, byteSize(o); have != want {
+		return nil, fmt.Errorf("%d bytes of data, %d expected", have, want)
+	}
+	return data[h.size:], nil
+}
+
+// plainType is a type string without the byte order of this machine and of types that have none.
+func plainType(descr string) string {
+	if len(descr) == 3 && descr[2] == '1' {
+		return descr[1:] // one byte has no order
+	}
+	return strings.TrimLeft(descr, "<=")
+}
+
+// npyType is the type string of NumPy's format.
+func npyType(t nn.OperandType) string {
+	switch t {
+	case nn.TensorFloat32:
+		return "<f4"
+	case nn.TensorFloat16:
+		return "<f2"
+	case nn.TensorInt32:
+		return "<i4"
+	case nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm:
+		return "|i1"
+	case nn.TensorBool8:
+		return "|b1"
+	case nn.TensorQuant16Asymm:
+		return "<u2"
+	case nn.TensorQuant16Symm:
+		return "<i2"
+	}
+	return "|u1"
+}
+
+// npyFile is a whole file of NumPy's format, version 1.0. The data begins at a multiple of 64 bytes.
+func npyFile(o *nn.Operand, data []byte) []byte {
+	dims := make([]string, len(o.Dims))
+	for i, d := range o.Dims {
+		dims[i] = fmt.Sprintf("%d,", d)
+	}
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", npyType(o.Type), strings.Join(dims, " "))
+	const before = len(npyMagic) + 4 // version and length
+	head += strings.Repeat(" ", 63-(before+len(head))%64) + "\n"
+	b := append([]byte(npyMagic), 1, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(head)))
+	return append(append(b, head...), data...)
+}

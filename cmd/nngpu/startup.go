@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nngpu/nngpu/cache"
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// startupResult is the JSON of `nngpu bench --startup`; its field names are an interface. All are medians.
+type startupResult struct {
+	// From process start to first result: every cache off; all caches empty; all caches as the process before
+	// left them, those of the Vulkan driver too.
+	Cold float64 `json:"cold_ms"`
+	Miss float64 `json:"miss_ms"`
+	Hit  float64 `json:"hit_ms"`
+
+	prepareTimes
+}
+
+// prepareTimes are those of preparations on a device that has the pipelines already, and of making those.
+type prepareTimes struct {
+	Prepare          float64 `json:"prepare_ms"`
+	PrepareFromCache float64 `json:"prepare_from_cache_ms"`
+	Pipelines        float64 `json:"pipeline_ms"`
+}
+
+// startupRounds is how often each start is measured.
+const startupRounds = 3
+
+func (a *app) startup(ctx context.Context, path string) error {
+	if _, err := a.loadNetwork(path); err != nil {
+		return err
+	}
+	// A device is tested when it is first used; that is no part of any start below.
+	dev, err := a.openDevice()
+	if err != nil {
+		return err
+	}
+	name := dev.Info().Name
+	if err := dev.Close(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "nngpu-startup")
+	if err != nil {
+		return fileError(err)
+	}
+	defer os.RemoveAll(dir)
+	res, err := a.measureStartup(ctx, path, dir)
+	if err != nil {
+		return err
+	}
+	return a.print(res, func() { a.printStartup(res, path, name) })
+}
+
+// measureStartup keeps all caches of the processes that it starts below dir.
+func (a *app) measureStartup(ctx context.Context, path, dir string) (*startupResult, error) {
+	bar := a.progress(startupRounds+1, "start-up")
+	defer bar.finish()
+	var cold, miss, hit []time.Duration
+	for round := range startupRounds {
+		caches := filepath.Join(dir, strconv.Itoa(round))
+		flags := []string{"--cache-dir", filepath.Join(caches, "cache"), "--state-dir", filepath.Join(caches, "state")}
+		driverCaches := filepath.Join(caches, "driver")
+		if err := os.MkdirAll(driverCaches, 0o700); err != nil { // Mesa makes no parents
+			return nil, fileError(err)
+		}
+		env := driverCachesIn(driverCaches)
+		for _, m := range []struct {
+			times  *[]time.Duration
+			cached driver.CacheStatus
+			flags  []string
+			env    []string
+		}{
+			{&cold, driver.CacheOff, []string{"--no-cache"}, noDriverCaches},
+			{&miss, driver.CacheMiss, flags, env},
+			{&hit, driver.CacheHit, flags, env},
+		} {
+			took, err := a.firstResult(ctx, path, m.cached, m.flags, m.env)
+			if err != nil {
+				return nil, err
+			}
+			*m.times = append(*m.times, took)
+		}
+		bar.step()
+	}
+	res := &startupResult{Cold: median(cold), Miss: median(miss), Hit: median(hit)}
+	_, line, rest, err := a.child(ctx, []string{"prepare-times", "--state-dir", filepath.Join(dir, "state")}, noDriverCaches, path)
+	if err != nil || json.Unmarshal([]byte(line), &res.prepareTimes) != nil {
+		return nil, coldError(err, line, rest)
+	}
+	bar.step()
+	return res, nil
+}
+
+// driverCachesIn moves the shader caches that Vulkan drivers keep on disk.
+func driverCachesIn(dir string) []string {
+	return []string{"MESA_SHADER_CACHE_DIR=" + dir, "MESA_GLSL_CACHE_DIR=" + dir, "__GL_SHADER_DISK_CACHE_PATH=" + dir}
+}
+
+// median is in milliseconds.
+func median(times []time.Duration) float64 {
+	slices.Sort(times)
+	return milliseconds(times[len(times)/2])
+}
+
+func (a *app) printStartup(r *startupResult, path, device string) {
+	fmt.Fprintf(a.out, "%s on %s\n", path, device)
+	fmt.Fprintf(a.out, "  cold               %9.1f ms   process start to first result, caches off\n", r.Cold)
+	fmt.Fprintf(a.out, "  miss               %9.1f ms   caches empty\n", r.Miss)
+	fmt.Fprintf(a.out, "  hit                %9.1f ms   caches filled\n", r.Hit)
+	fmt.Fprintf(a.out, "  prepare            %9.1f ms   in full, without making pipelines\n", r.Prepare)
+	fmt.Fprintf(a.out, "  prepare from cache %9.1f ms   without making pipelines\n", r.PrepareFromCache)
+	fmt.Fprintf(a.out, "  pipelines          %9.1f ms   making them, beside either\n", r.Pipelines)
+}
+
+// prepareTimesCommand measures preparations in a process of its own, with the Vulkan driver's caches off.
+func (a *app) prepareTimesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "prepare-times MODEL",
+		Hidden: true,
+		Args:   exactArgs(1, "one model"),
+		RunE: func(c *cobra.Command, args []string) error {
+			net, err := a.loadNetwork(args[0])
+			if err != nil {
+				return err
+			}
+			res, err := a.prepareTimes(c.Context(), net.Model)
+			if err != nil {
+				return err
+			}
+			a.printed = true
+			return json.NewEncoder(a.out).Encode(res)
+		},
+	}
+}
+
+func (a *app) prepareTimes(ctx context.Context, m *nn.Model) (*prepareTimes, error) {
+	dir, err := os.MkdirTemp("", "nngpu-prepare")
+	if err != nil {
+		return nil, fileError(err)
+	}
+	defer os.RemoveAll(dir)
+	var files []*os.File
+	for _, name := range []string{"model", "data"} {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			return nil, fileError(err)
+		}
+		defer f.Close()
+		files = append(files, f)
+	}
+	p := &preparations{app: a, ctx: ctx, model: m, files: files}
+	if err := p.on(p.save); err != nil {
+		return nil, err
+	}
+	// A new device has no pipelines.
+	if err := p.on(p.measure); err != nil {
+		return nil, err
+	}
+	return &p.res, nil
+}
+
+// preparations are those of one model.
+type preparations struct {
+	app   *app
+	ctx   context.Context
+	model *nn.Model
+	files []*os.File
+	res   prepareTimes
+}
+
+// on calls f with a client of a new device.
+func (p *preparations) on(f func(*driver.Client) error) error {
+	o := p.app.cacheOptions()
+	o.Off = true
+	dev, err := p.app.openCached(o)
+	if err != nil {
+		return err
+	}
+	c, err := dev.NewClient("nngpu")
+	if err == nil {
+		err = f(c)
+	}
+	return errors.Join(err, dev.Close())
+}
+
+func (p *preparations) token() cache.Token { return cache.Token{1} }
+
+func (p *preparations) save(c *driver.Client) error {
+	_, err := c.PrepareModel(p.ctx, p.model, driver.WithCacheFiles(p.token(), p.files[:1], p.files[1:]))
+	return err
+}
+
+func (p *preparations) load(c *driver.Client) error {
+	_, err := c.PrepareModelFromCache(p.ctx, p.token(), p.files[:1], p.files[1:])
+	return err
+}
+
+// measure leaves what it prepared open, so that every preparation finds the pipelines but not the memory of the one
+// before.
+func (p *preparations) measure(c *driver.Client) error {
+	start := time.Now()
+	if err := p.load(c); err != nil {
+		return err
+	}
+	first := milliseconds(time.Since(start))
+	full := func(c *driver.Client) error {
+		_, err := c.PrepareModel(p.ctx, p.model)
+		return err
+	}
+	for _, m := range []struct {
+		prepare func(*driver.Client) error
+		median  *float64
+	}{{p.load, &p.res.PrepareFromCache}, {full, &p.res.Prepare}} {
+		var times []time.Duration
+		for range 5 {
+			start := time.Now()
+			if err := m.prepare(c); err != nil {
+				return err
+			}
+			times = append(times, time.Since(start))
+		}
+		*m.median = median(times)
+	}
+	p.res.Pipelines = max(0, first-p.res.PrepareFromCache)
+	return nil
+}

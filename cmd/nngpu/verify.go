@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nngpu/nngpu/tests/modeldata"
+)
+
+// verifyResult is the JSON of `nngpu verify`; its field names are an interface.
+type verifyResult struct {
+	Passed  int            `json:"passed"`
+	Failed  int            `json:"failed"`
+	Skipped int            `json:"skipped"`
+	Models  []verifiedItem `json:"models"`
+}
+
+type verifiedItem struct {
+	Name   string `json:"name"`
+	Device string `json:"device"`
+	Pass   bool   `json:"pass"`
+	// MaxError is in steps of the output scale for quantised outputs, absolute for floats.
+	MaxError float64 `json:"max_error"`
+	Reason   string  `json:"reason,omitempty"`
+
+	skipped, compared bool
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify DIR…",
+		Short: "Compare networks with stored results",
+		Long: `Runs every network found in the folders (model.tflite, meta.json, input_<i>.bin, output_<i>.bin) and
+compares the outputs within the tolerance that meta.json states. A folder of another format is skipped.
+The largest difference is in steps of the output scale for quantised outputs, absolute for floats.`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("verify takes at least one folder; see %s --help", c.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: completeFolders,
+		RunE:              func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args) },
+	}
+}
+
+func (a *app) verify(ctx context.Context, dirs []string) error {
+	folders, err := modeldata.Find(dirs)
+	if errors.Is(err, modeldata.ErrNoModel) {
+		return usageError("%w; verify takes folders with model.tflite, meta.json, inputs and outputs", err)
+	}
+	if err != nil {
+		return fileError(err)
+	}
+	dev, err := a.openDevice()
+	if err != nil {
+		return err
+	}
+	name := dev.Info().Name
+	res := verifyResult{Models: []verifiedItem{}}
+	bar := a.progress(len(folders), "verify")
+	for _, dir := range folders {
+		res.add(a.verifyFolder(ctx, dev, dir))
+		bar.step()
+		if err = ctx.Err(); err != nil {
+			break
+		}
+	}
+	bar.finish()
+	if err = errors.Join(err, dev.Close()); err != nil {
+		return err
+	}
+	if err := a.print(&res, func() { a.printVerify(&res, name) }); err != nil {
+		return err
+	}
+	if res.Failed > 0 {
+		return wrongResult("%d of %d networks failed", res.Failed, len(res.Models))
+	}
+	return nil
+}
+
+func (r *verifyResult) add(item verifiedItem) {
+	r.Models = append(r.Models, item)
+	switch {
+	case item.skipped:
+		r.Skipped++
+	case item.Pass:
+		r.Passed++
+	default:
+		r.Failed++
+	}
+}
+
+func (a *app) verifyFolder(ctx context.Context, dev *device, dir string) verifiedItem {
+	item := verifiedItem{Name: filepath.Base(dir), Device: dev.Info().Name}
+	f, err := modeldata.Open(dir)
+	if err != nil {
+		item.Reason = oneLine(err.Error())
+		return item
+	}
+	item.Name = f.Name
+	if f.ModelPath == "" {
+		item.skipped = true
+		item.Reason = fmt.Sprintf("format %s is not read", f.Kind)
+		return item
+	}
+	if err := a.verifyModel(ctx, dev, f, &item); err != nil {
+		item.Reason = oneLine(err.Error())
+		return item
+	}
+	item.Pass = true
+	return item
+}
+
+// verifyModel runs all cases of f. The error is the first miss; the largest difference is that of all cases.
+func (a *app) verifyModel(ctx context.Context, dev *device, f *modeldata.Folder, item *verifiedItem) (err error) {
+	if len(f.Cases) == 0 {
+		return errors.New("meta.json lists no cases")
+	}
+	net, err := a.loadNetwork(f.ModelPath)
+	if err != nil {
+		return err
+	}
+	s := &session{device: dev, net: net}
+	if err := s.prepareModel(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.model.Close()) }()
+	var miss error
+	for i := range f.Cases {
+		if err := verifyCase(ctx, s, f, &f.Cases[i], item); err != nil && miss == nil {
+			miss = fmt.Errorf("case %s: %w", f.Cases[i].Dir, err)
+		}
+	}
+	return miss
+}
+
+func verifyCase(ctx context.Context, s *session, f *modeldata.Folder, c *modeldata.Case, item *verifiedItem) error {
+	inputs, err := modeldata.Read(c.Inputs)
+	if err != nil {
+		return err
+	}
+	want, err := modeldata.Read(c.Outputs)
+	if err != nil {
+		return err
+	}
+	got := s.model.NewOutputs()
+	if len(want) != len(got) {
+		return fmt.Errorf("%d outputs, the model has %d", len(want), len(got))
+	}
+	if len(inputs) != len(s.net.Inputs) {
+		return fmt.Errorf("%d inputs, the model takes %d", len(inputs), len(s.net.Inputs))
+	}
+	if _, err := s.model.Run(ctx, inputs, got); err != nil {
+		return err
+	}
+	var miss error
+	for i := range got {
+		d, err := modeldata.Compare(operand(s.net.Model, s.net.Model.Main.Outputs, i).Type, got[i], want[i])
+		item.compared = true
+		item.MaxError = finite(max(item.MaxError, d.Max))
+		if err == nil {
+			err = f.Within(i, d)
+		}
+		if err != nil && miss == nil {
+			miss = err
+		}
+	}
+	return miss
+}
+
+func (a *app) printVerify(r *verifyResult, device string) {
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "network\tresult\tmax error\treason\n")
+	for _, m := range r.Models {
+		verdict, difference := "ok", "-"
+		switch {
+		case m.skipped:
+			verdict = "skipped"
+		case !m.Pass:
+			verdict = "FAILED"
+		}
+		if m.compared {
+			difference = fmt.Sprintf("%.3g", m.MaxError)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, verdict, difference, m.Reason)
+	}
+	_ = t.Flush() // a.out remembers its error
+	fmt.Fprintf(a.out, "%d passed, %d failed, %d skipped on %s\n", r.Passed, r.Failed, r.Skipped, device)
+}
