@@ -1,0 +1,96 @@
+package tests
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/nngpu/nngpu/"
+
+// layers lists for each package which packages of the project it may import. A name ending in /... stands
+// for the packages below as well. Changing a line is a decision for docs/architecture.md.
+var layers = map[string][]string{
+	"driver/nn":                        {},
+	"memory/planner":                   {},
+	"shaders":                          {},
+	"driver/ops":                       {"driver/nn"},
+	"driver/backend":                   {"driver/nn"},
+	"driver/validate":                  {"driver/nn", "driver/ops"},
+	"memory":                           {"driver/nn", "driver/backend", "memory/planner"},
+	"qos":                              {"driver/nn", "driver/backend"},
+	"cache":                            {},
+	"driver":                           {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "memory", "qos", "cache"},
+	"driver/importer/tflite":           {"driver/nn", "driver/ops"},
+	"driver/importer/tflite/tflitegen": {},
+	"gpu/internal/ir":                  {"driver/nn", "driver/ops"},
+	"gpu/internal/plan":                {"shaders"},
+	"gpu/internal/lower":               {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/plan", "memory/planner", "shaders"},
+	"gpu/internal/compile":             {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/lower", "gpu/internal/plan", "shaders"},
+	"gpu/internal/vulkan":              {"driver/nn", "driver/backend", "gpu/internal/plan", "shaders", "cgo/vk"},
+	"gpu":                              {"driver/nn", "driver/ops", "driver/backend", "gpu/internal/...", "shaders"},
+	"gpu/null":                         {"driver/nn", "driver/backend"},
+	"cgo/vk":                           {},
+	"examples/digits/train":            {"driver/importer/tflite/tflitegen", "examples/digits/..."},
+	"tests/internal/ref":               {"driver/nn"},
+	"tests/conformancedata":            {"driver/nn"},
+	"tests/modeldata":                  {"driver/nn"},
+	"tests/conformancerun":             {"driver", "driver/nn", "tests/conformancedata"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+}
+
+// TestImportTable holds the packages to the table of layers: who may import whom.
+func TestImportTable(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "../...").Output()
+	require.NoError(t, err)
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	seen := map[string]bool{}
+	for dec.More() {
+		var p listed
+		require.NoError(t, dec.Decode(&p))
+		name := strings.TrimPrefix(p.ImportPath, module)
+		seen[name] = true
+		allowed, ok := layers[name]
+		for _, imp := range p.Imports {
+			if imp == "C" && !strings.HasPrefix(name, "cgo/") {
+				t.Errorf("%s imports C; only packages below cgo/ may", name)
+			}
+			dep, inside := strings.CutPrefix(imp, module)
+			if !inside || !ok {
+				continue
+			}
+			if !permits(allowed, dep) {
+				t.Errorf("%s imports %s, which the table does not allow", name, dep)
+			}
+		}
+		if strings.HasPrefix(name, "tests/internal/ref") {
+			continue
+		}
+		for _, imp := range p.Imports {
+			if imp == module+"tests/internal/ref" && !strings.HasPrefix(name, "tests/") {
+				t.Errorf("%s links the oracle", name)
+			}
+		}
+	}
+	for name := range layers {
+		if !seen[name] {
+			t.Errorf("the table names %s, which does not exist", name)
+		}
+	}
+}
+
+func permits(allowed []string, dep string) bool {
+	for _, a := range allowed {
+		if prefix, ok := strings.CutSuffix(a, "/..."); ok && strings.HasPrefix(dep, prefix) || a == dep {
+			return true
+		}
+	}
+	return false
+}

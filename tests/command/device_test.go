@@ -1,0 +1,148 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// nowhere is set for everything that finds a Vulkan driver besides the loader.
+var nowhere = []string{"NNGPU_SWIFTSHADER=/nonexistent", "NNGPU_LAVAPIPE=/nonexistent"}
+
+func TestBadDevice(t *testing.T) {
+	f := newFiles(t)
+	anyDevice(t) // with no Vulkan at all every case is the same
+	broken := f.put(t, "broken_icd.json", []byte(`{"file_format_version": "1.0.0",
+		"ICD": {"library_path": "/nonexistent/libvulkan_broken.so", "api_version": "1.3.0"}}`))
+	for _, tc := range []bad{
+		{name: "unknown name", args: []string{"--device", "voodoo"}, says: []string{`"voodoo"`, "nngpu info"}},
+		{name: "unknown index", args: []string{"--device", "99"}, says: []string{"99", "nngpu info"}},
+		{name: "SwiftShader is absent", args: []string{"--device", "swiftshader"}, env: nowhere[:1],
+			says: []string{"SwiftShader"}},
+		{name: "lavapipe is absent", args: []string{"--device", "lavapipe"}, env: nowhere[1:], says: []string{"lavapipe"}},
+		{name: "no loader", env: append([]string{"NNGPU_VULKAN_LOADER=/nonexistent"}, nowhere...),
+			says: []string{"no Vulkan loader", "nstall", "libvulkan"}},
+		{name: "driver without its library", env: []string{"VK_DRIVER_FILES=" + broken, "VK_ICD_FILENAMES=" + broken},
+			says: []string{"VK_DRIVER_FILES=" + broken, "unset"}},
+		{name: "no driver", env: append([]string{"VK_DRIVER_FILES=/nonexistent.json", "VK_ICD_FILENAMES=/nonexistent.json"}, nowhere...),
+			says: []string{"VK_DRIVER_FILES=/nonexistent.json"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, sub := range [][]string{
+				{"run", f.model, "-i", f.picture, "-o", "out"}, {"inspect", f.model}, {"bench", f.model, "--runs", "1"}, {"info"},
+			} {
+				b := tc
+				b.args = append(append([]string{}, sub...), tc.args...)
+				b.code, b.status = refused, "DEVICE_UNAVAILABLE"
+				b.check(t)
+			}
+		})
+	}
+}
+
+func TestMemoryBudget(t *testing.T) {
+	f := newFiles(t)
+	device := anyDevice(t)
+	for _, sub := range [][]string{{"run", f.model, "-i", f.picture, "-o", "out"}, {"bench", f.model, "--runs", "1"}} {
+		(&bad{
+			args: append(sub, "--memory-budget", "1000", "--device", device), code: refused,
+			status: "RESOURCE_EXHAUSTED_PERSISTENT", says: []string{"budget of 1000", "raise --memory-budget"},
+		}).check(t)
+	}
+	ok(t, "run", f.model, "-i", f.picture, "--memory-budget", "100000000", "--device", device)
+}
+
+// TestLoaderMayBeAbsent needs SwiftShader only, without the Vulkan loader.
+func TestLoaderMayBeAbsent(t *testing.T) {
+	needDevice(t, "swiftshader")
+	c := call{args: []string{"run", example(t, "digits_s8.tflite"), "-i", example(t, "samples/7.png"), "--json"},
+		env: []string{"NNGPU_VULKAN_LOADER=/nonexistent"}}
+	r := c.run(t)
+	require.Equal(t, right, r.code, r.stderr)
+	require.Equal(t, 7, decodeRun(t, r).Top[0].Index)
+}
+
+func TestInfo(t *testing.T) {
+	device := anyDevice(t)
+	r := ok(t, "info", "--device", device, "--json")
+	var v struct {
+		Devices []struct {
+			Name, Driver, Type, Class, Variants string
+			Index                               int
+			APIVersion                          string `json:"api_version"`
+			Chosen                              bool
+			Unusable                            string
+			Limits, Features                    map[string]any
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &v))
+	chosen := 0
+	for i, d := range v.Devices {
+		require.Equal(t, i, d.Index)
+		require.NotEmpty(t, d.Name)
+		if d.Unusable != "" {
+			continue
+		}
+		require.NotEmpty(t, d.Variants)
+		require.Positive(t, d.Limits["storage_buffer_bytes"])
+		require.Contains(t, d.Features, "integer_dot_product")
+		if d.Chosen {
+			chosen++
+		}
+	}
+	require.Equal(t, 1, chosen)
+	text := ok(t, "info", "--device", device)
+	require.Regexp(t, `(?m)^\* \d+: `, text.stdout)
+	require.Contains(t, text.stdout, "limits")
+	require.Contains(t, text.stdout, "features")
+}
+
+func TestInspect(t *testing.T) {
+	device := anyDevice(t)
+	r := ok(t, "inspect", example(t, "digits_s8.tflite"), "--device", device, "--json")
+	v := object(t, r.stdout)
+	require.Equal(t, true, v["supported"])
+	require.Empty(t, v["refused"])
+	in := v["inputs"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{1.0, 28.0, 28.0, 1.0}, in["shape"])
+	require.Equal(t, "TENSOR_QUANT8_ASYMM_SIGNED", in["type"])
+	require.Contains(t, in, "scale")
+	require.Len(t, v["outputs"], 1)
+	require.NotEmpty(t, v["operators"])
+	text := ok(t, "inspect", example(t, "digits_s8.tflite"), "--device", device)
+	require.Contains(t, text.stdout, "× CONV_2D")
+	require.Contains(t, text.stdout, "all operations are supported")
+}
+
+func TestVersionHelpAndCompletion(t *testing.T) {
+	require.Regexp(t, `\Anngpu \S+, shaders [0-9a-f]{16}, `, ok(t, "version").stdout)
+	v := object(t, ok(t, "version", "--json").stdout)
+	require.Equal(t, []string{"go", "shaders", "version"}, keys(v))
+	help := ok(t).stdout
+	for _, name := range []string{"info", "inspect", "run", "verify", "conformance", "bench", "cache", "version", "completion"} {
+		require.Contains(t, help, "\n  "+name)
+		require.Contains(t, ok(t, name, "--help").stdout, "Usage:")
+		require.Contains(t, ok(t, "help", name).stdout, "Usage:")
+	}
+	require.Contains(t, help, "Exit codes")
+	require.NotContains(t, help, "cold-start")
+	require.NotContains(t, help, "prepare-times")
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		require.Contains(t, ok(t, "completion", shell).stdout, "nngpu")
+	}
+	require.Contains(t, ok(t, "__complete", "run", "--format", "").stdout, "npy")
+	require.Contains(t, ok(t, "__complete", "info", "--device", "").stdout, "swiftshader")
+	require.Contains(t, ok(t, "__complete", "run", "").stdout, "tflite")
+}
+
+// TestDocumentedExitCodes holds the README to what is tested here.
+func TestDocumentedExitCodes(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	for _, line := range []string{"| 0 | right |", "| 1 | ", "| 2 | ", "| 3 | ", "| 130 | "} {
+		require.Contains(t, string(readme), "\n"+line)
+	}
+}

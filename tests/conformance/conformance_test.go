@@ -1,0 +1,138 @@
+// Package conformance runs the NNAPI conformance models on every device.
+package conformance
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/tests/conformancedata"
+	"github.com/nngpu/nngpu/tests/conformancerun"
+	"github.com/nngpu/nngpu/tests/internal/devices"
+)
+
+// folder is the data: NNGPU_CONFORMANCE, else the shared one.
+func folder(t *testing.T) string {
+	if dir := os.Getenv("NNGPU_CONFORMANCE"); dir != "" {
+		return dir
+	}
+	return devices.Shared(t, "conformance")
+}
+
+// part is NNGPU_CONFORMANCE_PART: only every nth model is run.
+func part(t *testing.T) int {
+	s := os.Getenv("NNGPU_CONFORMANCE_PART")
+	if s == "" {
+		return 1
+	}
+	n, err := strconv.Atoi(s)
+	require.NoError(t, err)
+	require.Positive(t, n)
+	return n
+}
+
+// TestConformance runs every model. None may fail; those of supported operations must pass, up to XX
+// whose parameters are known only at run time.
+func TestConformance(t *testing.T) {
+	dir, n := folder(t), part(t)
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		client, err := d.NewClient(t.Name())
+		require.NoError(t, err)
+		counts := map[conformancerun.Verdict]int{}
+		seen := 0
+		err = conformancedata.Load(dir, nil, func(c *conformancedata.Case) error {
+			seen++
+			if seen%n != 0 {
+				return nil
+			}
+			o := conformancerun.Run(context.Background(), d, client, c)
+			counts[o.Verdict]++
+			if o.Verdict == conformancerun.Failed {
+				t.Errorf("%s: %v", c.Name, o.Err)
+			}
+			if o.Verdict == conformancerun.Refused && inTable(c) {
+				t.Errorf("refused: %s: %v", c.Name, o.Err)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		t.Logf("%d passed, %d refused, %d failed as they must, %d failed", counts[conformancerun.Passed],
+			counts[conformancerun.Refused], counts[conformancerun.FailedAsExpected], counts[conformancerun.Failed])
+		require.Greater(t, counts[conformancerun.Passed], 3300/n-50, "the data is not what it was")
+	})
+}
+
+func inTable(c *conformancedata.Case) bool {
+	for _, t := range c.Operations {
+		if ops.Lookup(t) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// TestPerturbedExpectationsAreNoticed flips one expected value of each model and wants exactly those models
+// to fail.
+func TestPerturbedExpectationsAreNoticed(t *testing.T) {
+	dir := folder(t)
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		client, err := d.NewClient(t.Name())
+		require.NoError(t, err)
+		seen, noticed := 0, 0
+		err = conformancedata.Load(dir, nil, func(c *conformancedata.Case) error {
+			seen++
+			if seen%29 != 0 || c.ExpectFailure || !inTable(c) {
+				return nil
+			}
+			if conformancerun.Run(context.Background(), d, client, c).Verdict != conformancerun.Passed {
+				return nil
+			}
+			if !perturb(c) {
+				return nil
+			}
+			o := conformancerun.Run(context.Background(), d, client, c)
+			require.Equal(t, conformancerun.Failed, o.Verdict, "%s with a wrong expectation: %v", c.Name, o.Err)
+			noticed++
+			return nil
+		})
+		require.NoError(t, err)
+		require.Greater(t, noticed, 50)
+	})
+}
+
+// perturb makes the first element of the first compared output wrong; false where there is none.
+func perturb(c *conformancedata.Case) bool {
+	for i := range c.Expected {
+		e := &c.Expected[i]
+		if e.Ignored || len(e.Data) == 0 {
+			continue
+		}
+		switch c.Model.Main.Operands[c.Model.Main.Outputs[i]].Type {
+		case nn.TensorFloat32:
+			v := math.Float32frombits(binary.LittleEndian.Uint32(e.Data))
+			binary.LittleEndian.PutUint32(e.Data, math.Float32bits(v*1.1+1))
+		case nn.TensorFloat16:
+			if nn.Float16ToFloat32(binary.LittleEndian.Uint16(e.Data)) > 512 {
+				binary.LittleEndian.PutUint16(e.Data, 0)
+			} else {
+				binary.LittleEndian.PutUint16(e.Data, 0x6400) // 1024
+			}
+		case nn.TensorBool8:
+			e.Data[0] ^= 1
+		case nn.TensorInt32:
+			binary.LittleEndian.PutUint32(e.Data, binary.LittleEndian.Uint32(e.Data)+1000)
+		default:
+			e.Data[0] += 100
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package conformancedata
+
+import (
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// uncoupled are the operations that the quantisation-coupling test leaves out. (AOSP NNAPI VTS,
+// QuantizationCouplingTest.)
+var uncoupled = []nn.OperationType{
+	nn.OpHashtableLookup, nn.OpLshProjection, nn.OpPadV2, nn.OpCast, nn.OpQuantized16BitLstm,
+}
+
+// SignedTwin derives the quantisation-coupling variation: TENSOR_QUANT8_ASYMM becomes
+// TENSOR_QUANT8_ASYMM_SIGNED, with 128 less in each zero point and element. It must be accepted like c
+// itself, and a driver supports both or neither. ok is false for a case that has no twin: only models of
+// one operation do.
+func (c *Case) SignedTwin() (twin *Case, ok bool) {
+	g := &c.Model.Main
+	uses := slices.ContainsFunc(g.Operands, func(o nn.Operand) bool { return o.Type == nn.TensorQuant8Asymm })
+	if !uses || len(g.Operations) != 1 || len(c.Model.Referenced) > 0 || slices.Contains(uncoupled, g.Operations[0].Type) {
+		return nil, false
+	}
+	t := c.clone("_signed_twin")
+	for i := range t.Model.Main.Operands {
+		o := &t.Model.Main.Operands[i]
+		if o.Type != nn.TensorQuant8Asymm {
+			continue
+		}
+		o.Type = nn.TensorQuant8AsymmSigned
+		o.ZeroPoint -= 128
+		// The clone owns its constants, and no two share bytes.
+		if v, err := t.Model.Value(o); err == nil {
+			toSigned(v)
+		}
+	}
+	for i, at := range t.Model.Main.Inputs {
+		if g.Operands[at].Type == nn.TensorQuant8Asymm {
+			t.Inputs[i] = slices.Clone(t.Inputs[i])
+			toSigned(t.Inputs[i])
+		}
+	}
+	for i, at := range t.Model.Main.Outputs {
+		if g.Operands[at].Type == nn.TensorQuant8Asymm {
+			t.Expected[i].Data = slices.Clone(t.Expected[i].Data)
+			toSigned(t.Expected[i].Data)
+		}
+	}
+	return t, true
+}
+
+func toSigned(b []byte) {
+	for i := range b {
+		b[i] -= 128 // wraps around to the signed pattern
+	}
+}
+
+// DynamicOutputs derives the dynamic-output-shape variation: every dimension of every output is left open
+// in the model. With sufficient buffers the execution must report the dimensions of Expected and the same
+// values. ok is false for a case that the suite does not vary so.
+func (c *Case) DynamicOutputs() (dynamic *Case, ok bool) {
+	if c.ExpectFailure || c.Has(nn.OpRank) || c.Has(nn.OpIf) || c.Has(nn.OpWhile) {
+		return nil, false
+	}
+	d := c.clone("_dynamic_output_shape")
+	for _, at := range d.Model.Main.Outputs {
+		o := &d.Model.Main.Operands[at]
+		o.Dims = make(nn.Dims, len(o.Dims))
+	}
+	return d, true
+}
+
+// clone copies what a variation may change: operands, constants, and the lists of inputs and outputs
+// (but not the bytes of the latter).
+func (c *Case) clone(suffix string) *Case {
+	t, m := *c, *c.Model
+	t.Name += suffix
+	t.Inputs = slices.Clone(c.Inputs)
+	t.Expected = slices.Clone(c.Expected)
+	m.Main.Operands = slices.Clone(m.Main.Operands)
+	m.Values = slices.Clone(m.Values)
+	m.Pools = slices.Clone(m.Pools)
+	for i, p := range m.Pools {
+		if h, ok := p.(nn.HostMemory); ok {
+			m.Pools[i] = slices.Clone(h)
+		}
+	}
+	t.Model = &m
+	return &t
+}

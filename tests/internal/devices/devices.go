@@ -1,0 +1,117 @@
+// Package devices opens the Vulkan devices that tests run on.
+package devices
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/tests/internal/ref"
+)
+
+// Required reports whether NNGPU_REQUIRE lists name: then its absence is a failure.
+func Required(name string) bool {
+	return slices.Contains(strings.Split(os.Getenv("NNGPU_REQUIRE"), ","), name)
+}
+
+// Each runs f on every device that is to be tested: those that NNGPU_DEVICE lists, else both software
+// implementations. An absent device is skipped, or fails when it is required. Afterwards the validation
+// layers must have nothing to say.
+func Each(t *testing.T, f func(t *testing.T, d *driver.Device)) {
+	t.Helper()
+	EachWith(t, gpu.Options{}, f)
+}
+
+// EachWith is Each with options for opening the devices.
+func EachWith(t *testing.T, o gpu.Options, f func(t *testing.T, d *driver.Device)) {
+	t.Helper()
+	names := []string{"lavapipe", "swiftshader"}
+	if list := os.Getenv("NNGPU_DEVICE"); list != "" {
+		names = strings.Split(list, ",")
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			f(t, OpenWith(t, name, o))
+		})
+	}
+}
+
+// Open opens one device for the time of a test.
+func Open(t *testing.T, name string) *driver.Device {
+	t.Helper()
+	return OpenWith(t, name, gpu.Options{})
+}
+
+// OpenWith is Open with options.
+func OpenWith(t *testing.T, name string, o gpu.Options) *driver.Device {
+	t.Helper()
+	b, err := gpu.Open(name, o)
+	if err != nil {
+		if Required(name) {
+			t.Fatalf("device %s is required: %v", name, err)
+		}
+		t.Skipf("device %s: %v", name, err)
+	}
+	d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
+	t.Cleanup(func() {
+		for _, m := range b.ValidationMessages() {
+			t.Errorf("validation layer: %s", m)
+		}
+		if err := d.Close(); err != nil {
+			t.Errorf("close %s: %v", name, err)
+		}
+	})
+	return d
+}
+
+// Arithmetic is the rounding that the driver uses for m: that of TFLite, which rounds once in the
+// convolutions and matrix products of signed 8-bit models and twice elsewhere.
+func Arithmetic(m *nn.Model) func(nn.OperationType) ref.Arithmetic {
+	for _, o := range m.Main.Operands {
+		if o.Type == nn.TensorQuant8AsymmSigned {
+			return ref.SingleRoundingInMatrices
+		}
+	}
+	return ref.Always(ref.DoubleRounding)
+}
+
+// Shared returns the folder name of the test data beside the project, or skips the test where it is absent
+// (fails when NNGPU_REQUIRE lists "shared"). The environment variable NNGPU_SHARED says where it is.
+func Shared(t *testing.T, name string) string {
+	t.Helper()
+	root := os.Getenv("NNGPU_SHARED")
+	if root == "" {
+		root = filepath.Join(moduleRoot(t), "..", "shared")
+	}
+	dir := filepath.Join(root, name)
+	if _, err := os.Stat(dir); err != nil {
+		if Required("shared") {
+			t.Fatalf("test data is required: %v", err)
+		}
+		t.Skipf("test data is absent: %v", err)
+	}
+	return dir
+}
+
+// moduleRoot is the folder of go.mod.
+func moduleRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+}

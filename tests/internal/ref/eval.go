@@ -1,0 +1,198 @@
+package ref
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Options change how Evaluate computes. The zero value reproduces TFLite with double rounding.
+type Options struct {
+	// Arithmetic chooses the rounding of 8-bit results per operation type; nil means DoubleRounding.
+	Arithmetic func(nn.OperationType) Arithmetic
+	// InputDims completes open dimensions of main-graph inputs; a nil slice or entry leaves them.
+	InputDims []nn.Dims
+}
+
+// SingleRoundingInMatrices is Options.Arithmetic for the TFLite builds that run CONV_2D and
+// FULLY_CONNECTED of signed 8-bit data through ruy.
+func SingleRoundingInMatrices(t nn.OperationType) Arithmetic {
+	if t == nn.OpConv2D || t == nn.OpFullyConnected {
+		return SingleRounding
+	}
+	return DoubleRounding
+}
+
+// Always returns an Options.Arithmetic that chooses a for every operation.
+func Always(a Arithmetic) func(nn.OperationType) Arithmetic {
+	return func(nn.OperationType) Arithmetic { return a }
+}
+
+// Evaluation is the result of Evaluate.
+type Evaluation struct {
+	// Outputs are the main graph's, in order.
+	Outputs []*Tensor
+	// Operands holds the value of every operand of the main graph; nil for one without a value.
+	Operands []*Tensor
+}
+
+// Run evaluates m with TFLite's default arithmetic. inputs holds the dense bytes of each main-graph
+// input, nil for an omitted one. The results are the dense bytes and dimensions of each output.
+func Run(m *nn.Model, inputs [][]byte) (outputs [][]byte, shapes []nn.Dims, err error) {
+	e, err := Evaluate(m, inputs, Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, t := range e.Outputs {
+		outputs = append(outputs, t.Bytes())
+		shapes = append(shapes, dimsOf(t.Shape))
+	}
+	return outputs, shapes, nil
+}
+
+// Evaluate runs the operations of m's main graph in order. It keeps no reference to m.
+//
+// It is no validator: it refuses what it cannot compute, and results whose dimensions contradict the
+// model.
+func Evaluate(m *nn.Model, inputs [][]byte, o Options) (*Evaluation, error) {
+	g := &m.Main
+	if len(inputs) != len(g.Inputs) {
+		return nil, fmt.Errorf("%d inputs, want %d", len(inputs), len(g.Inputs))
+	}
+	vals := make([]*Tensor, len(g.Operands))
+	for i := range g.Operands {
+		data, err := m.Value(&g.Operands[i])
+		if err == nil && data != nil {
+			vals[i], err = fromOperand(&g.Operands[i], g.Operands[i].Dims, data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("operand %d: %w", i, err)
+		}
+	}
+	for i, at := range g.Inputs {
+		if inputs[i] == nil {
+			continue
+		}
+		if int(at) >= len(g.Operands) {
+			return nil, fmt.Errorf("input %d is operand %d of %d", i, at, len(g.Operands))
+		}
+		dims := g.Operands[at].Dims
+		if i < len(o.InputDims) && o.InputDims[i] != nil {
+			dims = o.InputDims[i]
+		}
+		t, err := fromOperand(&g.Operands[at], dims, inputs[i])
+		if err != nil {
+			return nil, fmt.Errorf("input %d: %w", i, err)
+		}
+		vals[at] = t
+	}
+	for i := range g.Operations {
+		op := &g.Operations[i]
+		arithmetic := DoubleRounding
+		if o.Arithmetic != nil {
+			arithmetic = o.Arithmetic(op.Type)
+		}
+		if err := apply(g, op, vals, arithmetic); err != nil {
+			return nil, fmt.Errorf("operation %d (%s): %w", i, op.Type, err)
+		}
+	}
+	e := &Evaluation{Operands: vals}
+	for i, at := range g.Outputs {
+		if int(at) >= len(vals) || vals[at] == nil {
+			return nil, fmt.Errorf("output %d has no value", i)
+		}
+		e.Outputs = append(e.Outputs, vals[at])
+	}
+	return e, nil
+}
+
+// fromOperand decodes a value with o's type and quantisation.
+func fromOperand(o *nn.Operand, dims nn.Dims, data []byte) (*Tensor, error) {
+	t, err := FromBytes(o.Type, shapeOf(dims), float64(o.Scale), int(o.ZeroPoint), data)
+	if err != nil {
+		return nil, err
+	}
+	if o.Channel != nil {
+		t.ChannelDim = int(o.Channel.ChannelDim)
+		for _, s := range o.Channel.Scales {
+			t.ChannelScales = append(t.ChannelScales, float64(s))
+		}
+	}
+	return t, nil
+}
+
+// apply computes one operation into vals.
+func apply(g *nn.Graph, op *nn.Operation, vals []*Tensor, ar Arithmetic) error {
+	k, ok := kernels[op.Type]
+	if !ok {
+		return fmt.Errorf("not known to the reference")
+	}
+	if !k.accepts(len(op.Inputs)) || len(op.Outputs) != 1 {
+		return fmt.Errorf("%d inputs and %d outputs", len(op.Inputs), len(op.Outputs))
+	}
+	c := &call{ar: ar}
+	for i, at := range op.Inputs {
+		if int(at) >= len(vals) {
+			return fmt.Errorf("input %d is operand %d of %d", i, at, len(vals))
+		}
+		if vals[at] == nil && i != k.optional-1 {
+			return fmt.Errorf("input %d has no value", i)
+		}
+		c.in = append(c.in, vals[at])
+	}
+	at := op.Outputs[0]
+	if int(at) >= len(vals) {
+		return fmt.Errorf("output is operand %d of %d", at, len(vals))
+	}
+	o := &g.Operands[at]
+	c.out = Format{o.Type, float64(o.Scale), int(o.ZeroPoint)}
+	if c.out.quantised() && !(c.out.Scale > 0) {
+		return fmt.Errorf("output scale %v", c.out.Scale)
+	}
+	t, err := k.run(c)
+	if c.err != nil {
+		err = c.err
+	}
+	if err != nil {
+		return err
+	}
+	if err := fits(t, o); err != nil {
+		return err
+	}
+	vals[at] = t
+	return nil
+}
+
+// fits checks a computed value against what the model declares.
+func fits(t *Tensor, o *nn.Operand) error {
+	if t.Type != o.Type {
+		return fmt.Errorf("result is %s, the model declares %s", t.Type, o.Type)
+	}
+	if o.Type.IsTensor() && len(o.Dims) == 0 {
+		return nil // unknown rank
+	}
+	bad := len(t.Shape) != len(o.Dims)
+	for d := 0; !bad && d < len(t.Shape); d++ {
+		bad = o.Dims[d] != 0 && int(o.Dims[d]) != t.Shape[d]
+	}
+	if bad {
+		return fmt.Errorf("result has shape %v, the model declares %v", t.Shape, []uint32(o.Dims))
+	}
+	return nil
+}
+
+func shapeOf(d nn.Dims) []int {
+	s := make([]int, len(d))
+	for i, n := range d {
+		s[i] = int(n)
+	}
+	return s
+}
+
+func dimsOf(s []int) nn.Dims {
+	d := make(nn.Dims, len(s))
+	for i, n := range s {
+		d[i] = uint32(n)
+	}
+	return d
+}

@@ -1,0 +1,39 @@
+package ref
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// FullyConnected flattens x to [B, I] and multiplies it with weights [U, I], adding bias [U]; the result
+// is [B, U].
+func FullyConnected(x, weights, bias *Tensor, act nn.Activation, out Format, ar Arithmetic) (*Tensor, error) {
+	if len(x.Shape) < 2 || len(weights.Shape) != 2 {
+		return nil, fmt.Errorf("input %v and weights %v", x.Shape, weights.Shape)
+	}
+	units, size := weights.Shape[0], weights.Shape[1]
+	if size == 0 || len(x.V)%size != 0 {
+		return nil, fmt.Errorf("input %v does not divide into rows of %d", x.Shape, size)
+	}
+	batch := len(x.V) / size
+	finish, err := finisher(x, weights, bias, units, 0, act, out, ar)
+	if err != nil {
+		return nil, err
+	}
+	y, err := New(out, batch, units)
+	if err != nil {
+		return nil, err
+	}
+	xz, wz := zeroOf(x), zeroOf(weights)
+	for b := 0; b < batch; b++ {
+		for u := 0; u < units; u++ {
+			sum := 0.0
+			for i := 0; i < size; i++ {
+				sum += (x.V[b*size+i] - xz) * (weights.V[u*size+i] - wz)
+			}
+			y.V[b*units+u] = finish(sum, u)
+		}
+	}
+	return y, nil
+}

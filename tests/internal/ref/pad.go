@@ -1,0 +1,74 @@
+package ref
+
+import "fmt"
+
+// PadWith surrounds x with value (stored): pads[d] are the counts before and after dimension d.
+func PadWith(x *Tensor, pads [][2]int, value float64) (*Tensor, error) {
+	return pad(x, pads, func(at, size int) int {
+		if at < 0 || at >= size {
+			return -1
+		}
+		return at
+	}, value)
+}
+
+// Pad surrounds x with zeros: the zero point where x is quantised.
+func Pad(x *Tensor, pads [][2]int) (*Tensor, error) { return PadWith(x, pads, zeroOf(x)) }
+
+// Mirror pad modes.
+const (
+	MirrorReflect   = 0 // without the border element
+	MirrorSymmetric = 1 // with the border element
+)
+
+// MirrorPad surrounds x with its mirror image.
+func MirrorPad(x *Tensor, pads [][2]int, mode int) (*Tensor, error) {
+	if mode != MirrorReflect && mode != MirrorSymmetric {
+		return nil, fmt.Errorf("mirror mode %d", mode)
+	}
+	for d := range min(len(pads), len(x.Shape)) {
+		if limit := x.Shape[d] - 1 + mode; pads[d][0] > limit || pads[d][1] > limit {
+			return nil, fmt.Errorf("padding %v of dimension %d of %v", pads[d], d, x.Shape)
+		}
+	}
+	return pad(x, pads, func(at, size int) int {
+		if at < 0 {
+			at = -at - mode
+		}
+		if at >= size {
+			at = 2*size - 2 - at + mode
+		}
+		return at
+	}, 0)
+}
+
+// pad builds the padded tensor; source maps a coordinate, which may lie outside, to one inside or -1.
+func pad(x *Tensor, pads [][2]int, source func(at, size int) int, value float64) (*Tensor, error) {
+	if len(pads) != len(x.Shape) {
+		return nil, fmt.Errorf("%d paddings for rank %d", len(pads), len(x.Shape))
+	}
+	shape := make([]int, len(pads))
+	for d, p := range pads {
+		if p[0] < 0 || p[1] < 0 {
+			return nil, fmt.Errorf("negative padding %v", p)
+		}
+		shape[d] = p[0] + x.Shape[d] + p[1]
+	}
+	y, err := New(x.Format(), shape...)
+	if err != nil {
+		return nil, err
+	}
+	forEach(shape, func(i int, at []int) {
+		from := 0
+		for d, a := range at {
+			s := source(a-pads[d][0], x.Shape[d])
+			if s < 0 {
+				y.V[i] = value
+				return
+			}
+			from = from*x.Shape[d] + s
+		}
+		y.V[i] = x.V[from]
+	})
+	return y, nil
+}

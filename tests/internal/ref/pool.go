@@ -1,0 +1,109 @@
+package ref
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// PoolParams are the parameters of the pools.
+type PoolParams struct {
+	Window
+	FilterW, FilterH int
+	Activation       nn.Activation
+	NCHW             bool
+}
+
+// AveragePool2D is the mean over the window; padding is not counted.
+func AveragePool2D(x *Tensor, p PoolParams, out Format, ar Arithmetic) (*Tensor, error) {
+	return pool(x, p, out, func(v []float64) float64 {
+		sum := 0.0
+		for _, e := range v {
+			sum += e
+		}
+		n := len(v)
+		if !out.quantised() || ar == Real {
+			return sum / float64(n)
+		}
+		// Integer division, ties away from zero; stored values are averaged, for scales are equal.
+		s := int64(sum)
+		if s > 0 {
+			return float64((s + int64(n)/2) / int64(n))
+		}
+		return float64((s - int64(n)/2) / int64(n))
+	})
+}
+
+// MaxPool2D is the largest value in the window.
+func MaxPool2D(x *Tensor, p PoolParams, out Format) (*Tensor, error) {
+	return pool(x, p, out, func(v []float64) float64 {
+		m := math.Inf(-1)
+		for _, e := range v {
+			m = max(m, e)
+		}
+		return m
+	})
+}
+
+// L2Pool2D is the square root of the mean of squares over the window; float types only.
+func L2Pool2D(x *Tensor, p PoolParams, out Format) (*Tensor, error) {
+	if out.quantised() {
+		return nil, fmt.Errorf("L2 pool of %s", x.Type)
+	}
+	return pool(x, p, out, func(v []float64) float64 {
+		sum := 0.0
+		for _, e := range v {
+			sum += e * e
+		}
+		return math.Sqrt(sum / float64(len(v)))
+	})
+}
+
+// pool calls reduce with the stored values inside each window. Input and output share one quantisation.
+func pool(x *Tensor, p PoolParams, out Format, reduce func([]float64) float64) (*Tensor, error) {
+	if len(x.Shape) != 4 {
+		return nil, fmt.Errorf("input %v must have rank 4", x.Shape)
+	}
+	if x.Format() != out {
+		return nil, fmt.Errorf("input %v, output %v: formats must be equal", x.Format(), out)
+	}
+	x, err := toNHWC(x, p.NCHW)
+	if err != nil {
+		return nil, err
+	}
+	ay, ax, err := p.resolve(x.Shape[1], x.Shape[2], p.FilterH, p.FilterW)
+	if err != nil {
+		return nil, err
+	}
+	clamp, err := clampFor(p.Activation, out)
+	if err != nil {
+		return nil, err
+	}
+	channels := x.Shape[3]
+	y, err := New(out, x.Shape[0], ay.out, ax.out, channels)
+	if err != nil {
+		return nil, err
+	}
+	var v []float64
+	for i := range y.V {
+		c := i % channels
+		ox := i / channels % ax.out
+		oy := i / channels / ax.out % ay.out
+		n := i / channels / ax.out / ay.out
+		v = v[:0]
+		for ky := 0; ky < ay.kernel; ky++ {
+			for kx := 0; kx < ax.kernel; kx++ {
+				iy, ix := oy*ay.stride+ky-ay.pad, ox*ax.stride+kx-ax.pad
+				if iy >= 0 && iy < ay.in && ix >= 0 && ix < ax.in {
+					v = append(v, x.V[((n*ay.in+iy)*ax.in+ix)*channels+c])
+				}
+			}
+		}
+		if len(v) == 0 {
+			return nil, fmt.Errorf("window at output (%d, %d) lies in padding only", oy, ox)
+		}
+		y.V[i] = clamp(reduce(v))
+	}
+	return fromNHWC(y, p.NCHW)
+}

@@ -1,0 +1,200 @@
+package ref
+
+import (
+	"fmt"
+	"math"
+)
+
+// like returns a tensor with t's format, given shape and values.
+func (t *Tensor) like(shape []int, v []float64) *Tensor {
+	c := *t
+	c.Shape, c.V = shape, v
+	return &c
+}
+
+// normaliseAxis maps a possibly negative axis of a rank to [0, rank).
+func normaliseAxis(a, rank int) (int, error) {
+	if a < -rank || a >= rank {
+		return 0, fmt.Errorf("axis %d of rank %d", a, rank)
+	}
+	if a < 0 {
+		a += rank
+	}
+	return a, nil
+}
+
+// Reshape gives x the target shape; one entry may be -1 and is deduced.
+func Reshape(x *Tensor, target []int) (*Tensor, error) {
+	shape := append([]int(nil), target...)
+	known, open := 1, -1
+	for i, d := range shape {
+		switch {
+		case d == -1 && open >= 0:
+			return nil, fmt.Errorf("two open dimensions in %v", target)
+		case d == -1:
+			open = i
+		case d < 0 || known > maxElements:
+			return nil, fmt.Errorf("target shape %v", target)
+		default:
+			known *= d
+		}
+	}
+	if open >= 0 {
+		if known == 0 || len(x.V)%known != 0 {
+			return nil, fmt.Errorf("%d elements do not fit %v", len(x.V), target)
+		}
+		shape[open] = len(x.V) / known
+		known *= shape[open]
+	}
+	if known != len(x.V) {
+		return nil, fmt.Errorf("%d elements do not fit %v", len(x.V), target)
+	}
+	return x.like(shape, x.V), nil
+}
+
+// Squeeze removes the given axes, which must have size 1, or with nil all of size 1. A tensor of which
+// nothing is left gets shape [1].
+func Squeeze(x *Tensor, axes []int) (*Tensor, error) {
+	drop := make([]bool, len(x.Shape))
+	for i, d := range x.Shape {
+		drop[i] = axes == nil && d == 1
+	}
+	for _, a := range axes {
+		a, err := normaliseAxis(a, len(x.Shape))
+		if err != nil {
+			return nil, err
+		}
+		if x.Shape[a] != 1 {
+			return nil, fmt.Errorf("cannot squeeze dimension %d of %v", a, x.Shape)
+		}
+		drop[a] = true
+	}
+	shape := []int{}
+	for i, d := range x.Shape {
+		if !drop[i] {
+			shape = append(shape, d)
+		}
+	}
+	if len(shape) == 0 {
+		shape = []int{1}
+	}
+	return x.like(shape, x.V), nil
+}
+
+// ExpandDims inserts a dimension of size 1 at axis, which may be negative.
+func ExpandDims(x *Tensor, axis int) (*Tensor, error) {
+	a, err := normaliseAxis(axis, len(x.Shape)+1)
+	if err != nil {
+		return nil, err
+	}
+	shape := append([]int(nil), x.Shape[:a]...)
+	shape = append(append(shape, 1), x.Shape[a:]...)
+	return x.like(shape, x.V), nil
+}
+
+// Transpose permutes dimensions: dimension i of the result is dimension perm[i] of x. A nil perm
+// reverses them.
+func Transpose(x *Tensor, perm []int) (*Tensor, error) {
+	rank := len(x.Shape)
+	if perm == nil {
+		for i := rank - 1; i >= 0; i-- {
+			perm = append(perm, i)
+		}
+	}
+	if len(perm) != rank {
+		return nil, fmt.Errorf("permutation %v of rank %d", perm, rank)
+	}
+	seen := make([]bool, rank)
+	shape, strides := make([]int, rank), make([]int, rank)
+	for i, p := range perm {
+		if p < 0 || p >= rank || seen[p] {
+			return nil, fmt.Errorf("permutation %v of rank %d", perm, rank)
+		}
+		seen[p] = true
+		shape[i], strides[i] = x.Shape[p], stride(x.Shape, p)
+	}
+	v := make([]float64, len(x.V))
+	forEach(shape, func(i int, at []int) {
+		from := 0
+		for d, a := range at {
+			from += a * strides[d]
+		}
+		v[i] = x.V[from]
+	})
+	return x.like(shape, v), nil
+}
+
+// forEach calls f with every index of a shape in row-major order, and its number.
+func forEach(shape []int, f func(i int, at []int)) {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	at := make([]int, len(shape))
+	for i := 0; i < n; i++ {
+		f(i, at)
+		for d := len(shape) - 1; d >= 0; d-- {
+			at[d]++
+			if at[d] < shape[d] {
+				break
+			}
+			at[d] = 0
+		}
+	}
+}
+
+// Concatenation joins tensors along axis. Quantised inputs are brought to the output's quantisation in
+// float32, as TFLite's ConcatenationWithScaling does.
+func Concatenation(xs []*Tensor, axis int, out Format, ar Arithmetic) (*Tensor, error) {
+	if len(xs) == 0 {
+		return nil, fmt.Errorf("nothing to concatenate")
+	}
+	a, err := normaliseAxis(axis, len(xs[0].Shape))
+	if err != nil {
+		return nil, err
+	}
+	shape := append([]int(nil), xs[0].Shape...)
+	shape[a] = 0
+	for _, x := range xs {
+		if len(x.Shape) != len(shape) || x.Type != out.Type {
+			return nil, fmt.Errorf("%s%v among %s%v", x.Type, x.Shape, out.Type, xs[0].Shape)
+		}
+		for d := range shape {
+			if d != a && x.Shape[d] != shape[d] {
+				return nil, fmt.Errorf("%v and %v differ outside axis %d", x.Shape, xs[0].Shape, a)
+			}
+		}
+		shape[a] += x.Shape[a]
+	}
+	y, err := New(out, shape...)
+	if err != nil {
+		return nil, err
+	}
+	inner := stride(shape, a)
+	at := 0
+	for _, x := range xs {
+		convert := requantiser(x.Format(), out, ar)
+		n := x.Shape[a] * inner // consecutive elements of x
+		for i, v := range x.V {
+			y.V[i/n*shape[a]*inner+at+i%n] = convert(v)
+		}
+		at += n
+	}
+	return y, nil
+}
+
+// requantiser maps stored values of one quantisation to another.
+func requantiser(from, to Format, ar Arithmetic) func(float64) float64 {
+	if !to.quantised() || from == to {
+		return func(v float64) float64 { return v }
+	}
+	if ar == Real {
+		return func(v float64) float64 { return to.quantise((v - float64(from.ZeroPoint)) * from.Scale) }
+	}
+	scale := float32(from.Scale) * (1 / float32(to.Scale))
+	bias := float32(-from.ZeroPoint) * scale
+	return func(v float64) float64 {
+		product := float32(v) * scale // a variable of its own keeps the product from being fused
+		return to.round(math.Round(float64(product+bias)) + float64(to.ZeroPoint))
+	}
+}

@@ -1,0 +1,112 @@
+package ref
+
+import (
+	"fmt"
+	"math"
+)
+
+// Softmax is exp(beta*x) / sum exp(beta*x) along axis.
+func Softmax(x *Tensor, beta float64, axis int, out Format, ar Arithmetic) (*Tensor, error) {
+	if !(beta > 0) {
+		return nil, fmt.Errorf("beta %v", beta)
+	}
+	row := func(v []float64) {
+		top := math.Inf(-1)
+		for _, e := range v {
+			top = max(top, e)
+		}
+		total := 0.0
+		for i, e := range v {
+			v[i] = math.Exp(beta * (e - top))
+			total += v[i]
+		}
+		for i := range v {
+			v[i] /= total
+		}
+	}
+	if out.quantised() && ar != Real {
+		return alongAxis(x, axis, out, func(v []float64) { softmaxTable(v, float32(x.Scale), float32(beta), out) })
+	}
+	return alongAxis(x, axis, out, func(v []float64) {
+		if !out.quantised() {
+			row(v)
+			return
+		}
+		for i := range v {
+			v[i] *= x.Scale // the zero point cancels
+		}
+		row(v)
+		for i := range v {
+			v[i] = math.Round(v[i]/out.Scale) + float64(out.ZeroPoint)
+		}
+	})
+}
+
+// softmaxTable is TFLite's 8-bit softmax (kernels/internal/optimized/optimized_ops.h): float32 sums of a
+// table of exponentials.
+func softmaxTable(v []float64, scale, beta float32, out Format) {
+	top := math.Inf(-1)
+	for _, e := range v {
+		top = max(top, e)
+	}
+	step := -scale * beta
+	table := func(e float64) float32 { return float32(math.Exp(float64(step * float32(top-e)))) }
+	var total float32
+	for _, e := range v {
+		total += table(e)
+	}
+	inverse := 1 / (total * float32(out.Scale))
+	for i, e := range v {
+		v[i] = math.RoundToEven(float64(table(e)*inverse)) + float64(out.ZeroPoint)
+	}
+}
+
+// LogSoftmax is beta*x - log(sum exp(beta*x)) along axis; float types only.
+func LogSoftmax(x *Tensor, beta float64, axis int, out Format) (*Tensor, error) {
+	if out.quantised() {
+		return nil, fmt.Errorf("LOG_SOFTMAX of %s", out.Type)
+	}
+	return alongAxis(x, axis, out, func(v []float64) {
+		top := math.Inf(-1)
+		for _, e := range v {
+			top = max(top, beta*e)
+		}
+		total := 0.0
+		for _, e := range v {
+			total += math.Exp(beta*e - top)
+		}
+		for i, e := range v {
+			v[i] = beta*e - top - math.Log(total)
+		}
+	})
+}
+
+// alongAxis calls f with each line of stored values along axis, to be replaced in place.
+func alongAxis(x *Tensor, axis int, out Format, f func(v []float64)) (*Tensor, error) {
+	if x.Type != out.Type {
+		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
+	}
+	a, err := normaliseAxis(axis, len(x.Shape))
+	if err != nil {
+		return nil, err
+	}
+	y, err := New(out, x.Shape...)
+	if err != nil {
+		return nil, err
+	}
+	size, step := x.Shape[a], stride(x.Shape, a)
+	line := make([]float64, size)
+	for start := 0; start < len(x.V); start++ {
+		if start/step%size != 0 {
+			continue
+		}
+		for i := range line {
+			line[i] = x.V[start+i*step]
+		}
+		f(line)
+		for i := range line {
+			y.V[start+i*step] = out.round(line[i])
+		}
+	}
+	return y, nil
+}

@@ -1,0 +1,140 @@
+package ref
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Function is a function of one real number.
+type Function func(float64) float64
+
+// Functions of the elementwise operations, by operation.
+var functions = map[nn.OperationType]Function{
+	nn.OpTanh:     math.Tanh,
+	nn.OpLogistic: logistic,
+	nn.OpAbs:      math.Abs,
+	nn.OpNeg:      func(x float64) float64 { return -x },
+	nn.OpExp:      math.Exp,
+	nn.OpLog:      math.Log,
+	nn.OpSqrt:     math.Sqrt,
+	nn.OpRsqrt:    func(x float64) float64 { return 1 / math.Sqrt(x) },
+	nn.OpSin:      math.Sin,
+	nn.OpFloor:    math.Floor,
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// Unary applies TANH, LOGISTIC, ABS, NEG, EXP, LOG, SQRT, RSQRT, SIN or FLOOR to each element.
+//
+// For 8-bit types it is TFLite's table of 256 entries, computed in float32 (in real arithmetic with
+// Real). int32 wraps around.
+func Unary(op nn.OperationType, x *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
+	f := functions[op]
+	if f == nil {
+		return nil, fmt.Errorf("%s is not a function of one number", op)
+	}
+	if x.Type != out.Type {
+		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
+	}
+	switch {
+	case out.Type.IsFloat():
+		return each(x, out, func(v float64) float64 { return out.round(f(v)) })
+	case !out.quantised():
+		return each(x, out, func(v float64) float64 { return wrapInt32(f(v)) })
+	}
+	return each(x, out, tabled(x, f, out, ar))
+}
+
+// each applies f to the stored values.
+func each(x *Tensor, out Format, f Function) (*Tensor, error) {
+	y, err := New(out, x.Shape...)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range x.V {
+		y.V[i] = f(v)
+	}
+	return y, nil
+}
+
+// tabled maps stored to stored values through the real function f.
+func tabled(x *Tensor, f Function, out Format, ar Arithmetic) Function {
+	lo, hi := out.limits()
+	return func(q float64) float64 {
+		if ar == Real {
+			y := f((q - float64(x.ZeroPoint)) * x.Scale)
+			return saturate(math.Round(y/out.Scale)+float64(out.ZeroPoint), lo, hi)
+		}
+		// From TFLite kernels/internal/common.h, LUTPopulate.
+		real := float32(x.Scale) * float32(q-float64(x.ZeroPoint))
+		y := float32(f(float64(real))) * (1 / float32(out.Scale))
+		return saturate(math.Round(float64(y))+float64(out.ZeroPoint), lo, hi)
+	}
+}
+
+// saturate clamps x, an infinity included; a NaN becomes hi, the value that RSQRT of a number below zero
+// gets in TFLite.
+func saturate(x, lo, hi float64) float64 {
+	if math.IsNaN(x) {
+		return hi
+	}
+	return min(max(x, lo), hi)
+}
+
+// Relu is RELU, RELU1 or RELU6, according to act. Input and output have the same quantisation.
+func Relu(x *Tensor, act nn.Activation, out Format) (*Tensor, error) {
+	if x.Format() != out {
+		return nil, fmt.Errorf("input %v, output %v: formats must be equal", x.Format(), out)
+	}
+	clamp, err := clampFor(act, out)
+	if err != nil {
+		return nil, err
+	}
+	return each(x, out, clamp)
+}
+
+// Elu is x where x >= 0, else alpha * (exp(x) - 1); float types only.
+func Elu(x *Tensor, alpha float64, out Format) (*Tensor, error) {
+	if !out.Type.IsFloat() || x.Type != out.Type {
+		return nil, fmt.Errorf("ELU of %s to %s", x.Type, out.Type)
+	}
+	return each(x, out, func(v float64) float64 {
+		if v >= 0 {
+			return v
+		}
+		return out.round(alpha * math.Expm1(v))
+	})
+}
+
+// HardSwish is x * min(max(x+3, 0), 6) / 6.
+func HardSwish(x *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
+	f := func(v float64) float64 { return v * min(max(v+3, 0), 6) / 6 }
+	switch {
+	case x.Type != out.Type:
+		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
+	case out.Type.IsFloat():
+		return each(x, out, func(v float64) float64 { return out.round(f(v)) })
+	case !out.quantised():
+		return nil, fmt.Errorf("HARD_SWISH of %s", out.Type)
+	case ar == Real:
+		return each(x, out, tabled(x, f, out, ar))
+	}
+	return hardSwishFixed(x, out)
+}
+
+// Cast converts stored values: to an integer by truncation, to 8 bits with saturation. Scales are
+// ignored.
+func Cast(x *Tensor, out Format) (*Tensor, error) {
+	lo, hi := out.limits()
+	return each(x, out, func(v float64) float64 {
+		switch {
+		case out.Type.IsFloat():
+			return out.round(v)
+		case math.IsNaN(v):
+			return 0
+		}
+		return min(max(math.Trunc(v), lo), hi)
+	})
+}
