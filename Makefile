@@ -1,0 +1,82 @@
+# "make help" lists the targets. What each needs beyond Go, gcc and make it installs itself.
+
+GO           ?= go
+FUZZTIME     ?= 30s
+GOTEST_FLAGS ?=
+STATICCHECK  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+export GO FUZZTIME GOTEST_FLAGS
+
+# The go command fails to stamp a checkout that git refuses to read (another user's, say).
+build_flags := $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
+
+# Packages with goroutines or locks of their own; those that compute only are slow under the detector.
+raced = $(GO) list ./... | grep -E '/(driver|gpu|cgo|cache|memory|qos|cmd)(/|$$)'
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## installs what is missing, builds, and classifies a picture
+	@tools/setup.sh demo
+	@$(MAKE) --no-print-directory build
+	@tools/demo.sh
+
+.PHONY: build
+build: ## builds ./nngpu
+	$(GO) build $(build_flags) -o nngpu ./cmd/nngpu
+
+.PHONY: test
+test: ## installs what is missing and runs all tests on every Vulkan driver found
+	@tools/setup.sh test
+	@tools/test.sh
+
+.PHONY: race
+race: ## the tests under the race detector
+	@tools/setup.sh test
+	$(GO) test -race $(GOTEST_FLAGS) $$($(raced))
+
+.PHONY: cgocheck
+cgocheck: ## the tests of the C boundary with strict pointer checks
+	@tools/setup.sh test
+	GOEXPERIMENT=cgocheck2 $(GO) test $(GOTEST_FLAGS) ./cgo/... ./gpu/...
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck, shellcheck (if installed)
+	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .); test -z "$$unformatted" || { echo "not gofmt-clean:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	@if command -v shellcheck >/dev/null; then shellcheck -x tools/*.sh .ci/run; fi
+
+.PHONY: generate
+generate: ## compiles the shaders and writes their registry
+	@tools/setup.sh generate
+	cd shaders && $(GO) run ./gen
+
+.PHONY: check
+check: generate ## generates and fails if that changes a committed file
+	git diff --exit-code
+	@new=$$(git ls-files --others --exclude-standard shaders); test -z "$$new" || { echo "generated but not committed:"; echo "$$new"; exit 1; }
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (30s)
+	@tools/setup.sh test
+	@tools/fuzz.sh
+
+.PHONY: soak
+soak: ## the long tests
+	@tools/setup.sh test
+	NNGPU_SOAK=1 $(GO) test -count=1 -timeout 12h $(GOTEST_FLAGS) ./...
+
+.PHONY: bench
+bench: ## times the shipped networks
+	@tools/setup.sh demo
+	@$(MAKE) --no-print-directory build
+	@tools/bench.sh
+
+.PHONY: clean
+clean: ## removes what was built and unpacked here
+	rm -rf nngpu build .tools

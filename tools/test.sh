@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# go vet and all tests on every Vulkan driver found, then the networks and a tenth of the conformance
+# models once more on a newer lavapipe. Run by "make test" after set-up. GO names the go command,
+# GOTEST_FLAGS more flags for go test.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+go=${GO:-go}
+read -r -a flags <<<"${GOTEST_FLAGS:-}"
+newer=$PWD/.tools/mesa25/lvp_icd.json
+
+export NNGPU_VALIDATION=${NNGPU_VALIDATION:-1} # the layers must have nothing to say
+export NNGPU_POISON=${NNGPU_POISON:-1}         # memory starts as NaN, so that nothing unwritten is read unseen
+
+"$go" vet ./...
+"$go" test "${flags[@]}" ./...
+
+if [ ! -e "$newer" ]; then
+	echo "No newer lavapipe on this system: the second run is left out."
+	exit 0
+fi
+echo "Once more on the lavapipe of ${newer#"$PWD"/}:"
+# This run sees one driver only; requiring the other would fail it.
+require=$(tr ',' '\n' <<<"${NNGPU_REQUIRE:-}" | sed '/^swiftshader$/d' | paste -sd, -)
+NNGPU_REQUIRE=$require NNGPU_DEVICE=lavapipe NNGPU_LAVAPIPE=$newer NNGPU_CONFORMANCE_PART=10 \
+	"$go" test "${flags[@]}" ./tests/...
