@@ -121,7 +121,7 @@ func (p *PreparedModel) fit(b *validate.Bound) (shapes []nn.OutputShape, err err
 }
 
 func (p *PreparedModel) run(ctx context.Context, inputs, outputs [][]byte) (onDevice time.Duration, err error) {
-	x, err := p.exe.Begin(ctx, inputs, outputs)
+	x, err := p.exe.Begin(ctx, backend.Hosts(inputs), backend.Hosts(outputs))
 	if err != nil {
 		return 0, err
 	}
@@ -129,7 +129,7 @@ func (p *PreparedModel) run(ctx context.Context, inputs, outputs [][]byte) (onDe
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	fence, err := x.Submit(0, p.exe.Stats().Segments)
+	fence, err := x.Submit(0, x.Segments())
 	if err != nil {
 		return 0, err
 	}

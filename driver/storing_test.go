@@ -89,7 +89,9 @@ func (p *storedProgram) Stats() backend.Stats {
 	return backend.Stats{Segments: 1, Pipelines: int(p.options.Preference), Dispatches: int(p.options.Priority)}
 }
 
-func (p *storedProgram) Begin(_ context.Context, inputs, outputs [][]byte) (backend.Execution, error) {
+func (p *storedProgram) Estimates() []time.Duration { return []time.Duration{time.Millisecond} }
+
+func (p *storedProgram) Begin(_ context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	return &storedRun{p, inputs, outputs}, nil
 }
 
@@ -100,20 +102,23 @@ func (p *storedProgram) Close() error {
 
 type storedRun struct {
 	p               *storedProgram
-	inputs, outputs [][]byte
+	inputs, outputs []backend.Binding
 }
 
 func (r *storedRun) Submit(int, int) (backend.Fence, error) { return done{}, nil }
 func (r *storedRun) DeviceTime() time.Duration              { return 0 }
+func (r *storedRun) Segments() int                          { return 1 }
+func (r *storedRun) SegmentTimes() []time.Duration          { return nil }
+func (r *storedRun) Traffic() backend.Traffic               { return backend.Traffic{} }
 func (r *storedRun) Release()                               {}
 
 func (r *storedRun) Finish() error {
-	for i, x := range r.inputs[0] {
+	for i, x := range r.inputs[0].Host {
 		c := r.p.constant[i%len(r.p.constant)]
 		if r.p.op == nn.OpAdd {
-			r.outputs[0][i] = x + c
+			r.outputs[0].Host[i] = x + c
 		} else {
-			r.outputs[0][i] = x * c
+			r.outputs[0].Host[i] = x * c
 		}
 	}
 	return nil

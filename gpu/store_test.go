@@ -89,7 +89,7 @@ func bytesOf(t testing.TB, m *nn.Model, list []uint32, rng *rand.Rand) [][]byte 
 func compute(t testing.TB, x backend.Executable, m *nn.Model, inputs [][]byte) [][]byte {
 	t.Helper()
 	outputs := bytesOf(t, m, m.Main.Outputs, rand.New(rand.NewPCG(0, 0)))
-	e, err := x.Begin(context.Background(), inputs, outputs)
+	e, err := x.Begin(context.Background(), backend.Hosts(inputs), backend.Hosts(outputs))
 	require.NoError(t, err)
 	defer e.Release()
 	f, err := e.Submit(0, x.Stats().Segments)

@@ -83,26 +83,62 @@ type Stats struct {
 // Executable is a compiled model. Safe for concurrent use.
 type Executable interface {
 	Stats() Stats
-	// Begin takes a slot (arena, command buffers) for one execution and copies the inputs into it. It
-	// blocks until a slot is free or ctx is done. inputs[i] is dense, row-major and of the size that the
-	// model gives input i, nil for an omitted one; it is borrowed until Begin returns. outputs[i] is
-	// borrowed until Finish or Release.
-	Begin(ctx context.Context, inputs, outputs [][]byte) (Execution, error)
+	// Estimates has the expected time of each segment on the device. The caller must not change it.
+	Estimates() []time.Duration
+	// Begin takes a slot (arena, command buffers) for one execution and copies the inputs that lie in host
+	// memory into it. It blocks until a slot is free or ctx is done.
+	Begin(ctx context.Context, inputs, outputs []Binding) (Execution, error)
 	// Close waits for the executions in flight and frees everything.
 	Close() error
+}
+
+// Binding says where an execution finds an input or leaves an output: in Host or in Memory. The zero Binding is
+// an omitted input.
+type Binding struct {
+	// Host is dense and row-major, of the size that the model gives. That of an input is borrowed until Begin
+	// returns, that of an output until Finish or Release.
+	Host []byte
+	// Memory comes from the same backend's Allocator and is borrowed until Release. Allocated memory has the
+	// type and dimensions of the operand; in imported memory the tensor is dense and row-major at Offset.
+	Memory Memory
+	// Offset is in bytes, 0 for allocated memory.
+	Offset int64
+}
+
+// Hosts binds each of list in host memory; nil is an omitted input.
+func Hosts(list [][]byte) []Binding {
+	out := make([]Binding, len(list))
+	for i, b := range list {
+		out[i].Host = b
+	}
+	return out
+}
+
+// Traffic counts the bytes that an execution moved beside its computation.
+type Traffic struct {
+	Copied    int64 // by the host or by copy commands, of inputs and outputs
+	Converted int64 // between the client's dense form and the device's, read
 }
 
 // Execution is one run of an executable. Not safe for concurrent use.
 type Execution interface {
 	// Submit hands segments [first, last) to the device, after those submitted before, and does not
-	// wait for them. A run submits segments 0 to Stats.Segments once each, in order.
+	// wait for them. A run submits segments 0 to Segments once each, in order.
 	Submit(first, last int) (Fence, error)
-	// Finish copies the outputs to the caller's memory. Precondition: the fence of the last segment was
+	// Segments is how many there are; it may differ between executions of an executable that is replaced by
+	// a better one.
+	Segments() int
+	// Finish copies the outputs that lie in host memory there. Precondition: the fence of the last segment was
 	// waited for without error.
 	Finish() error
 	// DeviceTime is the time between the first and the last segment's work on the device, 0 where it
 	// cannot be measured. Precondition as of Finish.
 	DeviceTime() time.Duration
+	// SegmentTimes has the time that each segment took on the device; nil where only the host can tell.
+	// Precondition as of Finish.
+	SegmentTimes() []time.Duration
+	// Traffic says what was moved. Precondition as of Finish.
+	Traffic() Traffic
 	// Release waits for what was submitted, then gives the slot back. Idempotent.
 	Release()
 }

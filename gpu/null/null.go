@@ -4,6 +4,7 @@ package null
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Backend accepts every model and leaves outputs as they are. Fields must not change in use. The zero value is ready. Safe for concurrent
-// use.
+// Backend accepts every model and leaves outputs as they are. Fields must not change in use. The zero value is
+// ready. Safe for concurrent use.
 type Backend struct {
 	// Refuse, when not nil, decides which operations are refused and why.
 	Refuse func(nn.OperationType) error
@@ -24,6 +25,11 @@ type Backend struct {
 	// Hold, when not nil, holds every compilation until it is closed, and is no reason to stop with its
 	// context.
 	Hold chan struct{}
+	// Segments of every executable; 0 for one. Each is expected to take SegmentTime.
+	Segments    int
+	SegmentTime time.Duration
+	// NoImport refuses every import.
+	NoImport bool
 
 	mu    sync.Mutex
 	calls []string // guarded by mu
@@ -86,16 +92,36 @@ func (b *Backend) Close() error {
 	return nil
 }
 
+func (b *Backend) segments() int { return max(b.Segments, 1) }
+
 type executable struct{ b *Backend }
 
-func (e *executable) Stats() backend.Stats { return backend.Stats{Segments: 1} }
+func (e *executable) Stats() backend.Stats { return backend.Stats{Segments: e.b.segments()} }
 
-func (e *executable) Begin(ctx context.Context, inputs, outputs [][]byte) (backend.Execution, error) {
+func (e *executable) Estimates() []time.Duration {
+	return slices.Repeat([]time.Duration{e.b.SegmentTime}, e.b.segments())
+}
+
+func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	e.b.record("begin")
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &execution{b: e.b, inputs: inputs, outputs: outputs}, nil
+	return &execution{b: e.b, inputs: hosts(inputs), outputs: hosts(outputs)}, nil
+}
+
+// hosts returns the bytes of each binding.
+func hosts(list []backend.Binding) [][]byte {
+	out := make([][]byte, len(list))
+	for i := range list {
+		switch m := list[i].Memory.(type) {
+		case nil:
+			out[i] = list[i].Host
+		case *memory:
+			out[i] = m.data[list[i].Offset:]
+		}
+	}
+	return out
 }
 
 func (e *executable) Close() error {
@@ -122,7 +148,13 @@ func (x *execution) Finish() error {
 	return nil
 }
 
+func (x *execution) Segments() int { return x.b.segments() }
+
 func (x *execution) DeviceTime() time.Duration { return 0 }
+
+func (x *execution) SegmentTimes() []time.Duration { return nil }
+
+func (x *execution) Traffic() backend.Traffic { return backend.Traffic{} }
 
 func (x *execution) Release() { x.once.Do(func() { x.b.record("release") }) }
 

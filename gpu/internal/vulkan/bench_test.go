@@ -24,7 +24,7 @@ func BenchmarkTinyRun(b *testing.B) {
 			defer cancel()
 			b.ReportAllocs()
 			for b.Loop() {
-				e, err := x.Begin(ctx, in, out)
+				e, err := x.BeginRun(ctx, in, out)
 				require.NoError(b, err)
 				f, err := e.Submit(0, 1)
 				require.NoError(b, err)

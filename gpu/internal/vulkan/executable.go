@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
@@ -38,6 +39,7 @@ type Executable struct {
 	layouts   []*layout     // by step; nil for copies
 	weights   *block
 	stats     backend.Stats
+	estimates []time.Duration // by segment
 
 	viewsMu sync.Mutex // slots may be made concurrently
 	views   viewTable  // guarded by viewsMu; of weights, shared by the slots
@@ -129,6 +131,7 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 	}
 	x.slots = 1
 	x.free <- s
+	x.estimates = d.info.Facts.SegmentTimes(p)
 	x.stats = backend.Stats{
 		Pipelines: len(list), Dispatches: len(p.Steps), Segments: len(p.Segments),
 		ArenaBytes: p.ArenaBytes, WeightBytes: p.WeightBytes, GFLOP: p.FLOP() / 1e9,
@@ -176,13 +179,24 @@ func (x *Executable) Weights() ([]byte, error) {
 func (x *Executable) Stats() backend.Stats { return x.stats }
 
 // Begin implements backend.Executable.
-func (x *Executable) Begin(ctx context.Context, inputs, outputs [][]byte) (backend.Execution, error) {
-	e, err := x.BeginRun(ctx, inputs, outputs)
+func (x *Executable) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
+	e, err := x.BeginRun(ctx, hosts(inputs), hosts(outputs))
 	if err != nil {
 		return nil, err
 	}
 	return e, nil
 }
+
+func hosts(list []backend.Binding) [][]byte {
+	out := make([][]byte, len(list))
+	for i := range list {
+		out[i] = list[i].Host
+	}
+	return out
+}
+
+// Estimates implements backend.Executable.
+func (x *Executable) Estimates() []time.Duration { return x.estimates }
 
 // BeginRun is Begin with the concrete result.
 func (x *Executable) BeginRun(ctx context.Context, inputs, outputs [][]byte) (*Execution, error) {

@@ -123,6 +123,12 @@ func (e *Execution) StepTimes() []time.Duration {
 	return list
 }
 
+// Segments implements backend.Execution.
+func (e *Execution) Segments() int { return e.segments() }
+
+// Traffic implements backend.Execution.
+func (e *Execution) Traffic() backend.Traffic { return backend.Traffic{} }
+
 func (e *Execution) segments() int {
 	if e.slot == nil {
 		return 0

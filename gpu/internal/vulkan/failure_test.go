@@ -46,11 +46,11 @@ func TestBudget(t *testing.T) {
 			require.Len(t, list, 4)
 			// No memory for a second slot: the second execution waits for the first.
 			in, out := [][]byte{floats(1<<14-64, 1)}, [][]byte{make([]byte, 4<<14-256)}
-			e, err := list[0].Begin(ctx, in, out)
+			e, err := list[0].BeginRun(ctx, in, out)
 			require.NoError(t, err)
 			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 			defer cancel()
-			_, err = list[0].Begin(short, in, out)
+			_, err = list[0].BeginRun(short, in, out)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			e.Release()
 			require.NoError(t, runOnce(ctx, list[0], in[0], out[0]))
@@ -70,9 +70,9 @@ func TestCancellation(t *testing.T) {
 		in, out := [][]byte{floats(1<<20, 1)}, [][]byte{make([]byte, 4<<20)}
 		canceled, cancel := context.WithCancel(context.Background())
 		cancel()
-		e, err := x.Begin(context.Background(), in, out)
+		e, err := x.BeginRun(context.Background(), in, out)
 		require.NoError(t, err)
-		_, err = x.Begin(canceled, in, out)
+		_, err = x.BeginRun(canceled, in, out)
 		require.ErrorIs(t, err, context.Canceled)
 		f, err := e.Submit(0, 40)
 		require.NoError(t, err)
@@ -100,13 +100,13 @@ func TestCloseWaits(t *testing.T) {
 		x, err := vulkan.NewExecutable(context.Background(), d, absPlan(1<<16, 4), nil, vulkan.ExecutableOptions{MaxSlots: 2})
 		require.NoError(t, err)
 		in, out := [][]byte{floats(1<<16, 1)}, [][]byte{make([]byte, 4<<16)}
-		a, err := x.Begin(context.Background(), in, out)
+		a, err := x.BeginRun(context.Background(), in, out)
 		require.NoError(t, err)
-		b, err := x.Begin(context.Background(), in, out)
+		b, err := x.BeginRun(context.Background(), in, out)
 		require.NoError(t, err)
 		waiting := make(chan error)
 		go func() {
-			_, err := x.Begin(context.Background(), in, out)
+			_, err := x.BeginRun(context.Background(), in, out)
 			waiting <- err
 		}()
 		_, err = b.Submit(0, 4)
@@ -123,7 +123,7 @@ func TestCloseWaits(t *testing.T) {
 		a.Release()
 		b.Release()
 		<-done
-		_, err = x.Begin(context.Background(), in, out)
+		_, err = x.BeginRun(context.Background(), in, out)
 		require.ErrorContains(t, err, "closed")
 		require.NoError(t, x.Close())
 		used, _, _ := d.Memory()
@@ -185,10 +185,10 @@ func TestMisuse(t *testing.T) {
 		ctx := context.Background()
 		in, out := make([]byte, 20), make([]byte, 20)
 		for _, io := range [][2][][]byte{{{}, {out}}, {{in}, {}}, {{in[:19]}, {out}}, {{in}, {out[:4]}}} {
-			_, err := x.Begin(ctx, io[0], io[1])
+			_, err := x.BeginRun(ctx, io[0], io[1])
 			require.Error(t, err)
 		}
-		e, err := x.Begin(ctx, [][]byte{in}, [][]byte{nil})
+		e, err := x.BeginRun(ctx, [][]byte{in}, [][]byte{nil})
 		require.NoError(t, err)
 		defer e.Release()
 		for _, s := range [][2]int{{1, 2}, {0, 0}, {0, 3}, {-1, 1}} {
@@ -211,7 +211,7 @@ func TestAbandon(t *testing.T) {
 			d := vktest.Open(t, selector, vulkan.Options{})
 			x, err := vulkan.NewExecutable(context.Background(), d, absPlan(1<<20, 2), nil, vulkan.ExecutableOptions{})
 			require.NoError(t, err)
-			e, err := x.Begin(context.Background(), [][]byte{nil}, [][]byte{nil})
+			e, err := x.BeginRun(context.Background(), [][]byte{nil}, [][]byte{nil})
 			require.NoError(t, err)
 			f, err := e.Submit(0, 1)
 			require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestAbandon(t *testing.T) {
 			require.ErrorIs(t, err, vk.ErrDeviceLost)
 			require.Equal(t, nn.StatusDeviceUnavailable, nn.StatusOf(err))
 			e.Release()
-			_, err = x.Begin(context.Background(), [][]byte{nil}, [][]byte{nil})
+			_, err = x.BeginRun(context.Background(), [][]byte{nil}, [][]byte{nil})
 			require.ErrorIs(t, err, vulkan.ErrAbandoned)
 			_, err = vulkan.NewExecutable(context.Background(), d, absPlan(4, 1), nil, vulkan.ExecutableOptions{})
 			require.ErrorIs(t, err, vulkan.ErrAbandoned)

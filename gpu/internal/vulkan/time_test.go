@@ -96,11 +96,11 @@ func TestWeights(t *testing.T) {
 			}
 			x, err := vulkan.NewExecutable(context.Background(), d, p, weights, vulkan.ExecutableOptions{})
 			require.NoError(t, err)
-			e, err := x.Begin(context.Background(), nil, [][]byte{make([]byte, n)})
+			e, err := x.BeginRun(context.Background(), nil, [][]byte{make([]byte, n)})
 			require.NoError(t, err)
 			e.Release()
 			out := make([]byte, n)
-			e, err = x.Begin(context.Background(), nil, [][]byte{out})
+			e, err = x.BeginRun(context.Background(), nil, [][]byte{out})
 			require.NoError(t, err)
 			f, err := e.Submit(0, 1)
 			require.NoError(t, err)
