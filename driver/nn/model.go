@@ -124,23 +124,6 @@ type Names struct {
 	Inputs, Outputs []string
 }
 
-// Memory is a pool that a model or request refers to by index.
-type Memory interface {
-	// Size is the number of bytes of the pool.
-	Size() int64
-	// Bytes maps the pool for reading and writing. The slice is valid as long as the memory is.
-	Bytes() ([]byte, error)
-}
-
-// HostMemory is a pool in the caller's own memory.
-type HostMemory []byte
-
-// Size implements Memory.
-func (m HostMemory) Size() int64 { return int64(len(m)) }
-
-// Bytes implements Memory.
-func (m HostMemory) Bytes() ([]byte, error) { return m, nil }
-
 // Value returns the constant bytes of operand o, or nil when o is not a constant. The location is
 // checked against the values and pools.
 func (m *Model) Value(o *Operand) ([]byte, error) {
