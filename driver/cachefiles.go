@@ -93,7 +93,7 @@ func (d *Device) save(exe backend.Executable, m *nn.Model, f *cacheFiles, o *bac
 // client prepares in full. A wrong number of files, or files that cannot be read, are INVALID_ARGUMENT.
 // Preference and priority are those of the preparation, where opts say nothing else.
 func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, model, data []*os.File, opts ...Option) (*PreparedModel, error) {
-	_, leave, err := c.enterPrepare(opts)
+	o, leave, err := c.enterPrepare(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -113,19 +113,21 @@ func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, m
 	if err != nil {
 		return nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
 	}
-	exe, signature, err := d.restoreFiles(ctx, entry, opts)
+	ctx, cancel := withDeadline(ctx, o.deadline)
+	defer cancel()
+	exe, signature, priority, err := d.restoreFiles(ctx, entry, opts)
 	if err != nil {
 		return nil, fmt.Errorf("prepare from cache: %w", err)
 	}
-	return c.adopt(exe, signature.model(), signature.OutputDims, CacheOff)
+	return c.adopt(exe, signature.model(), signature.OutputDims, CacheOff, priority)
 }
 
 // restoreFiles makes an executable of e and closes e. Options say what differs from the preparation that saved it.
-func (d *Device) restoreFiles(ctx context.Context, e *cache.Entry, opts []Option) (backend.Executable, *storedSignature, error) {
+func (d *Device) restoreFiles(ctx context.Context, e *cache.Entry, opts []Option) (backend.Executable, *storedSignature, nn.Priority, error) {
 	signature, stored, err := decodeSignature(e.Model)
 	if err != nil {
 		_ = e.Close()
-		return nil, nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
+		return nil, nil, 0, &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
 	}
 	e.Model = stored
 	o := prepareOptions{Options: backend.Options{Preference: signature.Preference, Priority: signature.Priority}}
@@ -137,7 +139,7 @@ func (d *Device) restoreFiles(ctx context.Context, e *cache.Entry, opts []Option
 		// The arguments were right: what the files hold is not.
 		err = &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
 	}
-	return exe, signature, err
+	return exe, signature, o.Priority, err
 }
 
 // storedSignature is what a request is checked against and how the model was prepared, for a model that is not

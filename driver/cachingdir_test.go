@@ -143,5 +143,5 @@ func TestCachingEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	pm, err := openStoring(t, b, o).PrepareModel(ctx, binaryModel(nn.OpAdd, 3), driver.WithCaching(dir, cache.Token{1}))
 	require.Nil(t, pm)
-	requireStatus(t, nn.StatusMissedDeadlineTransient, err)
+	requireStatus(t, nn.StatusMissedDeadlinePersistent, err)
 }

@@ -12,11 +12,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/validate"
+	"github.com/nngpu/nngpu/qos"
 )
 
 // ErrClosed is the cause of every call on something that was closed.
@@ -24,9 +27,13 @@ var ErrClosed = errors.New("closed")
 
 // Device is one device with its clients.
 type Device struct {
-	backend backend.Backend
-	cache   *compiledCache
-	closing sync.Once
+	backend   backend.Backend
+	cache     *compiledCache
+	scheduler *qos.Scheduler
+	prepares  prepareRates
+	buffers   bufferTable
+	imports   importTable
+	closing   sync.Once
 
 	mu      sync.Mutex
 	clients map[*Client]bool // nil once closed; guarded by mu
@@ -36,7 +43,10 @@ type Device struct {
 // DeviceOption changes how a device works.
 type DeviceOption func(*deviceOptions)
 
-type deviceOptions struct{ cache CacheOptions }
+type deviceOptions struct {
+	cache      CacheOptions
+	scheduling SchedulingOptions
+}
 
 // WithCache says where compiled models are kept between processes, or that they are not.
 func WithCache(c CacheOptions) DeviceOption {
@@ -49,7 +59,10 @@ func NewDevice(b backend.Backend, opts ...DeviceOption) *Device {
 	for _, f := range opts {
 		f(&o)
 	}
-	return &Device{backend: b, cache: newCompiledCache(b, o.cache), clients: map[*Client]bool{}}
+	return &Device{
+		backend: b, cache: newCompiledCache(b, o.cache), scheduler: newScheduler(b.Info().Type, o.scheduling),
+		clients: map[*Client]bool{},
+	}
 }
 
 // Info describes the device.
@@ -63,10 +76,16 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 		return nil, nil, err
 	}
 	defer d.busy.Done()
-	if err := validate.Model(m); err != nil {
+	full, release, unmapped := keepConstants(m)
+	if unmapped != nil { // no operation is sure to be accepted: the model is not
+		n := len(m.Main.Operations)
+		return make([]bool, n), slices.Repeat([]error{unmapped}, n), nil
+	}
+	defer release()
+	if err := validate.Model(full); err != nil {
 		return nil, nil, err
 	}
-	reasons, err = d.backend.Supports(m)
+	reasons, err = d.backend.Supports(full)
 	if err != nil {
 		return nil, nil, fmt.Errorf("supported operations: %w", err)
 	}
@@ -75,18 +94,6 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 		supported[i] = why == nil
 	}
 	return supported, reasons, nil
-}
-
-// NewClient returns a new client. identity names it in messages: a user, a process, a connection.
-func (d *Device) NewClient(identity string) (*Client, error) {
-	c := &Client{device: d, identity: identity, models: map[*PreparedModel]bool{}}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.clients == nil {
-		return nil, closed("device")
-	}
-	d.clients[c] = true
-	return c, nil
 }
 
 // enter keeps the backend open until busy.Done is called.
@@ -112,7 +119,7 @@ func (d *Device) Close() (err error) {
 			errs = append(errs, c.Close())
 		}
 		d.busy.Wait()
-		err = errors.Join(append(errs, d.backend.Close())...)
+		err = errors.Join(append(errs, d.imports.close(), d.backend.Close())...)
 	})
 	return err
 }
@@ -121,26 +128,20 @@ func closed(what string) error {
 	return &nn.Error{Status: nn.StatusGeneralFailure, Where: what, Err: ErrClosed}
 }
 
-// Client owns prepared models. Everything that a caller does belongs to one, so that its memory can be
-// accounted and freed together.
-type Client struct {
-	device   *Device
-	identity string
-	closing  sync.Once
-
-	mu     sync.Mutex
-	models map[*PreparedModel]bool // nil once closed; guarded by mu
-}
-
-// Identity is the name that the client was made with.
-func (c *Client) Identity() string { return c.identity }
-
 // Option changes how a model is prepared.
 type Option func(*prepareOptions)
 
 type prepareOptions struct {
 	backend.Options
-	files *cacheFiles // nil: none
+	files    *cacheFiles // nil: none
+	deadline time.Time   // zero: none
+}
+
+// WithPrepareDeadline says when the preparation must have ended. It is refused with MISSED_DEADLINE_PERSISTENT where
+// it is expected to take longer, and given up with MISSED_DEADLINE_TRANSIENT when it does. The context's deadline
+// counts too, the nearer of both.
+func WithPrepareDeadline(t time.Time) Option {
+	return func(o *prepareOptions) { o.deadline = t }
 }
 
 // WithPreference says what to optimise for. The default is nn.FastSingleAnswer.
@@ -157,27 +158,53 @@ func WithPriority(p nn.Priority) Option {
 // PrepareModel compiles m, or takes it from the cache. ctx bounds the compilation. The main graph and the pools
 // of m are retained and must not change; its values are not.
 func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (*PreparedModel, error) {
-	o, leave, err := c.enterPrepare(opts)
+	start := time.Now()
+	o, leave, err := c.enterPrepare(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	if err := validate.Model(m); err != nil {
+	full, release, err := keepConstants(m)
+	if err != nil {
 		return nil, err
 	}
-	exe, status, err := c.device.compileFor(ctx, m, o)
+	defer release()
+	if err := validate.Model(full); err != nil {
+		return nil, err
+	}
+	rates := &c.device.prepares
+	cost := rates.cost(full)
+	if c.device.cache.transparent() == nil && o.files == nil { // else it may come from a cache, in no time
+		if err := checkTime("preparation", o.deadline, rates.est.Estimate(cost)); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := withDeadline(ctx, o.deadline)
+	defer cancel()
+	exe, status, err := c.device.compileFor(ctx, full, o)
 	if err != nil {
 		return nil, fmt.Errorf("prepare model: %w", err)
 	}
-	dims, err := outputDims(m)
+	if status != CacheHit {
+		rates.observe(full, cost, time.Since(start))
+	}
+	dims, err := outputDims(full)
 	if err != nil {
 		return nil, errors.Join(err, exe.Close())
 	}
-	return c.adopt(exe, signatureOf(m), dims, status)
+	return c.adopt(exe, signatureOf(m), dims, status, o.Priority)
+}
+
+// withDeadline is context.WithDeadline, where there is a deadline.
+func withDeadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
+	if t.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, t)
 }
 
 // enterPrepare decodes and checks options and keeps the backend open until leave is called.
-func (c *Client) enterPrepare(opts []Option) (o *prepareOptions, leave func(), err error) {
+func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOptions, leave func(), err error) {
 	if c.isClosed() {
 		return nil, nil, closed("client")
 	}
@@ -191,6 +218,12 @@ func (c *Client) enterPrepare(opts []Option) (o *prepareOptions, leave func(), e
 	if err = validate.Preference(o.Preference); err == nil {
 		err = validate.Priority(o.Priority)
 	}
+	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
+		o.deadline = t
+	}
+	if err == nil {
+		err = checkDeadline("preparation", o.deadline)
+	}
 	if err != nil {
 		c.device.busy.Done()
 		return nil, nil, err
@@ -199,25 +232,35 @@ func (c *Client) enterPrepare(opts []Option) (o *prepareOptions, leave func(), e
 }
 
 // adopt makes exe a prepared model of c. It takes ownership of exe.
-func (c *Client) adopt(exe backend.Executable, signature *nn.Model, outputs []nn.Dims, status CacheStatus) (*PreparedModel, error) {
-	pm := &PreparedModel{client: c, exe: exe, signature: signature, outputs: outputs, cached: status}
+func (c *Client) adopt(exe backend.Executable, signature *nn.Model, outputs []nn.Dims, status CacheStatus, priority nn.Priority) (*PreparedModel, error) {
+	stats := exe.Stats()
+	pm := &PreparedModel{
+		client: c, exe: exe, signature: signature, outputs: outputs, cached: status, priority: priority,
+		bytes: stats.ArenaBytes + stats.WeightBytes,
+	}
+	if err := c.take(pm.bytes, "model"); err != nil {
+		return nil, errors.Join(err, exe.Close())
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.models == nil {
+		c.used -= pm.bytes
 		return nil, errors.Join(closed("client"), exe.Close())
 	}
 	c.models[pm] = true
 	return pm, nil
 }
 
-func (c *Client) isClosed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.models == nil
-}
-
 // signatureOf keeps what a request is checked against: the main graph and the pools, without the values.
-func signatureOf(m *nn.Model) *nn.Model { return &nn.Model{Main: m.Main, Pools: m.Pools} }
+func signatureOf(m *nn.Model) *nn.Model {
+	s := &nn.Model{Main: m.Main, Pools: m.Pools}
+	for _, index := range m.Main.Inputs {
+		if o := &m.Main.Operands[index]; !known(o.Type, o.Dims) {
+			s.Values = m.Values // parameters, from which the shapes of a request follow
+		}
+	}
+	return s
+}
 
 // outputDims returns the dimensions of each output, where the model leaves them open those that its inputs
 // give.
@@ -231,23 +274,4 @@ func outputDims(m *nn.Model) ([]nn.Dims, error) {
 		out = append(out, dims[index])
 	}
 	return out, nil
-}
-
-// Close closes the client's prepared models, which waits for their executions. Idempotent.
-func (c *Client) Close() (err error) {
-	c.closing.Do(func() {
-		c.mu.Lock()
-		models := c.models
-		c.models = nil
-		c.mu.Unlock()
-		var errs []error
-		for m := range models {
-			errs = append(errs, m.Close())
-		}
-		c.device.mu.Lock()
-		delete(c.device.clients, c)
-		c.device.mu.Unlock()
-		err = errors.Join(errs...)
-	})
-	return err
 }

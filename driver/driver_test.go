@@ -72,7 +72,7 @@ func TestExecuteFindsArgumentsInTheirPools(t *testing.T) {
 	b := &null.Backend{Compute: add}
 	pm := prepare(t, b, addModel())
 	r := addRequest()
-	res, err := pm.Execute(t.Context(), r)
+	res, err := pm.Execute(t.Context(), r, driver.WithTiming())
 	require.NoError(t, err)
 	require.Equal(t, []nn.OutputShape{{Dims: nn.Dims{2, 3}, IsSufficient: true}}, res.Shapes)
 	require.Positive(t, res.InDriver)
@@ -181,11 +181,11 @@ func TestStatusOfWhatLeavesTheDriver(t *testing.T) {
 	require.ErrorContains(t, err, "on fire")
 	requireStatus(t, nn.StatusGeneralFailure, err)
 	_, err = pm.Execute(expired, addRequest())
-	requireStatus(t, nn.StatusMissedDeadlineTransient, err)
+	requireStatus(t, nn.StatusMissedDeadlinePersistent, err)
 	_, err = pm.Execute(cancelled, addRequest())
 	requireStatus(t, nn.StatusGeneralFailure, err)
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = c.PrepareModel(expired, addModel())
-	requireStatus(t, nn.StatusMissedDeadlineTransient, err)
+	requireStatus(t, nn.StatusMissedDeadlinePersistent, err)
 	require.NotContains(t, b.Calls()[len(b.Calls())-1], "submit")
 }

@@ -2,15 +2,10 @@ package driver
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"sync"
-	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/ops"
-	"github.com/nngpu/nngpu/driver/validate"
 )
 
 // PreparedModel is a compiled model. Executions on it may run at the same time in any number.
@@ -20,21 +15,14 @@ type PreparedModel struct {
 	signature *nn.Model // the main graph and the pools
 	outputs   []nn.Dims // of each output, after inference
 	cached    CacheStatus
+	priority  nn.Priority
+	expected  expectation
+	bytes     int64 // in the client's account
 	closing   sync.Once
 
 	mu      sync.Mutex
 	closed  bool           // guarded by mu
 	running sync.WaitGroup // executions; added to under mu while open
-}
-
-// Result is what an execution reports beside its outputs.
-type Result struct {
-	// Shapes has one entry for each output.
-	Shapes []nn.OutputShape
-	// OnDevice is the time between the first and the last work on the device; 0 where it is not known.
-	OnDevice time.Duration
-	// InDriver is the time from the call until the outputs were written.
-	InDriver time.Duration
 }
 
 // Stats are the figures of the compiled model.
@@ -43,20 +31,6 @@ func (p *PreparedModel) Stats() backend.Stats { return p.exe.Stats() }
 // Cached says what the transparent cache, or the files of WithCaching, did for the model; CacheOff where the
 // client brought files itself.
 func (p *PreparedModel) Cached() CacheStatus { return p.cached }
-
-// Execute runs the model once and returns when the outputs are written. The pools of r are borrowed until
-// then; outputs may be half written when it fails. When ctx ends, work that was not submitted is given
-// up; the call returns when the device has finished with what was.
-//
-// Where the model leaves the dimensions of an output open, its argument gives the room. Too little of it is
-// OUTPUT_INSUFFICIENT_SIZE: then, and with no other error, there is a result, whose Shapes say what is needed.
-func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request) (*Result, error) {
-	if err := p.enter(); err != nil {
-		return nil, err
-	}
-	defer p.running.Done()
-	return p.execute(ctx, r)
-}
 
 // enter keeps the executable open until running.Done is called.
 func (p *PreparedModel) enter() error {
@@ -69,79 +43,6 @@ func (p *PreparedModel) enter() error {
 	return nil
 }
 
-func (p *PreparedModel) execute(ctx context.Context, r *nn.Request) (*Result, error) {
-	start := time.Now()
-	bound, err := validate.Request(p.signature, r)
-	if err != nil {
-		return nil, err
-	}
-	res := &Result{}
-	if res.Shapes, err = p.fit(bound); err != nil {
-		if res.Shapes == nil {
-			return nil, err
-		}
-		return res, err
-	}
-	if res.OnDevice, err = p.run(ctx, bound.Inputs, bound.Outputs); err != nil {
-		return nil, fmt.Errorf("execute: %w", err)
-	}
-	res.InDriver = time.Since(start)
-	return res, nil
-}
-
-// fit cuts the outputs of b to their size and returns their shapes. With shapes its error is
-// OUTPUT_INSUFFICIENT_SIZE.
-func (p *PreparedModel) fit(b *validate.Bound) (shapes []nn.OutputShape, err error) {
-	for i, index := range p.signature.Main.Outputs {
-		where := fmt.Sprintf("output %d", i)
-		o := nn.Operand{Type: p.signature.Main.Operands[index].Type, Dims: b.OutputDims[i]}
-		if len(p.outputs[i]) > 0 {
-			dims, err := ops.MergeDims(o.Type, o.Dims, p.outputs[i])
-			if err != nil {
-				return nil, nn.Invalid(where, "%w", err)
-			}
-			o.Dims = dims
-		}
-		size, serr := o.ByteSize()
-		if serr != nil {
-			return nil, nn.Invalid(where, "%w", serr)
-		}
-		room, sufficient := len(b.Outputs[i]), true
-		switch {
-		case !o.Dims.Known() || o.Type.IsTensor() && len(o.Dims) == 0: // the backend's matter
-		case room < int(size):
-			sufficient = false
-			err = nn.Errorf(nn.StatusOutputInsufficientSize, where, "%d bytes of room; %v%v has %d", room, o.Type, []uint32(o.Dims), size)
-		default:
-			b.Outputs[i] = b.Outputs[i][:size]
-		}
-		shapes = append(shapes, nn.OutputShape{Dims: slices.Clone(o.Dims), IsSufficient: sufficient})
-	}
-	return shapes, err
-}
-
-func (p *PreparedModel) run(ctx context.Context, inputs, outputs [][]byte) (onDevice time.Duration, err error) {
-	x, err := p.exe.Begin(ctx, backend.Hosts(inputs), backend.Hosts(outputs))
-	if err != nil {
-		return 0, err
-	}
-	defer x.Release()
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	fence, err := x.Submit(0, x.Segments())
-	if err != nil {
-		return 0, err
-	}
-	if err := fence.Wait(ctx); err != nil {
-		return 0, err
-	}
-	if err := x.Finish(); err != nil {
-		return 0, err
-	}
-	return x.DeviceTime(), nil
-}
-
 // Execution is a run that was started and may still be going on.
 type Execution struct {
 	done   chan struct{}
@@ -150,17 +51,20 @@ type Execution struct {
 }
 
 // ExecuteAsync starts an execution and returns at once. The pools of r are borrowed until Wait returned.
-func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request) *Execution {
+func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ...ExecuteOption) *Execution {
 	e := &Execution{done: make(chan struct{})}
-	// Entered here, so that a Close after this call waits for the execution.
-	if e.err = p.enter(); e.err != nil {
+	o, err := decodeExecute(opts)
+	if e.err = err; err == nil {
+		e.err = p.enter() // here, so that a Close after this call waits for the execution
+	}
+	if e.err != nil {
 		close(e.done)
 		return e
 	}
 	go func() {
 		defer close(e.done)
 		defer p.running.Done()
-		e.result, e.err = p.execute(ctx, r)
+		e.result, e.err = p.execute(ctx, r, &o)
 	}()
 	return e
 }
@@ -176,7 +80,7 @@ func (e *Execution) Wait() (*Result, error) {
 
 // Run executes the model on whole buffers: inputs[i] and outputs[i] are dense and row-major, of exactly the
 // size of the model's operand; a nil input is an omitted one.
-func (p *PreparedModel) Run(ctx context.Context, inputs, outputs [][]byte) (*Result, error) {
+func (p *PreparedModel) Run(ctx context.Context, inputs, outputs [][]byte, opts ...ExecuteOption) (*Result, error) {
 	r := &nn.Request{}
 	arg := func(b []byte) nn.RequestArgument {
 		if b == nil {
@@ -191,7 +95,7 @@ func (p *PreparedModel) Run(ctx context.Context, inputs, outputs [][]byte) (*Res
 	for _, b := range outputs {
 		r.Outputs = append(r.Outputs, arg(b))
 	}
-	return p.Execute(ctx, r)
+	return p.Execute(ctx, r, opts...)
 }
 
 // NewOutputs returns a zeroed buffer of the right size for each output.
@@ -216,6 +120,7 @@ func (p *PreparedModel) Close() (err error) {
 		err = p.exe.Close()
 		// Only now: who closes the client must find the model and wait here, too.
 		p.client.mu.Lock()
+		p.client.used -= p.bytes
 		delete(p.client.models, p)
 		p.client.mu.Unlock()
 	})

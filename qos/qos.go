@@ -1,22 +1,153 @@
-// Package qos decides which execution runs next: by priority within a client, by deadline within a priority,
-// fairly between clients.
+// Package qos decides which execution goes next on a device that runs one submission after the other: fairly
+// between clients, by priority within a client, by deadline within a priority. It refuses what cannot be
+// done in time, and gives up what no longer can.
 //
-// It knows no GPU: it sees jobs made of segments with estimated times, and a device that runs one segment
-// after the other. This file is its contract; the scheduler is not there yet, and the driver submits whole
-// executions in the order in which they come.
+// It knows no GPU. It sees jobs made of segments with estimated times, a function that submits a range of
+// segments, and fences. There is no goroutine of the scheduler's own: the goroutine that calls Client.Run submits
+// its job's segments and waits for their fences, and whoever frees a place on the device chooses who gets it.
+//
+// The order of choice, whenever there is room on the device:
+//
+//  1. The client with the least virtual time: device time used, divided by its share. A client that comes back
+//     starts no lower than those that stayed, so that sleeping earns nothing.
+//  2. Within the client the highest level: the priority, plus one for every Options.Ageing that the job has waited
+//     since it came or last got the device.
+//  3. Within the level the earliest deadline; none is latest. Then the order of arrival, in which a job keeps its
+//     place until it ends.
+//
+// Invariants: at most Options.InFlight submissions are on the device; a Run returns only when nothing of its job
+// is on the device; each Run ends exactly once.
+//
+// Lock order: Scheduler.mu and Estimator's lock are never held together. No callback of a Job is called with a
+// lock held.
 package qos
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Job is an execution that waits to run.
-type Job struct {
-	Client   string
-	Priority nn.Priority
-	Deadline time.Time // zero: none
-	// Segments holds the estimated time of each part. Between parts another job may go first.
-	Segments []time.Duration
+// Defaults of Options.
+const (
+	// DefaultAgeing keeps the longest wait of a LOW job that a stream of HIGH ones of its client overtakes near
+	// 1.5 s, and costs such a stream one segment in that time.
+	DefaultAgeing = 500 * time.Millisecond
+	// DefaultQueueLimit bounds the memory that waiting jobs of a client hold.
+	DefaultQueueLimit = 256
+)
+
+// ErrClosed is the cause when a job ends because its client was closed.
+var ErrClosed = errors.New("the client is closed")
+
+// ErrDeadline is the cause of every MISSED_DEADLINE status of this package. It is context.DeadlineExceeded as
+// well.
+var ErrDeadline = fmt.Errorf("the deadline cannot be met: %w", context.DeadlineExceeded)
+
+// Options steer a Scheduler. The zero value is usable.
+type Options struct {
+	// InFlight is how many submissions of preemptible work are on the device at once, at most; 0 for 1. More
+	// than one hides the time between submissions and lengthens what an urgent job waits for.
+	InFlight int
+	// Ageing bounds how long a job waits behind more urgent ones of its own client: a job that waited n
+	// times this long without getting the device counts n levels higher. 0 for DefaultAgeing, negative: never.
+	//
+	// The bound: let a job be d levels below the highest of its client, and n be the other jobs of the client
+	// that wait. While the client has the device to itself, the job waits at most
+	//
+	//	(d+1)*Ageing + (n+InFlight)*(longest segment)
+	//
+	// for the device, and as long again between two of its segments; other clients stretch the second term by their
+	// shares. For whoever got the device, or came, after the job had waited (d+1)*Ageing is a level below it
+	// from then on, so each of the n goes before it at most once more.
+	Ageing time.Duration
+	// QueueLimit is how many jobs of one client may wait for their first turn; 0 for DefaultQueueLimit. Beyond it
+	// Run refuses with RESOURCE_EXHAUSTED_TRANSIENT.
+	QueueLimit int
+	// NoPreempt submits each execution whole, in the order in which they came, whatever their client and
+	// priority. It is there for comparison.
+	NoPreempt bool
 }
+
+// Job is one execution. The scheduler borrows it and what its functions hold until Run returns; Run never
+// calls two of the functions at the same time.
+type Job struct {
+	Priority nn.Priority
+	// Deadline is when the job must be done; zero for none. A time decades away counts as none.
+	Deadline time.Time
+	// Segments has the estimated time of each segment. It must not change during Run. Negative times count as 0.
+	Segments []time.Duration
+	// Begin is optional and called once, before the first Submit, as soon as the job is next in the order of
+	// choice; jobs that are refused never begin. It may block, for instance until arenas are free: meanwhile
+	// others use the device. Its ctx is done when the job's deadline is. An error ends the job with it.
+	Begin func(ctx context.Context) error
+	// Submit hands segments [first, last) to the device and does not wait for them. The ranges come in order and
+	// without gaps. An error ends the job with it.
+	Submit func(first, last int) (Fence, error)
+	// Observe is optional and called with the measured time of segments [first, last), in order: from when they
+	// could start (their submission, or the end of what was on the device before them) until their fence was
+	// seen. It is not called for work that failed.
+	Observe func(first, last int, took time.Duration)
+}
+
+// Fence is signalled when submitted work is done or failed.
+type Fence interface {
+	// Wait blocks until the work is done, failed, or ctx is done. The scheduler waits with a context that is
+	// never done: a device that hangs must make its fences fail.
+	Wait(ctx context.Context) error
+}
+
+// Report says what became of a job.
+type Report struct {
+	Queued      time.Duration // from the call of Run to the first Submit
+	Preemptions int           // how often another job went between two of its segments
+	Submissions int           // calls of Submit
+}
+
+// Scheduler orders the work of all clients of one device. Safe for concurrent use. There is nothing to close.
+type Scheduler struct {
+	slots      int
+	ageing     time.Duration
+	queueLimit int
+	noPreempt  bool
+	epoch      time.Time // all instants below are since this
+
+	mu        sync.Mutex
+	clients   []*Client     // guarded by mu: the open ones, and closed ones with jobs
+	active    []*Client     // guarded by mu: those with jobs
+	jobs      int           // guarded by mu: in all clients
+	inFlight  int           // guarded by mu: places on the device that are taken, at most slots
+	beginning int           // guarded by mu: jobs inside Begin, at most slots+1
+	arrivals  uint64        // guarded by mu: numbers the jobs
+	vclock    float64       // guarded by mu: where a client that comes back starts, ns per share
+	last      *run          // guarded by mu: who got the device last
+	flight    []*submission // guarded by mu: what is on the device, in order
+	lastEnd   time.Duration // guarded by mu: when the device last was seen to end a submission
+	stats     Stats         // guarded by mu: totals; Clients unused
+	forecast  forecast      // guarded by mu: memory of the admission test
+}
+
+// New makes a scheduler for one device.
+func New(o Options) *Scheduler {
+	s := &Scheduler{
+		slots:      max(o.InFlight, 1),
+		ageing:     o.Ageing,
+		queueLimit: o.QueueLimit,
+		noPreempt:  o.NoPreempt,
+		epoch:      time.Now(),
+	}
+	if s.ageing == 0 {
+		s.ageing = DefaultAgeing
+	}
+	if s.queueLimit <= 0 {
+		s.queueLimit = DefaultQueueLimit
+	}
+	return s
+}
+
+// now is the time since the epoch, which neither jumps nor goes back.
+func (s *Scheduler) now() time.Duration { return time.Since(s.epoch) }

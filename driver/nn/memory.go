@@ -45,6 +45,14 @@ type File interface {
 	io.WriterAt
 }
 
+// Located is a Memory that lies in a file, so that two mappings of the same bytes are known as such.
+type Located interface {
+	Memory
+	// Place names the file, alike for two memories exactly when they lie in the same one, and the byte of it at
+	// which the memory begins. It does not change, and stays when the memory is closed.
+	Place() (file [2]uint64, offset int64)
+}
+
 // BufferToken is a pool that stands for a buffer of the driver, which the client allocated: arguments in it have
 // no offset, length or padding. 0 stands for none.
 type BufferToken uint64

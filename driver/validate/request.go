@@ -2,26 +2,21 @@ package validate
 
 import (
 	"fmt"
-	"reflect"
-	"sort"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// Bound is a request whose arguments were found in their pools.
+// Bound is what a request and the model say together.
 type Bound struct {
-	// Inputs has the bytes of each input: dense, of the size that the dimensions give; nil for an omitted
-	// one. Outputs has those of each output, with open dimensions the whole room given. All of it is the
-	// memory of the request's pools.
-	Inputs, Outputs [][]byte
-	// InputDims and OutputDims are the dimensions after joining model and request.
+	// InputDims and OutputDims are the dimensions after joining model and request. Those of an omitted input
+	// are nil; those of outputs and of buffers can be open.
 	InputDims, OutputDims []nn.Dims
 }
 
-// Request checks r against m, of which only the main graph's operands, operations, inputs and outputs are
-// read, and the pools of constants, which an output must not overlap. Without operations no input counts
-// as optional.
+// Request checks r against m, of which only the main graph's operands, operations, inputs and outputs are read.
+// Without operations no input counts as optional. It maps no pool: what is left to check is that the pools can be
+// mapped and are as large as they say, that outputs do not overlap (Overlap), and that tokens are known.
 //
 // Precondition: m passed Model.
 func Request(m *nn.Model, r *nn.Request) (*Bound, error) {
@@ -33,61 +28,50 @@ func Request(m *nn.Model, r *nn.Request) (*Bound, error) {
 		return nil, nn.Invalid("request", "%d inputs, %d outputs; the model has %d, %d",
 			len(r.Inputs), len(r.Outputs), len(g.Inputs), len(g.Outputs))
 	}
-	pools, err := mapPools("request pool", r.Pools)
-	if err != nil {
+	if err := checkRequestPools(r.Pools); err != nil {
 		return nil, err
 	}
-	b := &Bound{}
+	dims := make([]nn.Dims, len(r.Inputs)+len(r.Outputs))
+	b := &Bound{InputDims: dims[:len(r.Inputs):len(r.Inputs)], OutputDims: dims[len(r.Inputs):]}
 	for i := range r.Inputs {
-		where := fmt.Sprintf("input %d", i)
-		a, o := &r.Inputs[i], &g.Operands[g.Inputs[i]]
-		if a.HasNoValue {
-			if err := checkOmitted(m, a, g.Inputs[i]); err != nil {
-				return nil, nn.Invalid(where, "%w", err)
-			}
-			b.Inputs, b.InputDims = append(b.Inputs, nil), append(b.InputDims, nil)
-			continue
+		var err error
+		if b.InputDims[i], err = checkInput(m, &r.Inputs[i], g.Inputs[i], r.Pools); err != nil {
+			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
 		}
-		dims, data, err := bind(a, o, pools)
-		if err != nil {
-			return nil, nn.Invalid(where, "%w", err)
-		}
-		if isOpen(o.Type, dims) {
-			return nil, nn.Invalid(where, "dimensions %v are open", []uint32(dims))
-		}
-		b.Inputs, b.InputDims = append(b.Inputs, data), append(b.InputDims, dims)
 	}
 	for i := range r.Outputs {
-		where := fmt.Sprintf("output %d", i)
-		a, o := &r.Outputs[i], &g.Operands[g.Outputs[i]]
+		a, err := &r.Outputs[i], error(nil)
 		if a.HasNoValue {
-			return nil, nn.Invalid(where, "has no value")
+			err = fmt.Errorf("has no value")
+		} else {
+			b.OutputDims[i], err = checkArgument(a, &g.Operands[g.Outputs[i]], r.Pools)
 		}
-		dims, data, err := bind(a, o, pools)
 		if err != nil {
-			return nil, nn.Invalid(where, "%w", err)
+			return nil, nn.Invalid(fmt.Sprintf("output %d", i), "%w", err)
 		}
-		b.Outputs, b.OutputDims = append(b.Outputs, data), append(b.OutputDims, dims)
-	}
-	if err := checkOverlap(b, m); err != nil {
-		return nil, err
 	}
 	return b, nil
 }
 
-func mapPools(what string, pools []nn.Memory) ([][]byte, error) {
-	mapped := make([][]byte, len(pools))
+// checkRequestPools refuses pools that can be no memory, whether an argument uses them or not.
+func checkRequestPools(pools []nn.Memory) error {
 	for i, p := range pools {
-		where := fmt.Sprintf("%s %d", what, i)
-		if p == nil {
-			return nil, nn.Invalid(where, "there is no memory")
-		}
-		var err error
-		if mapped[i], err = p.Bytes(); err != nil {
-			return nil, nn.Invalid(where, "cannot be mapped: %w", err)
+		switch m := p.(type) {
+		case nn.HostMemory: // may be empty
+			continue
+		case nil:
+			return nn.Invalid(fmt.Sprintf("request pool %d", i), "there is no memory")
+		case nn.BufferToken:
+			if m == 0 {
+				return nn.Invalid(fmt.Sprintf("request pool %d", i), "token 0 stands for no buffer")
+			}
+		default:
+			if n := p.Size(); n <= 0 {
+				return nn.Invalid(fmt.Sprintf("request pool %d", i), "memory of %d bytes", n)
+			}
 		}
 	}
-	return mapped, nil
+	return nil
 }
 
 // isOpen reports whether a size or the rank is unknown.
@@ -95,32 +79,56 @@ func isOpen(t nn.OperandType, d nn.Dims) bool {
 	return !d.Known() || t.IsTensor() && len(d) == 0
 }
 
-// bind joins the dimensions of an argument with those of its operand and returns its bytes.
-func bind(a *nn.RequestArgument, o *nn.Operand, pools [][]byte) (nn.Dims, []byte, error) {
+// checkInput checks the argument of an input and returns its dimensions, nil for one that is omitted.
+func checkInput(m *nn.Model, a *nn.RequestArgument, operand uint32, pools []nn.Memory) (nn.Dims, error) {
+	if a.HasNoValue {
+		return nil, checkOmitted(m, a, operand)
+	}
+	o := &m.Main.Operands[operand]
+	dims, err := checkArgument(a, o, pools)
+	if err != nil {
+		return nil, err
+	}
+	if isOpen(o.Type, dims) && !isToken(pools[a.Location.PoolIndex]) {
+		return nil, fmt.Errorf("dimensions %v are open", []uint32(dims))
+	}
+	return dims, nil
+}
+
+func isToken(p nn.Memory) bool {
+	_, ok := p.(nn.BufferToken)
+	return ok
+}
+
+// checkArgument joins the dimensions of an argument with those of its operand and checks its place.
+func checkArgument(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory) (nn.Dims, error) {
 	dims, err := join(o, a.Dims)
 	if err != nil {
-		return nil, nil, err
-	}
-	if !isOpen(o.Type, dims) {
-		full := nn.Operand{Type: o.Type, Dims: dims}
-		want, err := full.ByteSize()
-		if err != nil {
-			return nil, nil, err
-		}
-		if want != a.Location.Length {
-			return nil, nil, fmt.Errorf("%d bytes; %v%v has %d", a.Location.Length, o.Type, []uint32(dims), want)
-		}
+		return nil, err
 	}
 	l := a.Location
 	if uint64(l.PoolIndex) >= uint64(len(pools)) {
-		return nil, nil, fmt.Errorf("pool %d of %d", l.PoolIndex, len(pools))
+		return nil, fmt.Errorf("pool %d of %d", l.PoolIndex, len(pools))
 	}
-	pool := pools[l.PoolIndex]
-	end := uint64(l.Offset) + uint64(l.Length)
-	if end+uint64(l.Padding) > uint64(len(pool)) {
-		return nil, nil, fmt.Errorf("[%d, %d) and %d bytes of padding in a pool of %d bytes", l.Offset, end, l.Padding, len(pool))
+	full := nn.Operand{Type: o.Type, Dims: dims}
+	want, err := full.ByteSize()
+	if err != nil {
+		return nil, err
 	}
-	return dims, pool[l.Offset:end:end], nil
+	if isToken(pools[l.PoolIndex]) {
+		if l.Offset != 0 || l.Length != 0 || l.Padding != 0 {
+			return nil, fmt.Errorf("offset %d, length %d, padding %d in a buffer", l.Offset, l.Length, l.Padding)
+		}
+		return dims, nil
+	}
+	if !isOpen(o.Type, dims) && want != l.Length {
+		return nil, fmt.Errorf("%d bytes; %v%v has %d", l.Length, o.Type, []uint32(dims), want)
+	}
+	size := uint64(max(pools[l.PoolIndex].Size(), 0))
+	if end := uint64(l.Offset) + uint64(l.Length); end+uint64(l.Padding) > size {
+		return nil, fmt.Errorf("[%d, %d) and %d bytes of padding in a pool of %d bytes", l.Offset, end, l.Padding, size)
+	}
+	return dims, nil
 }
 
 // join completes the open dimensions of o by those of a request, which may be left off as a whole.
@@ -168,58 +176,6 @@ func checkOmitted(m *nn.Model, a *nn.RequestArgument, operand uint32) error {
 			if row == nil || !row.Optional(&ops.Call{Model: m, Graph: &m.Main, Op: op}, k) {
 				return fmt.Errorf("has no value, but operation %d (%v) needs it", i, op.Type)
 			}
-		}
-	}
-	return nil
-}
-
-// span is a range of addresses.
-type span struct {
-	from, to uintptr
-	name     string
-	output   bool
-}
-
-// checkOverlap refuses an output that shares bytes with another argument or with a pool of constants.
-// The same file mapped twice at different addresses is not noticed.
-func checkOverlap(b *Bound, m *nn.Model) error {
-	var spans []span
-	add := func(data []byte, name string, output bool) {
-		if len(data) == 0 {
-			return
-		}
-		at := reflect.ValueOf(data).Pointer()
-		spans = append(spans, span{at, at + uintptr(len(data)), name, output})
-	}
-	for i, data := range b.Inputs {
-		add(data, fmt.Sprintf("input %d", i), false)
-	}
-	for i, data := range b.Outputs {
-		add(data, fmt.Sprintf("output %d", i), true)
-	}
-	constants, err := mapPools("pool", m.Pools)
-	if err != nil {
-		return err
-	}
-	for i, data := range constants {
-		add(data, fmt.Sprintf("pool %d of constants", i), false)
-	}
-	sort.Slice(spans, func(i, k int) bool { return spans[i].from < spans[k].from })
-	// last is the span seen so far that reaches furthest, lastOutput that of the outputs.
-	var last, lastOutput *span
-	for i := range spans {
-		s := &spans[i]
-		if s.output && last != nil && last.to > s.from {
-			return nn.Invalid(s.name, "overlaps %s", last.name)
-		}
-		if lastOutput != nil && lastOutput.to > s.from {
-			return nn.Invalid(lastOutput.name, "overlaps %s", s.name)
-		}
-		if last == nil || s.to > last.to {
-			last = s
-		}
-		if s.output && (lastOutput == nil || s.to > lastOutput.to) {
-			lastOutput = s
 		}
 	}
 	return nil

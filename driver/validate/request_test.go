@@ -67,15 +67,8 @@ func TestRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := r.Pools[0].(nn.HostMemory)
-	if len(b.Inputs[0]) != 105 || &b.Inputs[0][0] != &pool[2] || cap(b.Inputs[0]) != 105 {
-		t.Error("input is not bytes 2 to 106 of the pool")
-	}
-	if len(b.Outputs[0]) != 70 || &b.Outputs[0][0] != &pool[108] {
-		t.Error("output is not bytes 108 to 177 of the pool")
-	}
-	if !b.OutputDims[0].Equal(nn.Dims{1, 5, 7, 2}) {
-		t.Errorf("output dimensions %v", b.OutputDims[0])
+	if !b.InputDims[0].Equal(nn.Dims{1, 5, 7, 3}) || !b.OutputDims[0].Equal(nn.Dims{1, 5, 7, 2}) {
+		t.Errorf("dimensions %v, %v", b.InputDims[0], b.OutputDims[0])
 	}
 	if _, err := validate.Request(m, nil); nn.StatusOf(err) != nn.StatusInvalidArgument {
 		t.Error(err)
@@ -119,8 +112,8 @@ func TestR4NoValue(t *testing.T) {
 		optional(m)
 		r.Inputs = append(r.Inputs, nn.RequestArgument{HasNoValue: true})
 	})
-	if b.Inputs[1] != nil {
-		t.Error("omitted input has bytes")
+	if b.InputDims[1] != nil {
+		t.Error("omitted input has dimensions")
 	}
 	m, r := baseModel(), baseRequest()
 	optional(m)
@@ -176,49 +169,71 @@ func TestR7Length(t *testing.T) {
 		{"output short", func(_ *nn.Model, r *nn.Request) { out(r).Location.Length-- }},
 		{"output long", func(_ *nn.Model, r *nn.Request) { out(r).Location.Length++ }},
 	})
-	b := accept(t, func(m *nn.Model, r *nn.Request) {
+	accept(t, func(m *nn.Model, r *nn.Request) {
 		m.Main.Operands[output].Dims = nil
 		out(r).Location.Length = 72
 	})
-	if len(b.Outputs[0]) != 72 {
-		t.Errorf("room %d", len(b.Outputs[0]))
+}
+
+// sized is a pool of so many bytes that nobody maps.
+type sized int64
+
+func (s sized) Size() int64          { return int64(s) }
+func (sized) Bytes() ([]byte, error) { panic("mapped") }
+
+func TestR8Tokens(t *testing.T) {
+	token := func(r *nn.Request) {
+		r.Pools[1] = nn.BufferToken(7)
+		*out(r) = nn.RequestArgument{Location: nn.Location{PoolIndex: 1}}
+	}
+	refuseRequest(t, []requestChange{
+		{"token 0", func(_ *nn.Model, r *nn.Request) { token(r); r.Pools[1] = nn.BufferToken(0) }},
+		{"token 0 that no argument uses", func(_ *nn.Model, r *nn.Request) { r.Pools[1] = nn.BufferToken(0) }},
+		{"offset", func(_ *nn.Model, r *nn.Request) { token(r); out(r).Location.Offset = 1 }},
+		{"length", func(_ *nn.Model, r *nn.Request) { token(r); out(r).Location.Length = 70 }},
+		{"padding", func(_ *nn.Model, r *nn.Request) { token(r); out(r).Location.Padding = 1 }},
+		{"dimensions", func(_ *nn.Model, r *nn.Request) { token(r); out(r).Dims = nn.Dims{2, 5, 7, 2} }},
+		{"input without a value", func(_ *nn.Model, r *nn.Request) {
+			token(r)
+			*in(r) = nn.RequestArgument{HasNoValue: true, Location: nn.Location{PoolIndex: 1}}
+		}},
+	})
+	accept(t, func(_ *nn.Model, r *nn.Request) { token(r) })
+	accept(t, func(_ *nn.Model, r *nn.Request) { token(r); out(r).Dims = nn.Dims{1, 5, 0, 2} })
+	accept(t, func(_ *nn.Model, r *nn.Request) { r.Pools[1] = nn.BufferToken(7) })
+	b := accept(t, func(m *nn.Model, r *nn.Request) { // the buffer may know
+		openInput(m)
+		r.Pools[1] = nn.BufferToken(7)
+		*in(r) = nn.RequestArgument{Location: nn.Location{PoolIndex: 1}, Dims: nn.Dims{0, 5, 0, 3}}
+	})
+	if !b.InputDims[0].Equal(nn.Dims{1, 5, 0, 3}) {
+		t.Errorf("dimensions %v", b.InputDims[0])
 	}
 }
 
-// Until a pool can be a token, a pool that is no memory is the only one of this kind.
-func TestR8PoolWithoutMemory(t *testing.T) {
+func TestM27Pools(t *testing.T) {
 	refuseRequest(t, []requestChange{
 		{"nil", func(_ *nn.Model, r *nn.Request) { r.Pools[1] = nil }},
+		{"no bytes", func(_ *nn.Model, r *nn.Request) { r.Pools[1] = sized(0) }},
+		{"negative size", func(_ *nn.Model, r *nn.Request) { r.Pools[1] = sized(-5) }},
 	})
+	accept(t, func(_ *nn.Model, r *nn.Request) { r.Pools[0] = sized(180) }) // not mapped here
 }
 
-func TestR10Overlap(t *testing.T) {
-	twoOutputs := func(m *nn.Model, r *nn.Request, offset uint32) {
-		m.Main.Operands[conv].Lifetime = nn.SubgraphOutput
-		m.Main.Outputs = append(m.Main.Outputs, conv)
-		r.Outputs = append(r.Outputs, nn.RequestArgument{Location: nn.Location{PoolIndex: 1, Offset: offset, Length: 70}})
-	}
+func TestM29Bounds(t *testing.T) {
 	refuseRequest(t, []requestChange{
-		{"output begins in the input", func(_ *nn.Model, r *nn.Request) { out(r).Location.Offset = 106 }},
-		{"output ends in the input", func(_ *nn.Model, r *nn.Request) { in(r).Location.Offset = 69; out(r).Location.Offset = 0 }},
-		{"output within the input", func(_ *nn.Model, r *nn.Request) { out(r).Location.Offset = 10 }},
-		{"the same memory as two pools", func(_ *nn.Model, r *nn.Request) {
-			r.Pools[1] = r.Pools[0]
-			out(r).Location = nn.Location{PoolIndex: 1, Offset: 40, Length: 70}
+		{"size", func(_ *nn.Model, r *nn.Request) { r.Pools[0] = sized(177) }},
+		{"sum of 32 bits", func(_ *nn.Model, r *nn.Request) {
+			r.Pools[0] = sized(180)
+			in(r).Location.Offset = math.MaxUint32 - 104
 		}},
-		{"two outputs", func(m *nn.Model, r *nn.Request) {
-			out(r).Location.PoolIndex = 1
-			twoOutputs(m, r, 60)
-		}},
-		{"pool of constants", func(m *nn.Model, r *nn.Request) { m.Pools[0] = r.Pools[0] }},
-		{"input between, output reaches over it", func(m *nn.Model, r *nn.Request) {
-			m.Pools[0] = r.Pools[0].(nn.HostMemory)[100:116]
+		{"sum with padding", func(_ *nn.Model, r *nn.Request) {
+			r.Pools[0] = sized(math.MaxUint32 + 105)
+			in(r).Location.Offset, in(r).Location.Padding = math.MaxUint32, 1
 		}},
 	})
-	accept(t, func(m *nn.Model, r *nn.Request) { twoOutputs(m, r, 0) })
-	accept(t, func(m *nn.Model, r *nn.Request) { // inputs may share bytes
-		m.Main.Operands = append(m.Main.Operands, m.Main.Operands[input])
-		m.Main.Inputs = append(m.Main.Inputs, uint32(len(m.Main.Operands)-1))
-		r.Inputs = append(r.Inputs, *in(r))
+	accept(t, func(_ *nn.Model, r *nn.Request) { // beyond 4 GiB, within a larger pool
+		r.Pools[0] = sized(math.MaxUint32 + 105)
+		in(r).Location.Offset = math.MaxUint32
 	})
 }

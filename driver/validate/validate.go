@@ -64,12 +64,11 @@ func checkPools(m *nn.Model) error {
 		if p == nil {
 			return nn.Invalid(where, "there is no memory")
 		}
-		b, err := p.Bytes()
-		if err != nil {
-			return nn.Invalid(where, "cannot be mapped: %w", err)
+		if _, ok := p.(nn.BufferToken); ok {
+			return nn.Invalid(where, "a buffer of the driver holds no constants")
 		}
-		if int64(len(b)) < p.Size() {
-			return nn.Invalid(where, "has %d bytes, states %d", len(b), p.Size())
+		if _, ok := p.(nn.HostMemory); !ok && p.Size() <= 0 {
+			return nn.Invalid(where, "memory of %d bytes", p.Size())
 		}
 	}
 	return nil

@@ -2,16 +2,22 @@ package null
 
 import (
 	"context"
+	"sync"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// memory keeps tensors in their dense form.
+// memory keeps tensors in their dense form. It panics where the driver breaks the contract: the race detector sees the
+// rest.
 type memory struct {
 	b     *Backend
 	data  []byte
 	bytes int64
+
+	mu       sync.Mutex
+	borrowed int  // guarded by mu; executions
+	closed   bool // guarded by mu
 }
 
 var _ backend.Allocator = (*Backend)(nil)
@@ -24,10 +30,28 @@ func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backen
 	if err != nil {
 		return nil, nn.Invalid("memory", "%w", err)
 	}
-	if budget > 0 && int64(n) > budget {
-		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, "memory", "%d bytes exceed the memory budget of %d", n, budget)
+	if n == 0 {
+		return nil, nn.Invalid("memory", "%v%v has no size", t, []uint32(dims))
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, limit := range []int64{budget, b.MaxMemory} {
+		if limit > 0 && int64(n) > limit {
+			return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, "memory", "%d bytes exceed %d", n, limit)
+		}
+		if limit > 0 && b.used+int64(n) > limit {
+			return nil, nn.Errorf(nn.StatusResourceExhaustedTransient, "memory", "%d bytes, %d of %d are in use", n, b.used, limit)
+		}
+	}
+	b.used += int64(n)
 	return &memory{b: b, data: make([]byte, n), bytes: int64(n)}, nil
+}
+
+// Memory is how many bytes are allocated.
+func (b *Backend) Memory() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
 }
 
 // Import implements backend.Allocator.
@@ -39,21 +63,52 @@ func (b *Backend) Import(p []byte, _ bool) (backend.Memory, error) {
 	return &memory{b: b, data: p}, nil
 }
 
-func (m *memory) Bytes() int64 { return m.bytes }
-
-func (m *memory) Write(_ context.Context, dense []byte) error {
-	m.b.record("write memory")
-	copy(m.data, dense)
-	return nil
+func (m *memory) borrow(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		panic("null: memory is used after Close")
+	}
+	m.borrowed += n
 }
 
-func (m *memory) Read(_ context.Context, dense []byte) error {
+func (m *memory) Bytes() int64 { return m.bytes }
+
+func (m *memory) Write(ctx context.Context, dense []byte) error {
+	m.borrow(1)
+	defer m.borrow(-1)
+	m.b.record("write memory")
+	if len(dense) != len(m.data) {
+		panic("null: Write of another size")
+	}
+	copy(m.data, dense)
+	return ctx.Err()
+}
+
+func (m *memory) Read(ctx context.Context, dense []byte) error {
+	m.borrow(1)
+	defer m.borrow(-1)
 	m.b.record("read memory")
+	if len(dense) != len(m.data) {
+		panic("null: Read of another size")
+	}
 	copy(dense, m.data)
-	return nil
+	return ctx.Err()
 }
 
 func (m *memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.borrowed > 0 {
+		panic("null: memory is closed while it is used")
+	}
+	if m.closed {
+		return nil
+	}
+	m.closed = true
 	m.b.record("free memory")
+	m.b.mu.Lock()
+	defer m.b.mu.Unlock()
+	m.b.used -= m.bytes
 	return nil
 }

@@ -28,15 +28,22 @@ type Backend struct {
 	// Segments of every executable; 0 for one. Each is expected to take SegmentTime.
 	Segments    int
 	SegmentTime time.Duration
+	// Weights is what every executable takes of device memory, in bytes.
+	Weights int64
+	// Model, when not nil, is shown every model that is compiled.
+	Model func(*nn.Model)
 	// NoImport refuses every import.
 	NoImport bool
+	// MaxMemory bounds the bytes of allocated memory; 0 for no bound.
+	MaxMemory int64
 
 	mu    sync.Mutex
 	calls []string // guarded by mu
+	used  int64    // guarded by mu; bytes of allocated memory
 }
 
 // Calls returns what was called so far, in order: "compile", "begin", "submit", "finish", "release",
-// "close executable", "close".
+// "close executable", "close", and of memory "allocate", "import", "write memory", "read memory", "free memory".
 func (b *Backend) Calls() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,6 +81,9 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if b.Model != nil {
+		b.Model(m)
+	}
 	reasons, err := b.Supports(m)
 	if err != nil {
 		return nil, err
@@ -83,7 +93,17 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (
 			return nil, nn.Invalid("model", "%w", why)
 		}
 	}
-	return &executable{b}, nil
+	return &executable{b, sizes(m, m.Main.Inputs), sizes(m, m.Main.Outputs)}, nil
+}
+
+// sizes of operands in bytes, 0 where the model leaves them open.
+func sizes(m *nn.Model, list []uint32) []int {
+	out := make([]int, len(list))
+	for i, index := range list {
+		n, _ := m.Main.Operands[index].ByteSize()
+		out[i] = int(n)
+	}
+	return out
 }
 
 // Close implements backend.Backend.
@@ -94,9 +114,14 @@ func (b *Backend) Close() error {
 
 func (b *Backend) segments() int { return max(b.Segments, 1) }
 
-type executable struct{ b *Backend }
+type executable struct {
+	b               *Backend
+	inputs, outputs []int // sizes
+}
 
-func (e *executable) Stats() backend.Stats { return backend.Stats{Segments: e.b.segments()} }
+func (e *executable) Stats() backend.Stats {
+	return backend.Stats{Segments: e.b.segments(), WeightBytes: e.b.Weights}
+}
 
 func (e *executable) Estimates() []time.Duration {
 	return slices.Repeat([]time.Duration{e.b.SegmentTime}, e.b.segments())
@@ -107,18 +132,26 @@ func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &execution{b: e.b, inputs: hosts(inputs), outputs: hosts(outputs)}, nil
+	x := &execution{b: e.b}
+	x.inputs, x.outputs = x.hosts(inputs, e.inputs), x.hosts(outputs, e.outputs)
+	return x, nil
 }
 
-// hosts returns the bytes of each binding.
-func hosts(list []backend.Binding) [][]byte {
+// hosts returns the bytes of each binding and borrows its memory.
+func (x *execution) hosts(list []backend.Binding, sizes []int) [][]byte {
 	out := make([][]byte, len(list))
 	for i := range list {
 		switch m := list[i].Memory.(type) {
 		case nil:
 			out[i] = list[i].Host
+			x.traffic.Copied += int64(len(out[i]))
 		case *memory:
+			m.borrow(1)
+			x.borrowed = append(x.borrowed, m)
 			out[i] = m.data[list[i].Offset:]
+			if sizes[i] > 0 {
+				out[i] = out[i][:sizes[i]:sizes[i]]
+			}
 		}
 	}
 	return out
@@ -132,6 +165,8 @@ func (e *executable) Close() error {
 type execution struct {
 	b               *Backend
 	inputs, outputs [][]byte
+	borrowed        []*memory
+	traffic         backend.Traffic
 	once            sync.Once
 }
 
@@ -154,9 +189,16 @@ func (x *execution) DeviceTime() time.Duration { return 0 }
 
 func (x *execution) SegmentTimes() []time.Duration { return nil }
 
-func (x *execution) Traffic() backend.Traffic { return backend.Traffic{} }
+func (x *execution) Traffic() backend.Traffic { return x.traffic }
 
-func (x *execution) Release() { x.once.Do(func() { x.b.record("release") }) }
+func (x *execution) Release() {
+	x.once.Do(func() {
+		for _, m := range x.borrowed {
+			m.borrow(-1)
+		}
+		x.b.record("release")
+	})
+}
 
 type fence struct{ gate chan struct{} }
 

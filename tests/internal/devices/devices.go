@@ -82,7 +82,7 @@ func Arithmetic(m *nn.Model) func(nn.OperationType) ref.Arithmetic {
 
 // Shared returns the folder name of the test data beside the project, or skips the test where it is absent
 // (fails when NNGPU_REQUIRE lists "shared"). The environment variable NNGPU_SHARED says where it is.
-func Shared(t *testing.T, name string) string {
+func Shared(t testing.TB, name string) string {
 	t.Helper()
 	root := os.Getenv("NNGPU_SHARED")
 	if root == "" {
@@ -99,7 +99,7 @@ func Shared(t *testing.T, name string) string {
 }
 
 // moduleRoot is the folder of go.mod.
-func moduleRoot(t *testing.T) string {
+func moduleRoot(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {

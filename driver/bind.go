@@ -1,0 +1,460 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/driver/validate"
+)
+
+// boundRequest is a request whose arguments were found, and all that they need kept and locked, for one execution.
+// Not safe for concurrent use.
+type boundRequest struct {
+	inputs, outputs []backend.Binding
+	shapes          []nn.OutputShape
+	copied          int64 // bytes that bind and finish moved
+	// unsubmitted says, before finish with an error, that the device saw nothing of the execution: buffers then
+	// keep what they hold.
+	unsubmitted bool
+
+	model    *PreparedModel
+	request  *nn.Request
+	known    []backend.Memory // nil, or of each pool what the device sees it as, where that is known
+	dims     *validate.Bound
+	pools    []pool
+	buffers  []bufferUse // each once, in the order of tokens
+	held     int         // buffers whose turn it is
+	files    []fileOutput
+	bound    bool // and not finished
+	released bool
+}
+
+type bufferUse struct {
+	buffer *Buffer
+	write  bool
+}
+
+// fileOutput is an output that finish writes to a file.
+type fileOutput struct {
+	index  int
+	data   []byte
+	file   nn.File
+	offset int64
+}
+
+// bind checks r, keeps and maps its pools, waits for the turns of its buffers, and says where each argument lies.
+// What it returns holds all of it until release, which the caller must call; finish comes before it, when the device
+// is done with what it was given.
+//
+// Fences that the execution has to wait for come before bind: an execution that held a buffer while it waits for one
+// that wants the buffer would wait forever.
+//
+// With OUTPUT_INSUFFICIENT_SIZE there is a result all the same, of which only shapes is to be used.
+func (p *PreparedModel) bind(ctx context.Context, r *nn.Request) (*boundRequest, error) {
+	return (&boundRequest{model: p, request: r}).start(ctx)
+}
+
+// start is bind of a request that nothing was done for yet.
+func (b *boundRequest) start(ctx context.Context) (*boundRequest, error) {
+	if err := b.bind(ctx); err != nil {
+		b.release()
+		if nn.StatusOf(err) != nn.StatusOutputInsufficientSize {
+			return nil, err
+		}
+		return b, err
+	}
+	b.bound = true
+	return b, nil
+}
+
+// checkRequest is the part of bind that depends on nothing but the request: it takes nothing, maps nothing and
+// waits for nobody. It returns the dimensions of the outputs as far as model, request and buffers give them.
+func (p *PreparedModel) checkRequest(r *nn.Request) ([]nn.Dims, error) {
+	b := &boundRequest{model: p, request: r}
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	dims := make([]nn.Dims, len(r.Outputs))
+	for i := range dims {
+		var err error
+		if dims[i], err = b.outputDims(i, nil); err != nil {
+			return nil, err
+		}
+	}
+	return dims, nil
+}
+
+func (b *boundRequest) bind(ctx context.Context) error {
+	if err := b.check(); err != nil {
+		return err
+	}
+	for i := range b.pools {
+		if b.pools[i].buffer == nil {
+			if err := b.pools[i].acquire(poolName(i)); err != nil {
+				return err
+			}
+			if b.known != nil {
+				b.pools[i].imported = b.known[i] // as long as the pool is open, which it is
+			}
+		}
+	}
+	if err := b.checkOverlap(); err != nil {
+		return err
+	}
+	if err := b.takeTurns(ctx); err != nil {
+		return err
+	}
+	if err := b.resolveInputs(); err != nil {
+		return err
+	}
+	if err := b.fit(); err != nil {
+		return err
+	}
+	return b.place()
+}
+
+func poolName(i int) string { return fmt.Sprintf("request pool %d", i) }
+
+// check finds buffers and tests what needs no pool to be mapped.
+func (b *boundRequest) check() (err error) {
+	r := b.request
+	if b.dims, err = validate.Request(b.model.signature, r); err != nil {
+		return err
+	}
+	b.pools = make([]pool, len(r.Pools))
+	for i, m := range r.Pools {
+		b.pools[i].source = m
+		if token, ok := m.(nn.BufferToken); ok {
+			if b.pools[i].buffer = b.model.client.device.buffers.find(b.model.client, token); b.pools[i].buffer == nil {
+				return nn.Invalid(poolName(i), "the client has no buffer of this token")
+			}
+		}
+	}
+	for i := range r.Inputs {
+		if r.Inputs[i].HasNoValue {
+			continue
+		}
+		if x := b.poolOf(&r.Inputs[i]); x.buffer != nil {
+			if err := b.use(x.buffer, i, false, b.dims.InputDims[i]); err != nil {
+				return nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
+			}
+		}
+	}
+	for i := range r.Outputs {
+		x := b.poolOf(&r.Outputs[i])
+		if x.buffer != nil {
+			err = b.use(x.buffer, i, true, b.dims.OutputDims[i])
+		} else if x.readOnly() {
+			err = fmt.Errorf("in a pool that is read only")
+		}
+		if err != nil {
+			return nn.Invalid(fmt.Sprintf("output %d", i), "%w", err)
+		}
+	}
+	slices.SortFunc(b.buffers, func(x, y bufferUse) int { return cmp.Compare(x.buffer.token, y.buffer.token) })
+	return nil
+}
+
+// poolOf returns the pool of an argument that has one.
+func (b *boundRequest) poolOf(a *nn.RequestArgument) *pool { return &b.pools[a.Location.PoolIndex] }
+
+// use notes that an argument of the given dimensions is a buffer.
+func (b *boundRequest) use(x *Buffer, index int, output bool, dims nn.Dims) error {
+	if !x.roles[role{b.model, index, output}] {
+		return fmt.Errorf("the buffer was not allocated for it")
+	}
+	if _, err := combine(x.operand.Type, dims, x.operand.Dims); err != nil {
+		return err
+	}
+	for _, u := range b.buffers {
+		if u.buffer == x {
+			if output || u.write {
+				return fmt.Errorf("the buffer is another argument, too")
+			}
+			return nil
+		}
+	}
+	b.buffers = append(b.buffers, bufferUse{x, output})
+	return nil
+}
+
+// checkOverlap refuses an output that shares bytes with another argument or with a pool of constants.
+func (b *boundRequest) checkOverlap() error {
+	var array [8]validate.Span
+	spans := array[:0]
+	r := b.request
+	add := func(a *nn.RequestArgument, role validate.Role, i int) {
+		if a.HasNoValue {
+			return
+		}
+		x := b.poolOf(a)
+		id := int(a.Location.PoolIndex)
+		if x.file != nil {
+			id = slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(x.source, y.source) })
+		}
+		spans = x.spans(spans, validate.Span{Role: role, Index: i}, uint64(a.Location.Offset), uint64(a.Location.Length), id)
+	}
+	for i := range r.Inputs {
+		add(&r.Inputs[i], validate.InputSpan, i)
+	}
+	for i := range r.Outputs {
+		add(&r.Outputs[i], validate.OutputSpan, i)
+	}
+	for i, m := range b.model.signature.Pools {
+		x := pool{source: m}
+		if err := x.acquire("pool"); err != nil {
+			continue // the constants were read long ago; there is nothing left to overlap
+		}
+		defer x.close()
+		id := slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(m, y.source) })
+		if id < 0 {
+			id = len(b.pools) + i
+		}
+		spans = x.spans(spans, validate.Span{Role: validate.ConstantSpan, Index: i}, 0, uint64(max(m.Size(), 0)), id)
+	}
+	return validate.Overlap(spans)
+}
+
+// takeTurns waits for the buffers.
+func (b *boundRequest) takeTurns(ctx context.Context) error {
+	for _, u := range b.buffers {
+		if err := u.buffer.enter(); err != nil {
+			return nn.Invalid("buffer", "%w", err) // since it was found
+		}
+		if err := u.buffer.turn.lock(ctx, u.write); err != nil {
+			u.buffer.leave()
+			return err
+		}
+		b.held++
+	}
+	return nil
+}
+
+// resolveInputs completes the dimensions of the inputs that lie in buffers.
+func (b *boundRequest) resolveInputs() error {
+	if len(b.buffers) == 0 {
+		return nil
+	}
+	for i := range b.request.Inputs {
+		a := &b.request.Inputs[i]
+		if a.HasNoValue || b.poolOf(a).buffer == nil {
+			continue
+		}
+		x, where := b.poolOf(a).buffer, fmt.Sprintf("input %d", i)
+		if !x.written {
+			return nn.Errorf(nn.StatusGeneralFailure, where, "the buffer is not initialised")
+		}
+		dims, err := combine(x.operand.Type, b.dims.InputDims[i], x.shape)
+		if err != nil {
+			return nn.Invalid(where, "%w: the shape of the last write", err)
+		}
+		b.dims.InputDims[i] = dims
+	}
+	return nil
+}
+
+// outputDims joins the dimensions of output i: of model and request, of its buffer, and those that are computed.
+func (b *boundRequest) outputDims(i int, computed nn.Dims) (nn.Dims, error) {
+	t := b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]].Type
+	dims, err := combine(t, b.dims.OutputDims[i], computed)
+	if err != nil {
+		return nil, nn.Invalid(fmt.Sprintf("output %d", i), "%w", err)
+	}
+	if x := b.poolOf(&b.request.Outputs[i]).buffer; x != nil {
+		if dims, err = combine(t, x.operand.Dims, dims); err != nil {
+			return nil, nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("output %d", i), "does not fit its buffer: %w", err)
+		}
+	}
+	return dims, nil
+}
+
+// fit finds the shapes of the outputs. OUTPUT_INSUFFICIENT_SIZE comes with shapes.
+func (b *boundRequest) fit() (short error) {
+	computed, err := b.model.computedDims(b.dims.InputDims)
+	if err != nil {
+		return err
+	}
+	shapes := make([]nn.OutputShape, len(b.request.Outputs))
+	for i := range shapes {
+		dims, err := b.outputDims(i, computed[i])
+		if err != nil {
+			return err
+		}
+		o := nn.Operand{Type: b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]].Type, Dims: dims}
+		size, err := o.ByteSize()
+		if err != nil {
+			return nn.Invalid(fmt.Sprintf("output %d", i), "%w", err)
+		}
+		a := &b.request.Outputs[i]
+		sufficient := true
+		switch {
+		case b.poolOf(a).buffer != nil:
+			if !known(o.Type, dims) {
+				return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("output %d", i), "nobody knows the size of its buffer: %v%v", o.Type, []uint32(dims))
+			}
+		case !known(o.Type, dims): // the backend's matter
+		case a.Location.Length < size:
+			sufficient = false
+			short = nn.Errorf(nn.StatusOutputInsufficientSize, fmt.Sprintf("output %d", i), "%d bytes of room; %v%v has %d",
+				a.Location.Length, o.Type, []uint32(dims), size)
+		}
+		shapes[i] = nn.OutputShape{Dims: slices.Clone(dims), IsSufficient: sufficient}
+	}
+	b.shapes = shapes
+	return short
+}
+
+// place says where each argument lies, reads the inputs from files, and gives buffers the size of what they take.
+func (b *boundRequest) place() error {
+	bindings := make([]backend.Binding, len(b.request.Inputs)+len(b.request.Outputs))
+	b.inputs, b.outputs = bindings[:len(b.request.Inputs):len(b.request.Inputs)], bindings[len(b.request.Inputs):]
+	for i := range b.inputs {
+		a := &b.request.Inputs[i]
+		if a.HasNoValue {
+			continue
+		}
+		x, l := b.poolOf(a), a.Location
+		switch {
+		case x.buffer != nil:
+			b.inputs[i].Memory = x.buffer.memory
+		case x.file != nil:
+			data := make([]byte, l.Length)
+			if err := fill(x.file, data, int64(l.Offset)); err != nil {
+				return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("input %d", i), "%w", err)
+			}
+			b.copied += int64(len(data))
+			b.inputs[i].Host = data
+		default:
+			if err := b.placeMapped(&b.inputs[i], x, l.Offset, l.Length); err != nil {
+				return fmt.Errorf("input %d: %w", i, err)
+			}
+		}
+	}
+	for i := range b.outputs {
+		x, l := b.poolOf(&b.request.Outputs[i]), b.request.Outputs[i].Location
+		o := nn.Operand{Type: b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]].Type, Dims: b.shapes[i].Dims}
+		size, isKnown := l.Length, known(o.Type, o.Dims)
+		if isKnown {
+			size, _ = o.ByteSize() // as fit did
+		}
+		switch {
+		case x.buffer != nil:
+			if err := x.buffer.reserve(o.Dims); err != nil {
+				return fmt.Errorf("output %d: %w", i, err)
+			}
+			b.outputs[i].Memory = x.buffer.memory
+		case x.file != nil:
+			data := make([]byte, size)
+			b.files = append(b.files, fileOutput{i, data, x.file, int64(l.Offset)})
+			b.outputs[i].Host = data
+		case !isKnown:
+			b.outputs[i].Host = x.data[l.Offset : uint64(l.Offset)+uint64(size)]
+		default:
+			if err := b.placeMapped(&b.outputs[i], x, l.Offset, size); err != nil {
+				return fmt.Errorf("output %d: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// placeMapped binds bytes of a mapped pool: in place where the device can, else to be copied.
+func (b *boundRequest) placeMapped(to *backend.Binding, x *pool, offset, size uint32) (err error) {
+	if p, ok := x.source.(nn.Pinned); ok && x.imported == nil {
+		d := b.model.client.device
+		if x.imported, err = d.imports.get(d.backend, p, x.data); err != nil {
+			return err
+		}
+	}
+	if x.imported != nil {
+		to.Memory, to.Offset = x.imported, int64(offset)
+		return nil
+	}
+	end := uint64(offset) + uint64(size)
+	to.Host = x.data[offset:end:end]
+	return nil
+}
+
+// finish writes outputs to files and says of buffers whether they are initialised, err being how the execution ended.
+// It returns err, or what went wrong then. Precondition: the device is done with what bind returned.
+func (b *boundRequest) finish(err error) error {
+	for i := range b.files {
+		if err != nil {
+			break
+		}
+		f := &b.files[i]
+		if ferr := flush(f.file, f.data, f.offset); ferr != nil {
+			err = nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("output %d", f.index), "%w", ferr)
+		}
+		b.copied += int64(len(f.data))
+	}
+	for _, u := range b.buffers[:b.held] {
+		if u.write && (err == nil || !b.unsubmitted) {
+			u.buffer.written = err == nil
+		}
+	}
+	b.bound = false
+	return err
+}
+
+// release ends the turns and lets go of the pools. Without finish the execution counts as failed. Idempotent.
+func (b *boundRequest) release() {
+	if b.released {
+		return
+	}
+	b.released = true
+	for _, u := range b.buffers[:b.held] {
+		if u.write && b.bound {
+			u.buffer.written = false
+		}
+		u.buffer.turn.unlock(u.write)
+		u.buffer.leave()
+	}
+	for i := range b.pools {
+		b.pools[i].close()
+	}
+}
+
+// combine joins two lists of dimensions of which either may be open.
+func combine(t nn.OperandType, a, b nn.Dims) (nn.Dims, error) {
+	switch {
+	case t.IsTensor() && len(b) == 0:
+		return a, nil
+	case t.IsTensor() && len(a) == 0, known(t, a) && a.Equal(b):
+		return b, nil
+	}
+	return ops.MergeDims(t, a, b)
+}
+
+// computedDims are the dimensions of the outputs as far as they follow from the model and the inputs' dimensions.
+func (p *PreparedModel) computedDims(inputs []nn.Dims) ([]nn.Dims, error) {
+	m := p.signature
+	open := false
+	for i, index := range m.Main.Outputs {
+		open = open || !known(m.Main.Operands[index].Type, p.outputs[i])
+	}
+	if !open || len(m.Main.Operations) == 0 {
+		return p.outputs, nil
+	}
+	full := *m
+	full.Main.Operands = slices.Clone(m.Main.Operands)
+	for i, index := range m.Main.Inputs {
+		if len(inputs[i]) > 0 {
+			full.Main.Operands[index].Dims = inputs[i]
+		}
+	}
+	for i := range m.Main.Operands {
+		if l := m.Main.Operands[i].Lifetime; l == nn.ConstantCopy && len(m.Values) == 0 || l == nn.Subgraph {
+			return p.outputs, nil // parameters that are not kept
+		}
+	}
+	if err := validate.Model(&full); err != nil {
+		return nil, nn.Invalid("request", "%w", err)
+	}
+	return outputDims(&full)
+}

@@ -1,0 +1,203 @@
+package driver
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Buffer is device memory for a tensor that stays there between executions. Requests name it by its token. Safe for
+// concurrent use: executions that read it overlap, and one that writes it, or a copy, takes turns with them, in the
+// order of the calls.
+//
+// It is uninitialised until an execution or CopyFrom writes it, and again when either fails.
+type Buffer struct {
+	client  *Client
+	token   nn.BufferToken
+	operand nn.Operand // what all roles say; dimensions may be open
+	roles   map[role]bool
+
+	// turn is held for reading by what reads the tensor, for writing by what writes it. Who takes turns of
+	// several buffers takes them in the order of their tokens.
+	turn    rwLock
+	memory  backend.Memory // guarded by turn; nil until the dimensions are known
+	shape   nn.Dims        // guarded by turn; of memory
+	written bool           // guarded by turn; initialised
+
+	mu     sync.Mutex
+	uses   int           // guarded by mu; executions and copies
+	closed bool          // guarded by mu
+	freed  chan struct{} // closed when the memory is
+}
+
+// role is an input or output of a prepared model that a buffer may stand for.
+type role struct {
+	model  *PreparedModel
+	index  int
+	output bool
+}
+
+// Token names the buffer in requests of the client's models: as a pool, with arguments of no offset, length or
+// padding. It says nothing to others, and nothing once the buffer is closed.
+func (b *Buffer) Token() nn.BufferToken { return b.token }
+
+// Dims are the dimensions that roles and description give; 0, or none at all for a tensor, where they are open.
+func (b *Buffer) Dims() nn.Dims { return slices.Clone(b.operand.Dims) }
+
+// enter keeps the buffer's memory until leave is called.
+func (b *Buffer) enter() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return closed("buffer")
+	}
+	b.uses++
+	return nil
+}
+
+func (b *Buffer) leave() {
+	b.mu.Lock()
+	b.uses--
+	last := b.closed && b.uses == 0
+	b.mu.Unlock()
+	if last {
+		_ = b.free()
+	}
+}
+
+// Close makes the token invalid and frees the memory, once the executions and copies that use it have ended; it does
+// not wait for them. Idempotent.
+func (b *Buffer) Close() error {
+	b.client.device.buffers.remove(b)
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return nil
+	}
+	b.closed = true
+	last := b.uses == 0
+	b.mu.Unlock()
+	if last {
+		return b.free()
+	}
+	return nil
+}
+
+// free is called once, when nobody can use the buffer any more.
+func (b *Buffer) free() error {
+	defer close(b.freed)
+	return b.drop()
+}
+
+// drop frees the memory. Precondition: the turn is held for writing, or nobody can use the buffer.
+func (b *Buffer) drop() (err error) {
+	if b.memory != nil {
+		bytes := b.memory.Bytes()
+		err = b.memory.Close()
+		b.client.give(bytes)
+	}
+	b.memory, b.shape, b.written = nil, nil, false
+	return err
+}
+
+// reserve makes memory of the given dimensions, which are known; what the buffer holds is lost where they are new.
+// Precondition: the turn is held for writing, or the buffer is not known to others.
+func (b *Buffer) reserve(dims nn.Dims) error {
+	if b.memory != nil && b.shape.Equal(dims) {
+		return nil
+	}
+	a, ok := b.client.device.backend.(backend.Allocator)
+	if !ok {
+		return nn.Errorf(nn.StatusGeneralFailure, "buffer", "the device has no memory domains")
+	}
+	if err := b.drop(); err != nil { // first: there may not be room for both
+		return err
+	}
+	m, err := a.Allocate(b.operand.Type, dims, 0)
+	if nn.StatusOf(err) == nn.StatusInvalidArgument { // of the device; the client's were checked
+		err = &nn.Error{Status: nn.StatusGeneralFailure, Where: "buffer", Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	if err := b.client.take(m.Bytes(), "buffer"); err != nil {
+		return errors.Join(err, m.Close())
+	}
+	b.memory, b.shape = m, slices.Clone(dims)
+	return nil
+}
+
+// isFixed reports whether roles and description give all dimensions.
+func (b *Buffer) isFixed() bool { return known(b.operand.Type, b.operand.Dims) }
+
+// known reports whether rank and sizes are known.
+func known(t nn.OperandType, d nn.Dims) bool { return d.Known() && (!t.IsTensor() || len(d) > 0) }
+
+// bufferTable has the buffers of a device's clients. The zero value is empty. Locks of clients may be taken while
+// its own is held.
+type bufferTable struct {
+	mu      sync.Mutex
+	byToken map[nn.BufferToken]*Buffer // guarded by mu
+}
+
+// add gives b a token and makes it known.
+func (t *bufferTable) add(b *Buffer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b.client.isClosed() { // here, so that closeAll finds what gets in
+		return closed("client")
+	}
+	for b.token == 0 || t.byToken[b.token] != nil {
+		var random [8]byte
+		_, _ = rand.Read(random[:]) // never fails
+		b.token = nn.BufferToken(binary.LittleEndian.Uint64(random[:]))
+	}
+	if t.byToken == nil {
+		t.byToken = map[nn.BufferToken]*Buffer{}
+	}
+	t.byToken[b.token] = b
+	return nil
+}
+
+// find returns the client's buffer of that token, or nil: also for a buffer of another client.
+func (t *bufferTable) find(c *Client, token nn.BufferToken) *Buffer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b := t.byToken[token]; b != nil && b.client == c {
+		return b
+	}
+	return nil
+}
+
+func (t *bufferTable) remove(b *Buffer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byToken[b.token] == b {
+		delete(t.byToken, b.token)
+	}
+}
+
+// closeAll closes the buffers of c and waits until they are free. Precondition: c is closed.
+func (t *bufferTable) closeAll(c *Client) error {
+	t.mu.Lock()
+	var list []*Buffer
+	for _, b := range t.byToken {
+		if b.client == c {
+			list = append(list, b)
+		}
+	}
+	t.mu.Unlock()
+	var errs []error
+	for _, b := range list {
+		errs = append(errs, b.Close())
+	}
+	for _, b := range list {
+		<-b.freed
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,122 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
+)
+
+// Client owns prepared models and buffers. Everything that a caller does belongs to one, so that its memory can be
+// accounted and freed together, and its share of the device be fair.
+type Client struct {
+	device   *Device
+	identity string
+	queue    *qos.Client
+	budget   int64 // bytes of device memory; 0: the device's own limit
+	closing  sync.Once
+
+	mu     sync.Mutex
+	models map[*PreparedModel]bool // nil once closed; guarded by mu
+	used   int64                   // guarded by mu; bytes of device memory
+}
+
+// ClientOption changes a client.
+type ClientOption func(*Client, *clientOptions)
+
+type clientOptions struct{ share float64 }
+
+// WithShare gives the client that part of the device, in relation to other clients that want it at the same time.
+// The default is 1.
+func WithShare(s float64) ClientOption {
+	return func(_ *Client, o *clientOptions) { o.share = s }
+}
+
+// WithClientBudget bounds the device memory of the client's models, with one execution each, and buffers, in bytes.
+// More is RESOURCE_EXHAUSTED_PERSISTENT where it could never fit, else RESOURCE_EXHAUSTED_TRANSIENT.
+func WithClientBudget(bytes int64) ClientOption {
+	return func(c *Client, _ *clientOptions) { c.budget = bytes }
+}
+
+// NewClient returns a new client. identity names it in messages: a user, a process, a connection.
+func (d *Device) NewClient(identity string, opts ...ClientOption) (*Client, error) {
+	c := &Client{device: d, identity: identity, models: map[*PreparedModel]bool{}}
+	o := clientOptions{share: 1}
+	for _, f := range opts {
+		f(c, &o)
+	}
+	if !(o.share > 0) || c.budget < 0 {
+		return nil, nn.Invalid("client", "share %v, budget of %d bytes", o.share, c.budget)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.clients == nil {
+		return nil, closed("device")
+	}
+	c.queue = d.scheduler.NewClient(identity, o.share)
+	d.clients[c] = true
+	return c, nil
+}
+
+// Identity is the name that the client was made with.
+func (c *Client) Identity() string { return c.identity }
+
+// Memory is how many bytes of device memory the client's models and buffers take.
+func (c *Client) Memory() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.used
+}
+
+// take accounts for bytes of device memory.
+func (c *Client) take(bytes int64, what string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.budget > 0 && bytes > c.budget {
+		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the client's budget of %d", bytes, c.budget)
+	}
+	if c.budget > 0 && bytes > c.budget-c.used {
+		return nn.Errorf(nn.StatusResourceExhaustedTransient, what, "%d bytes, %d of the client's budget of %d are in use",
+			bytes, c.used, c.budget)
+	}
+	c.used += bytes
+	return nil
+}
+
+// give undoes take.
+func (c *Client) give(bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used -= bytes; c.used < 0 {
+		panic(fmt.Sprintf("driver: client gave back %d bytes too many", -c.used))
+	}
+}
+
+func (c *Client) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.models == nil
+}
+
+// Close closes the client's prepared models and buffers, which waits for their executions. Idempotent.
+func (c *Client) Close() (err error) {
+	c.closing.Do(func() {
+		c.mu.Lock()
+		models := c.models
+		c.models = nil
+		c.mu.Unlock()
+		var errs []error
+		for m := range models {
+			errs = append(errs, m.Close())
+		}
+		errs = append(errs, c.device.buffers.closeAll(c))
+		c.queue.Close()
+		c.device.mu.Lock()
+		delete(c.device.clients, c)
+		c.device.mu.Unlock()
+		err = errors.Join(errs...)
+	})
+	return err
+}

@@ -1,0 +1,147 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// CopyFrom sets the buffer to the dense, row-major value that m holds, which is of exactly its size. dims are those
+// of the value; none where the buffer's are known. It waits for the executions that use the buffer, as long as ctx
+// lasts. When it fails the buffer is uninitialised.
+func (b *Buffer) CopyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error {
+	leave, err := b.enterCopy(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = b.copyFrom(ctx, m, dims)
+	b.written = err == nil
+	return err
+}
+
+// CopyTo writes the buffer's value to m, dense and row-major; m is of exactly its size. It waits for the executions
+// that write the buffer, as long as ctx lasts. GENERAL_FAILURE where the buffer is uninitialised.
+func (b *Buffer) CopyTo(ctx context.Context, m nn.Memory) error {
+	leave, err := b.enterCopy(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return b.copyTo(ctx, m)
+}
+
+// enterCopy keeps the device open and waits for the buffer's turn, until leave is called.
+func (b *Buffer) enterCopy(ctx context.Context, write bool) (leave func(), err error) {
+	d := b.client.device
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	if err = b.enter(); err != nil {
+		d.busy.Done()
+		return nil, err
+	}
+	if err = b.turn.lock(ctx, write); err != nil {
+		b.leave()
+		d.busy.Done()
+		return nil, fmt.Errorf("buffer: %w", err)
+	}
+	return func() {
+		b.turn.unlock(write)
+		b.leave()
+		d.busy.Done()
+	}, nil
+}
+
+// copyFrom is CopyFrom. Precondition: the turn is held for writing.
+func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error {
+	full := nn.Operand{Type: b.operand.Type}
+	switch {
+	case len(dims) == 0:
+		if full.Dims = b.operand.Dims; !b.isFixed() {
+			return nn.Invalid("copy", "the buffer's dimensions %v are open and none are given", []uint32(full.Dims))
+		}
+	case !full.Type.IsTensor() || !dims.Known():
+		return nn.Invalid("copy", "dimensions %v for a buffer of %v", []uint32(dims), full.Type)
+	default:
+		var err error
+		if full.Dims, err = combine(full.Type, b.operand.Dims, dims); err != nil {
+			return nn.Invalid("copy", "dimensions %v for a buffer of %v", []uint32(dims), []uint32(b.operand.Dims))
+		}
+	}
+	size, err := full.ByteSize()
+	if err != nil {
+		return nn.Invalid("copy", "%w", err)
+	}
+	x, err := openForCopy(m, size, false)
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	data := x.data
+	if x.file != nil {
+		data = make([]byte, size)
+		if err := fill(x.file, data, 0); err != nil {
+			return nn.Errorf(nn.StatusGeneralFailure, "copy", "%w", err)
+		}
+	}
+	if err := b.reserve(full.Dims); err != nil {
+		return err
+	}
+	if err := b.memory.Write(ctx, data[:size]); err != nil {
+		return fmt.Errorf("copy: %w", err)
+	}
+	return nil
+}
+
+// copyTo is CopyTo. Precondition: the turn is held.
+func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
+	if !b.written {
+		return nn.Errorf(nn.StatusGeneralFailure, "copy", "the buffer is not initialised")
+	}
+	full := nn.Operand{Type: b.operand.Type, Dims: b.shape}
+	size, err := full.ByteSize()
+	if err != nil {
+		return nn.Invalid("copy", "%w", err)
+	}
+	x, err := openForCopy(m, size, true)
+	if err != nil {
+		return err
+	}
+	defer x.close()
+	data := x.data
+	if x.file != nil {
+		data = make([]byte, size)
+	}
+	if err := b.memory.Read(ctx, data[:size]); err != nil {
+		return fmt.Errorf("copy: %w", err)
+	}
+	if x.file != nil {
+		if err := flush(x.file, data, 0); err != nil {
+			return nn.Errorf(nn.StatusGeneralFailure, "copy", "%w", err)
+		}
+	}
+	return nil
+}
+
+// openForCopy keeps and maps m, which must hold exactly size bytes.
+func openForCopy(m nn.Memory, size uint32, write bool) (*pool, error) {
+	switch m.(type) {
+	case nil:
+		return nil, nn.Invalid("copy", "there is no memory")
+	case nn.BufferToken:
+		return nil, nn.Invalid("copy", "a token is no memory")
+	}
+	if n := m.Size(); n != int64(size) {
+		return nil, nn.Invalid("copy", "memory of %d bytes; the buffer's value has %d", n, size)
+	}
+	x := &pool{source: m}
+	if write && x.readOnly() {
+		return nil, nn.Invalid("copy", "the memory is read only")
+	}
+	if err := x.acquire("copy"); err != nil {
+		return nil, err
+	}
+	return x, nil
+}

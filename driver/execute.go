@@ -1,0 +1,193 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
+)
+
+// ExecuteOption changes one execution.
+type ExecuteOption func(*executeOptions)
+
+type executeOptions struct {
+	deadline time.Time     // zero: none
+	after    time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
+	timing   bool
+	bind     func(context.Context, *nn.Request) (*boundRequest, error) // nil: PreparedModel.bind
+	err      error                                                     // of an option
+}
+
+func decodeExecute(opts []ExecuteOption) (o executeOptions, err error) {
+	for _, f := range opts {
+		f(&o)
+	}
+	return o, o.err
+}
+
+// WithDeadline says when the execution must have ended. One that is not expected to end by then is refused:
+// MISSED_DEADLINE_PERSISTENT where an idle device would be too slow, MISSED_DEADLINE_TRANSIENT where others are
+// in the way; and one that turns out late is given up between two segments. The context's deadline counts too,
+// the nearer of both. It is a hint: what ends late may still be right.
+func WithDeadline(t time.Time) ExecuteOption {
+	return func(o *executeOptions) { o.deadline = t }
+}
+
+// WithTiming asks for Result.OnDevice and Result.InDriver.
+func WithTiming() ExecuteOption {
+	return func(o *executeOptions) { o.timing = true }
+}
+
+// WithDurationAfterFences bounds the time of ExecuteFenced from when its wait fences were signalled; the nearer of it
+// and the deadline counts. Other executions ignore it.
+func WithDurationAfterFences(d time.Duration) ExecuteOption {
+	return func(o *executeOptions) {
+		if o.after = d; d <= 0 {
+			o.err = nn.Invalid("duration after fences", "%v", d)
+		}
+	}
+}
+
+// maxLoopTimeout: NNAPI's LoopTimeoutDurationNs::MAXIMUM.
+const maxLoopTimeout = 15 * time.Second
+
+// WithLoopTimeout bounds each loop of the model: above 0, at most 15 seconds. No supported operation loops by itself,
+// so that only the value is checked.
+func WithLoopTimeout(d time.Duration) ExecuteOption {
+	return func(o *executeOptions) {
+		if d <= 0 || d > maxLoopTimeout {
+			o.err = nn.Invalid("loop timeout", "%v is not above 0 and at most %v", d, maxLoopTimeout)
+		}
+	}
+}
+
+// Result is what an execution reports beside its outputs.
+type Result struct {
+	// Shapes has one entry for each output.
+	Shapes []nn.OutputShape
+	// OnDevice is the time between the first and the last work on the device, InDriver that from the call until
+	// the outputs were written. Both are 0 where they are not known, and without WithTiming.
+	OnDevice, InDriver time.Duration
+	// Traffic is what was moved beside the computation.
+	Traffic backend.Traffic
+	// Schedule says how long the execution waited for the device, and how often it gave way.
+	Schedule qos.Report
+	// Predicted is the time on the device that was expected.
+	Predicted time.Duration
+}
+
+// Execute runs the model once and returns when the outputs are written. The pools of r are borrowed until
+// then; outputs may be half written when it fails. When ctx ends, work that was not submitted is given
+// up; the call returns when the device has finished with what was.
+//
+// Where the model leaves the dimensions of an output open, its argument gives the room. Too little of it is
+// OUTPUT_INSUFFICIENT_SIZE: then, and with no other error, there is a result, whose Shapes say what is needed.
+func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request, opts ...ExecuteOption) (*Result, error) {
+	o, err := decodeExecute(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer p.running.Done()
+	return p.execute(ctx, r, &o)
+}
+
+// execute is Execute of an entered model.
+func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOptions) (*Result, error) {
+	start := time.Now()
+	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
+		o.deadline = t
+	}
+	if err := checkDeadline("execution", o.deadline); err != nil {
+		return nil, err
+	}
+	bind := p.bind
+	if o.bind != nil {
+		bind = o.bind
+	}
+	b, err := bind(ctx, r)
+	if b != nil {
+		defer b.release()
+	}
+	if err != nil {
+		if nn.StatusOf(err) == nn.StatusOutputInsufficientSize && b != nil {
+			return &Result{Shapes: b.shapes}, err
+		}
+		return nil, err
+	}
+	res := &Result{Shapes: b.shapes}
+	err = p.run(ctx, b, o, res)
+	if err = b.finish(err); err != nil {
+		return nil, fmt.Errorf("execute: %w", err)
+	}
+	res.Traffic.Copied += b.copied
+	if res.InDriver = time.Since(start); !o.timing {
+		res.InDriver, res.OnDevice = 0, 0
+	}
+	res.OnDevice = min(res.OnDevice, res.InDriver) // different clocks
+	return res, nil
+}
+
+// run waits for its turn, takes a slot, and brings the outputs back.
+func (p *PreparedModel) run(ctx context.Context, b *boundRequest, o *executeOptions, res *Result) (err error) {
+	est := p.expected.estimator(p.exe.Estimates())
+	segments := est.Segments()
+	for _, t := range segments {
+		res.Predicted += t
+	}
+	var x backend.Execution
+	b.unsubmitted = true
+	job := qos.Job{
+		Priority: p.priority, Deadline: o.deadline, Segments: segments,
+		Begin: func(ctx context.Context) (err error) {
+			x, err = p.exe.Begin(ctx, b.inputs, b.outputs)
+			return err
+		},
+		Submit: func(first, last int) (qos.Fence, error) {
+			if n := x.Segments(); n != len(segments) { // the executable was replaced in between
+				first, last = first*n/len(segments), last*n/len(segments)
+			}
+			if first == last {
+				return doneFence{}, nil
+			}
+			b.unsubmitted = false
+			return x.Submit(first, last)
+		},
+		Observe: func(first, last int, took time.Duration) {
+			if x.Segments() == len(segments) {
+				est.ObserveRange(first, last, took)
+			}
+		},
+	}
+	defer func() {
+		if x != nil {
+			x.Release()
+		}
+	}()
+	if res.Schedule, err = p.client.queue.Run(ctx, &job); err != nil {
+		if nn.StatusOf(err) == nn.StatusMissedDeadlinePersistent {
+			est.Relax(time.Until(o.deadline))
+		}
+		return err
+	}
+	if err := x.Finish(); err != nil {
+		return err
+	}
+	if times := x.SegmentTimes(); len(times) == len(segments) { // the device knows better than the host
+		for i, t := range times {
+			est.Observe(i, t)
+		}
+	}
+	res.OnDevice, res.Traffic = x.DeviceTime(), x.Traffic()
+	return nil
+}
+
+// doneFence is that of no work.
+type doneFence struct{}
+
+func (doneFence) Wait(context.Context) error { return nil }

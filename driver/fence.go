@@ -1,0 +1,125 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Fence is signalled once: with success, or with an error. Safe for concurrent use.
+//
+// Fences of the driver and of other programs meet as file descriptors: ImportFence makes a Fence of an eventfd or a
+// sync_file, File gives an eventfd of a Fence.
+type Fence struct {
+	done chan struct{}
+
+	mu    sync.Mutex
+	sent  bool       // guarded by mu
+	err   error      // guarded by mu; final once sent
+	files []*eventFD // guarded by mu; to be signalled
+	then  []func()   // guarded by mu; called before done is closed
+}
+
+// ErrFenceClosed is the error of an imported fence that was closed before it was signalled.
+var ErrFenceClosed = errors.New("the fence was closed before it was signalled")
+
+// NewFence returns a fence that Signal signals.
+func NewFence() *Fence { return &Fence{done: make(chan struct{})} }
+
+// Signal signals the fence; err says that what it stands for failed. Only the first call counts.
+func (f *Fence) Signal(err error) {
+	f.mu.Lock()
+	if f.sent {
+		f.mu.Unlock()
+		return
+	}
+	f.sent, f.err = true, err
+	files, then := f.files, f.then
+	f.files, f.then = nil, nil
+	f.mu.Unlock()
+	for _, call := range then {
+		call()
+	}
+	close(f.done)
+	for _, e := range files {
+		e.signal(err)
+	}
+}
+
+// onSignal calls then once, when the fence is being signalled and before anybody sees it; at once if that was.
+func (f *Fence) onSignal(then func()) {
+	f.mu.Lock()
+	late := f.sent
+	if !late {
+		f.then = append(f.then, then)
+	}
+	f.mu.Unlock()
+	if late {
+		then()
+	}
+}
+
+func (f *Fence) signalled() bool {
+	select {
+	case <-f.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Done is closed when the fence is signalled.
+func (f *Fence) Done() <-chan struct{} { return f.done }
+
+// Err is the error that the fence was signalled with; nil before.
+func (f *Fence) Err() error {
+	if !f.signalled() {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// Wait blocks until the fence is signalled, and returns its error, or until ctx is done.
+func (f *Fence) Wait(ctx context.Context) error {
+	select {
+	case <-f.done:
+		return f.Err()
+	default:
+	}
+	select {
+	case <-f.done:
+		return f.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// File returns an eventfd, which the caller closes. It becomes readable when the fence is signalled; its counter is
+// then 1, or FenceFailed plus the status where the fence failed. A process that holds only the descriptor can so
+// tell success from failure.
+func (f *Fence) File() (*os.File, error) {
+	e, file, err := newEventFD()
+	if err != nil {
+		return nil, &nn.Error{Status: nn.StatusResourceExhaustedTransient, Where: "fence", Err: err}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sent {
+		e.signal(f.err)
+	} else {
+		f.files = append(f.files, e)
+	}
+	return file, nil
+}
+
+// Close gives up an imported fence that is not signalled yet, with ErrFenceClosed. Idempotent; other fences need no
+// Close.
+func (f *Fence) Close() { f.Signal(ErrFenceClosed) }
+
+// FenceFailed is what the counter of a failed fence's eventfd is at least; the status is added to it.
+const FenceFailed = 1 << 32

@@ -1,0 +1,129 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// FencedExecution is a run that waits for fences and ends with one.
+type FencedExecution struct {
+	fence  *Fence
+	result FencedResult // final once fence is signalled
+}
+
+// FencedResult is what a fenced execution reports.
+type FencedResult struct {
+	Result
+	// SinceLaunch is the time from the call until the outputs were written, SinceFences that from when all wait
+	// fences were signalled. Both are 0 without WithTiming.
+	SinceLaunch, SinceFences time.Duration
+}
+
+// errStillRunning is the error of FencedExecution.Result before the fence is signalled.
+var errStillRunning = errors.New("the execution has not ended")
+
+// ExecuteFenced starts an execution that begins when all of waits are signalled, and returns at once. Its fence is
+// signalled when the outputs are written, or with the error: that of a wait fence too. The pools of r and waits are
+// borrowed until then. Outputs must have known, non-empty dimensions.
+//
+// WithDurationAfterFences bounds the time from when the wait fences were signalled, the deadlines that from the call.
+// Nothing enters the device's queue before the wait fences are signalled, so that they never delay anybody else.
+//
+// Errors of the call itself: INVALID_ARGUMENT for what is wrong with the request or with a fence that has failed
+// already, MISSED_DEADLINE_PERSISTENT for a deadline that has passed.
+func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {
+	launch := time.Now()
+	o, err := decodeExecute(opts)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range waits {
+		where := fmt.Sprintf("wait fence %d", i)
+		if w == nil {
+			return nil, nn.Invalid(where, "there is none")
+		}
+		if err := w.Err(); err != nil {
+			return nil, nn.Invalid(where, "has failed: %w", err)
+		}
+	}
+	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
+		o.deadline = t
+	}
+	if err := checkDeadline("execution", o.deadline); err != nil {
+		return nil, err
+	}
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	if err := p.checkFenced(r); err != nil {
+		p.running.Done()
+		return nil, err
+	}
+	e := &FencedExecution{fence: NewFence()}
+	go func() {
+		defer p.running.Done()
+		e.fence.Signal(e.run(ctx, p, r, waits, &o, launch))
+	}()
+	return e, nil
+}
+
+// checkFenced checks r as far as it can be before the wait fences are signalled.
+func (p *PreparedModel) checkFenced(r *nn.Request) error {
+	outputs, err := p.checkRequest(r)
+	if err != nil {
+		return err
+	}
+	for i, dims := range outputs {
+		o := &p.signature.Main.Operands[p.signature.Main.Outputs[i]]
+		if !known(o.Type, dims) {
+			return nn.Invalid(fmt.Sprintf("output %d", i), "dimensions %v are open in a fenced execution", []uint32(dims))
+		}
+	}
+	return nil
+}
+
+// run is what the execution does once it was launched.
+func (e *FencedExecution) run(ctx context.Context, p *PreparedModel, r *nn.Request, waits []*Fence, o *executeOptions, launch time.Time) error {
+	waiting, cancel := withDeadline(ctx, o.deadline)
+	for i, w := range waits {
+		if err := w.Wait(waiting); err != nil {
+			cancel()
+			return fmt.Errorf("wait fence %d: %w", i, err)
+		}
+	}
+	cancel()
+	begin := time.Now()
+	if o.after > 0 {
+		if t := begin.Add(o.after); o.deadline.IsZero() || t.Before(o.deadline) {
+			o.deadline = t
+		}
+	}
+	res, err := p.execute(ctx, r, o)
+	if err != nil {
+		return err
+	}
+	e.result.Result = *res
+	if o.timing {
+		e.result.SinceLaunch, e.result.SinceFences = time.Since(launch), time.Since(begin)
+	}
+	return nil
+}
+
+// Fence is signalled when the execution has ended, with its error. It may be a wait fence of others.
+func (e *FencedExecution) Fence() *Fence { return e.fence }
+
+// Result is what came out. Before the fence is signalled the error is GENERAL_FAILURE; afterwards it is the
+// execution's.
+func (e *FencedExecution) Result() (*FencedResult, error) {
+	if !e.fence.signalled() {
+		return nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "fenced execution", Err: errStillRunning}
+	}
+	if err := e.fence.Err(); err != nil {
+		return nil, err
+	}
+	return &e.result, nil
+}

@@ -1,0 +1,120 @@
+package driver
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/validate"
+)
+
+// pool is a pool of memory for the time of an execution or a copy: its bytes, a file that is read and written in
+// pieces, or a buffer.
+type pool struct {
+	source   nn.Memory
+	data     []byte         // mapped
+	file     nn.File        // where it cannot be mapped
+	buffer   *Buffer        // that a token stands for
+	imported backend.Memory // data, as the device sees them; nil where they are copied
+	release  func()         // nil: nothing to release
+}
+
+// readOnly reports whether the pool must not be written.
+func (x *pool) readOnly() bool {
+	s, ok := x.source.(interface{ ReadOnly() bool }) // nn.Shared has it, an nn.File may
+	return ok && s.ReadOnly()
+}
+
+// acquire keeps the memory open and maps it. Its errors are GENERAL_FAILURE: nothing is wrong with the request.
+// After an error the pool needs no close.
+func (x *pool) acquire(where string) (err error) {
+	if m, ok := x.source.(nn.HostMemory); ok {
+		x.data = m
+		return nil
+	}
+	if s, ok := x.source.(nn.Shared); ok {
+		if x.release, err = s.Acquire(); err != nil {
+			return nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
+		}
+	}
+	_, pinned := x.source.(nn.Pinned)
+	if f, ok := x.source.(nn.File); ok && !pinned {
+		x.file = f
+		return nil
+	}
+	x.data, err = x.source.Bytes()
+	if err == nil && int64(len(x.data)) < x.source.Size() {
+		err = fmt.Errorf("%d bytes of %d", len(x.data), x.source.Size())
+	}
+	if err != nil {
+		x.close()
+		return nn.Errorf(nn.StatusGeneralFailure, where, "cannot be mapped: %w", err)
+	}
+	return nil
+}
+
+// close undoes acquire. Idempotent.
+func (x *pool) close() {
+	if x.release != nil {
+		x.release()
+	}
+	x.release, x.data, x.file, x.imported = nil, nil, nil, nil
+}
+
+// fill reads len(p) bytes of a file from offset on, or fails.
+func fill(f nn.File, p []byte, offset int64) error {
+	n, err := f.ReadAt(p, offset)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%d of %d bytes: %w", n, len(p), err)
+}
+
+// flush writes p to a file from offset on, or fails.
+func flush(f nn.File, p []byte, offset int64) error {
+	n, err := f.WriteAt(p, offset)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("%d of %d bytes: %w", n, len(p), err)
+	}
+	return nil
+}
+
+// spans appends where n bytes from offset on lie: among the process's addresses, and in a file. id names the memory
+// where nothing else does.
+func (x *pool) spans(list []validate.Span, s validate.Span, offset, n uint64, id int) []validate.Span {
+	if n == 0 {
+		return list
+	}
+	if x.data != nil {
+		at := uint64(reflect.ValueOf(&x.data[0]).Pointer()) + offset
+		s.Space, s.From, s.To = [3]uint64{}, at, at+n
+		list = append(list, s)
+	}
+	if _, ok := x.source.(nn.HostMemory); ok {
+		return list
+	}
+	if l, ok := x.source.(nn.Located); ok {
+		file, at := l.Place()
+		s.Space, s.From, s.To = [3]uint64{1, file[0], file[1]}, uint64(at)+offset, uint64(at)+offset+n
+		return append(list, s)
+	}
+	if x.file != nil {
+		s.Space, s.From, s.To = [3]uint64{2, uint64(id)}, offset, offset+n
+		list = append(list, s)
+	}
+	return list
+}
+
+// sameMemory reports whether a and b are one memory, not two that share bytes.
+func sameMemory(a, b nn.Memory) bool {
+	t := reflect.TypeOf(a)
+	return t == reflect.TypeOf(b) && t != nil && t.Comparable() && a == b
+}

@@ -1,0 +1,179 @@
+package qos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Bounds of a share. They keep virtual times finite.
+const (
+	minShare = 1.0 / 1024
+	maxShare = 1024.0
+)
+
+// Client is one user of the device: its jobs compete by priority among themselves, and together with those of other
+// clients for a share of device time. Safe for concurrent use.
+type Client struct {
+	s     *Scheduler
+	name  string
+	share float64
+
+	// All below guarded by s.mu.
+	runs    []*run // from admission to the return of Run, in order of arrival
+	waiting int    // of runs: those that never got the device
+	virtual float64
+	used    time.Duration
+	closed  bool
+}
+
+// NewClient adds a client. share is its relative weight against other clients, 1 being normal; what is not
+// positive counts as 1, and it is held within 1/1024 and 1024. name is for Stats. Close it in the end.
+func (s *Scheduler) NewClient(name string, share float64) *Client {
+	if !(share > 0) {
+		share = 1
+	}
+	c := &Client{s: s, name: name, share: min(max(share, minShare), maxShare)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients = append(s.clients, c)
+	return c
+}
+
+// Close ends the waiting jobs of the client with ErrClosed, and the running ones at their next segment, and
+// refuses new ones. It does not wait: each Run returns when nothing of its job is on the device. Idempotent.
+func (c *Client) Close() {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	for _, r := range c.runs {
+		r.notify()
+	}
+	s.forget(c)
+}
+
+// forget drops a closed client once it has no jobs.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) forget(c *Client) {
+	if !c.closed || len(c.runs) > 0 {
+		return
+	}
+	if i := slices.Index(s.clients, c); i >= 0 {
+		s.clients = slices.Delete(s.clients, i, i+1)
+	}
+}
+
+// Admit is the admission test alone: it returns the error with which Run would refuse j at this moment, or
+// nil. It reserves nothing, and does not look at whether there is room in the queue.
+func (c *Client) Admit(j *Job) error {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.closed {
+		return closedError()
+	}
+	r := newRun(c, j, s.now(), time.Time{})
+	err := s.admit(r)
+	if err != nil {
+		s.stats.Refused++
+	}
+	return err
+}
+
+// Run takes j through the device and blocks until its work is done, given up or refused. Whatever it returns,
+// nothing of j is on the device any more.
+//
+// The nearer of j.Deadline and the deadline of ctx counts. Errors:
+//
+//   - MISSED_DEADLINE_PERSISTENT: refused before any work, because the deadline has passed or not even an idle
+//     device could meet it; or given up, and it would have missed alone as well.
+//   - MISSED_DEADLINE_TRANSIENT: refused before any work, because it would miss behind what is running and queued
+//     or would make an admitted job of its level or above miss; or given up at a border of segments.
+//   - RESOURCE_EXHAUSTED_TRANSIENT: too many jobs of the client wait.
+//   - ErrClosed, as GENERAL_FAILURE: the client was closed.
+//   - the error of ctx when it was cancelled, at once while the job waits, at the next border when it runs.
+//   - the first error of Begin, Submit or a fence.
+//
+// A job whose last segment is on the device is no longer given up, so one that ends late ends without error: a
+// deadline is a hint.
+func (c *Client) Run(ctx context.Context, j *Job) (Report, error) {
+	s := c.s
+	deadline, ok := ctx.Deadline()
+	if err := ctx.Err(); err != nil && (!ok || !errors.Is(err, context.DeadlineExceeded)) {
+		return Report{}, err
+	}
+	s.mu.Lock()
+	r := newRun(c, j, s.now(), deadline)
+	if err := s.enter(r); err != nil {
+		s.mu.Unlock()
+		return Report{}, err
+	}
+	return r.drive(ctx) // unlocks
+}
+
+// enter admits r and queues it.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) enter(r *run) error {
+	c := r.c
+	if c.closed {
+		return closedError()
+	}
+	err := s.admit(r)
+	if err == nil && c.waiting >= s.queueLimit {
+		err = nn.Errorf(nn.StatusResourceExhaustedTransient, "scheduling", "%d executions of client %q are waiting", c.waiting, c.name)
+	}
+	if err != nil {
+		s.stats.Refused++
+		return err
+	}
+	if len(c.runs) == 0 {
+		c.virtual = max(c.virtual, s.vclock)
+		s.active = append(s.active, c)
+	}
+	s.arrivals++
+	r.arrival = s.arrivals
+	c.runs = append(c.runs, r)
+	c.waiting++
+	s.jobs++
+	return nil
+}
+
+// leave takes r out. r has nothing on the device and no grants.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) leave(r *run) {
+	c := r.c
+	i := slices.Index(c.runs, r)
+	c.runs = slices.Delete(c.runs, i, i+1)
+	s.jobs--
+	if r.waiting {
+		c.waiting--
+	}
+	if r.state == mayBegin { // it was told to, and never did
+		s.beginning--
+	}
+	if len(c.runs) == 0 {
+		i := slices.Index(s.active, c)
+		s.active = slices.Delete(s.active, i, i+1)
+	}
+	if s.last == r {
+		s.last = nil
+	}
+	if s.jobs == 0 {
+		s.vclock = max(s.vclock, c.virtual)
+	}
+	s.forget(c)
+}
+
+func closedError() error {
+	return nn.Errorf(nn.StatusGeneralFailure, "scheduling", "%w", ErrClosed)
+}

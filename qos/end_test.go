@@ -1,0 +1,294 @@
+package qos_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
+)
+
+func TestCancelledWhileRunning(t *testing.T) {
+	for _, slots := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &device{t: t}
+			s := qos.New(qos.Options{InFlight: slots})
+			ctx, cancel := context.WithCancel(t.Context())
+			r := start(ctx, s.NewClient("c", 1), d.job("a", nn.PriorityLow, each(10, 2*ms)...))
+			time.Sleep(5 * ms)
+			cancel()
+			o := <-r
+			require.Equal(t, context.Canceled, o.err)
+			require.Len(t, d.runs, 2+slots, "the third segment ran, and what was behind it")
+			require.Equal(t, d.free, o.end, "what is on the device is waited for, and nothing else")
+			require.Zero(t, s.Stats().Clients[0].Jobs)
+			require.Equal(t, time.Duration(2+slots)*2*ms, s.Stats().DeviceTime)
+		})
+	}
+}
+
+func TestCancelledWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		c := qos.New(qos.Options{}).NewClient("c", 1)
+		first := start(t.Context(), c, d.job("a", nn.PriorityHigh, 10*ms))
+		synctest.Wait()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		second := start(ctx, c, d.job("b", nn.PriorityHigh, 10*ms))
+		time.Sleep(3 * ms)
+		cancel(errors.New("no more"))
+		at := time.Now()
+		o := <-second
+		require.Equal(t, context.Canceled, o.err)
+		require.Equal(t, at, o.end, "at once")
+		require.NoError(t, (<-first).err)
+		require.Equal(t, []string{"a"}, d.order())
+	})
+}
+
+func TestCancelledBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d := &device{t: t}
+	_, err := qos.New(qos.Options{}).NewClient("c", 1).Run(ctx, d.job("a", nn.PriorityLow, ms))
+	require.Equal(t, context.Canceled, err)
+	require.Empty(t, d.runs)
+}
+
+// TestCancelledAfterTheLastSegment: what is complete is complete.
+func TestCancelledAfterTheLastSegment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		ctx, cancel := context.WithCancel(t.Context())
+		r := start(ctx, qos.New(qos.Options{}).NewClient("c", 1), d.job("a", nn.PriorityLow, 2*ms))
+		time.Sleep(ms)
+		cancel()
+		require.NoError(t, (<-r).err)
+	})
+}
+
+func TestCloseEndsJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		s := qos.New(qos.Options{})
+		c, other := s.NewClient("c", 1), s.NewClient("other", 1)
+		running := start(t.Context(), c, d.job("a", nn.PriorityLow, each(10, 2*ms)...))
+		synctest.Wait()
+		waiting := start(t.Context(), c, d.job("b", nn.PriorityLow, 2*ms))
+		bystander := start(t.Context(), other, d.job("o", nn.PriorityLow, 2*ms))
+		time.Sleep(ms)
+		c.Close()
+		c.Close()
+		at := time.Now()
+		w := <-waiting
+		require.ErrorIs(t, w.err, qos.ErrClosed)
+		require.Equal(t, at, w.end)
+		r := <-running
+		require.ErrorIs(t, r.err, qos.ErrClosed)
+		require.Equal(t, nn.StatusGeneralFailure, nn.StatusOf(r.err))
+		require.Equal(t, at.Add(ms), r.end)
+		require.NoError(t, (<-bystander).err)
+		_, err := c.Run(t.Context(), d.job("late", nn.PriorityLow, 2*ms))
+		require.ErrorIs(t, err, qos.ErrClosed)
+		require.ErrorIs(t, c.Admit(d.job("late", nn.PriorityLow, 2*ms)), qos.ErrClosed)
+		require.Equal(t, []string{"a", "o"}, d.order())
+		require.Len(t, s.Stats().Clients, 1, "closed clients are forgotten")
+		require.Equal(t, 4*ms, s.Stats().DeviceTime)
+	})
+}
+
+func TestFaults(t *testing.T) {
+	fault := errors.New("the device is lost")
+	for _, slots := range []int{1, 2} {
+		t.Run("fence", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &device{t: t}
+				s := qos.New(qos.Options{InFlight: slots})
+				c := s.NewClient("c", 1)
+				j := d.job("a", nn.PriorityLow, each(10, 2*ms)...)
+				submit := j.Submit
+				j.Submit = func(first, last int) (qos.Fence, error) {
+					f, err := submit(first, last)
+					if first == 2 {
+						return doneAt{at: f.(doneAt).at, err: fault}, err
+					}
+					return f, err
+				}
+				observed := 0
+				j.Observe = func(first, last int, took time.Duration) { observed++ }
+				o := <-start(t.Context(), c, j)
+				require.Equal(t, fault, o.err)
+				require.Equal(t, d.free, o.end)
+				require.Equal(t, 2+slots, o.report.Submissions)
+				require.Equal(t, 1+slots, observed)
+				_, err := c.Run(t.Context(), d.job("b", nn.PriorityLow, 2*ms))
+				require.NoError(t, err, "the place is free again")
+			})
+		})
+		t.Run("submit", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &device{t: t}
+				s := qos.New(qos.Options{InFlight: slots})
+				c := s.NewClient("c", 1)
+				j := d.job("a", nn.PriorityLow, each(10, 2*ms)...)
+				submit := j.Submit
+				j.Submit = func(first, last int) (qos.Fence, error) {
+					if first == 3 {
+						return nil, fault
+					}
+					return submit(first, last)
+				}
+				o := <-start(t.Context(), c, j)
+				require.Equal(t, fault, o.err)
+				require.Equal(t, d.free, o.end)
+				require.Equal(t, 6*ms, s.Stats().DeviceTime)
+				_, err := c.Run(t.Context(), d.job("b", nn.PriorityLow, 2*ms))
+				require.NoError(t, err, "the place is free again")
+			})
+		})
+	}
+	t.Run("begin", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := &device{t: t}
+			c := qos.New(qos.Options{}).NewClient("c", 1)
+			for range 5 {
+				j := d.job("a", nn.PriorityLow, 2*ms)
+				j.Begin = func(context.Context) error { return fault }
+				_, err := c.Run(t.Context(), j)
+				require.Equal(t, fault, err)
+			}
+			require.Empty(t, d.runs)
+		})
+	})
+}
+
+func TestQueueLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		s := qos.New(qos.Options{QueueLimit: 3})
+		c, other := s.NewClient("c", 1), s.NewClient("other", 1)
+		var all []<-chan outcome
+		for range 4 { // one runs, three wait
+			all = append(all, start(t.Context(), c, d.job("a", nn.PriorityLow, 2*ms)))
+			synctest.Wait()
+		}
+		_, err := c.Run(t.Context(), d.job("too many", nn.PriorityHigh, 2*ms))
+		require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf(err))
+		all = append(all, start(t.Context(), other, d.job("o", nn.PriorityLow, 2*ms)))
+		for _, o := range all {
+			require.NoError(t, (<-o).err)
+		}
+		require.NotContains(t, d.order(), "too many")
+		_, err = c.Run(t.Context(), d.job("again", nn.PriorityHigh, 2*ms))
+		require.NoError(t, err)
+	})
+}
+
+func TestNoSegments(t *testing.T) {
+	began := false
+	j := &qos.Job{Begin: func(context.Context) error { began = true; return nil }}
+	report, err := qos.New(qos.Options{}).NewClient("c", 1).Run(t.Context(), j)
+	require.NoError(t, err)
+	require.True(t, began)
+	require.Zero(t, report.Submissions)
+}
+
+func TestObserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		s := qos.New(qos.Options{InFlight: 2})
+		c := s.NewClient("c", 1)
+		type measured struct {
+			first, last int
+			took        time.Duration
+		}
+		var a []measured
+		j := d.misjudged("a", nn.PriorityLow, []time.Duration{1 * ms, 2 * ms, 3 * ms, 4 * ms}, each(4, 2*ms))
+		j.Observe = func(first, last int, took time.Duration) { a = append(a, measured{first, last, took}) }
+		first := start(t.Context(), c, j)
+		synctest.Wait()
+		second := start(t.Context(), c, d.job("b", nn.PriorityHigh, 5*ms))
+		require.NoError(t, (<-first).err)
+		require.NoError(t, (<-second).err)
+		require.Equal(t, []string{"a", "a", "b", "a", "a"}, d.order())
+		require.Equal(t, []measured{{0, 1, 1 * ms}, {1, 2, 2 * ms}, {2, 3, 3 * ms}, {3, 4, 4 * ms}}, a, "without the time of the others")
+	})
+}
+
+// TestBeginDoesNotHoldTheDevice: a job that waits for an arena lets others run, who may be the ones that have it.
+func TestBeginDoesNotHoldTheDevice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		c := qos.New(qos.Options{}).NewClient("c", 1)
+		slot := make(chan struct{}, 1) // an arena, for one
+		slotted := func(name string, p nn.Priority, n int) *qos.Job {
+			j := d.job(name, p, each(n, 2*ms)...)
+			begun := 0
+			j.Begin = func(ctx context.Context) error {
+				begun++
+				require.Equal(t, 1, begun)
+				select {
+				case slot <- struct{}{}:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return j
+		}
+		run := func(j *qos.Job) <-chan outcome {
+			out := make(chan outcome, 1)
+			go func() {
+				report, err := c.Run(t.Context(), j)
+				if err == nil {
+					<-slot
+				}
+				out <- outcome{report, err, time.Now()}
+			}()
+			synctest.Wait()
+			return out
+		}
+		low := run(slotted("low", nn.PriorityLow, 3))
+		high := run(slotted("high", nn.PriorityHigh, 1))
+		other := start(t.Context(), c, d.job("other", nn.PriorityMedium, 2*ms))
+		late := slotted("late", nn.PriorityHigh, 1)
+		late.Deadline = time.Now().Add(3 * ms)
+		missed := run(late)
+		m := <-missed
+		require.Equal(t, nn.StatusMissedDeadlineTransient, nn.StatusOf(m.err))
+		for _, o := range []<-chan outcome{low, high, other} {
+			require.NoError(t, (<-o).err)
+		}
+		require.Equal(t, []string{"low", "other", "low", "low", "high"}, d.order())
+	})
+}
+
+// TestWaitingJobsDoNotBegin: arenas are not taken by jobs whose turn is far.
+func TestWaitingJobsDoNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		c := qos.New(qos.Options{}).NewClient("c", 1)
+		began, most, done := 0, 0, 0
+		var all []<-chan outcome
+		for range 50 {
+			j := d.job("a", nn.PriorityLow, 2*ms)
+			j.Begin = func(context.Context) error {
+				began++
+				most = max(most, began-done)
+				return nil
+			}
+			j.Observe = func(int, int, time.Duration) { done++ }
+			all = append(all, start(t.Context(), c, j))
+			synctest.Wait()
+		}
+		for _, o := range all {
+			require.NoError(t, (<-o).err)
+		}
+		require.LessOrEqual(t, most, 3)
+	})
+}

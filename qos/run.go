@@ -1,0 +1,314 @@
+package qos
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// never is the deadline of a job without one. Times this far away, and sums of times, are cut to it, so that the
+// sum of two never overflows.
+const never = 100 * 365 * 24 * time.Hour
+
+// run is a Job between its admission and the return of Run.
+type run struct {
+	c   *Client
+	job *Job
+
+	level    int           // the priority
+	deadline time.Duration // since the epoch, at most never
+	came     time.Duration // since the epoch
+	rest     time.Duration // estimate of the segments that were not granted yet
+	overdue  bool          // the deadline had passed when the job came
+
+	// All below guarded by c.s.mu; job's functions are called by the goroutine inside Run alone.
+	arrival   uint64
+	since     time.Duration // since when it has gone without the device
+	state     state
+	waiting   bool          // never got the device
+	next      int           // the first segment that was not submitted
+	granted   int           // segments before it have a place on the device: next <= granted
+	whole     int           // segments from it to granted go in one submission; len(Segments) if none
+	flight    []*submission // on the device, in order
+	used      time.Duration // device time of segments that are done
+	report    Report
+	err       error
+	wake      chan struct{} // has room for one; nil until the goroutine first parks
+	inlined   [2]*submission
+	firstSub  submission
+	firstUsed bool
+}
+
+// state says how far the job is with Begin.
+type state uint8
+
+const (
+	unbegun  state = iota // waits until it is next
+	mayBegin              // was told to begin, or is in Begin
+	begun                 // may have the device
+)
+
+// submission is a range of segments on the device.
+type submission struct {
+	fence       Fence
+	first, last int
+	estimate    time.Duration
+	at          time.Duration // when it was submitted
+	took        time.Duration // valid once landed
+	landed      bool
+}
+
+// newRun prepares j without entering it. ctxDeadline is zero or another deadline.
+func newRun(c *Client, j *Job, now time.Duration, ctxDeadline time.Time) *run {
+	r := &run{
+		c: c, job: j,
+		level: int(j.Priority), deadline: never, came: now, since: now, waiting: true,
+		whole: len(j.Segments),
+	}
+	if j.Begin == nil {
+		r.state = begun
+	}
+	for _, d := range j.Segments {
+		r.rest = min(r.rest+clampEstimate(d), never)
+	}
+	deadline := j.Deadline
+	if deadline.IsZero() || !ctxDeadline.IsZero() && ctxDeadline.Before(deadline) {
+		deadline = ctxDeadline
+	}
+	if !deadline.IsZero() {
+		// Sub saturates; adding to now would not.
+		left := time.Until(deadline)
+		r.overdue = left <= 0
+		r.deadline = now + min(max(left, -1), never-now)
+	}
+	r.flight = r.inlined[:0]
+	return r
+}
+
+func clampEstimate(d time.Duration) time.Duration { return min(max(d, 0), never) }
+
+// estimate is that of segments [first, last).
+func (r *run) estimate(first, last int) time.Duration {
+	var sum time.Duration
+	for _, d := range r.job.Segments[first:last] {
+		sum = min(sum+clampEstimate(d), never)
+	}
+	return sum
+}
+
+// drive takes the job through its life. It returns with s.mu unlocked.
+//
+// Preconditions: s.mu held, r entered.
+func (r *run) drive(ctx context.Context) (Report, error) {
+	s := r.c.s
+	n := len(r.job.Segments)
+	for {
+		now := s.now()
+		if r.err == nil && (r.next < n || r.state != begun) {
+			r.err = r.verdict(ctx, now)
+		}
+		if r.err != nil {
+			s.giveBack(r)
+		}
+		over := r.err != nil || r.next == n && r.state == begun
+		if over && len(r.flight) == 0 {
+			s.leave(r)
+			s.dispatch(now)
+			r.count(now)
+			s.mu.Unlock()
+			return r.report, r.err
+		}
+		if !over {
+			s.dispatch(now)
+		}
+		switch {
+		case r.err == nil && r.next < r.granted:
+			r.submit(now)
+		case len(r.flight) > 0:
+			s.dispatch(now)
+			r.land()
+		case r.state == mayBegin:
+			r.begin(ctx)
+		default:
+			r.park(ctx, now)
+		}
+	}
+}
+
+// verdict says why the job must end now, or nil.
+//
+// Preconditions: s.mu held.
+func (r *run) verdict(ctx context.Context, now time.Duration) error {
+	err := ctx.Err()
+	expired := errors.Is(err, context.DeadlineExceeded)
+	if err != nil && !expired {
+		return err
+	}
+	if r.c.closed {
+		return closedError()
+	}
+	s := r.c.s
+	rest := min(r.rest+r.estimate(r.next, r.granted), never)
+	if !expired && (r.deadline == never || now+s.backlog(now)+rest <= r.deadline+r.tolerance(rest)) {
+		return nil
+	}
+	status := nn.StatusMissedDeadlineTransient
+	if r.came+r.used+r.onDevice()+rest > r.deadline {
+		status = nn.StatusMissedDeadlinePersistent
+	}
+	return nn.Errorf(status, "scheduling", "given up at segment %d of %d, whose rest would take %v: %w",
+		r.next, len(r.job.Segments), rest, ErrDeadline)
+}
+
+// tolerance is by how much the rest of a running job may seem to be late before it is given up. The estimates are
+// high quantiles, so a sum of many overstates; towards the end nothing is left that could make up for it.
+func (r *run) tolerance(rest time.Duration) time.Duration {
+	n := len(r.job.Segments)
+	if n == 0 {
+		return 0
+	}
+	return min(rest/8, clampEstimate(r.job.Segments[n-1])/2)
+}
+
+// onDevice is the estimate of the job's own segments that are on the device.
+func (r *run) onDevice() time.Duration {
+	var sum time.Duration
+	for _, f := range r.flight {
+		sum += f.estimate
+	}
+	return sum
+}
+
+// count adds the end of r to the statistics.
+//
+// Preconditions: s.mu held.
+func (r *run) count(now time.Duration) {
+	s := r.c.s
+	switch status := nn.StatusOf(r.err); {
+	case status == nn.StatusMissedDeadlineTransient || status == nn.StatusMissedDeadlinePersistent:
+		s.stats.Missed++
+	case r.err == nil:
+		s.stats.Completed++
+		if now > r.deadline {
+			s.stats.Missed++
+		}
+	}
+}
+
+// submit hands over what was granted. It unlocks meanwhile.
+//
+// Preconditions: s.mu held, r.next < r.granted.
+func (r *run) submit(now time.Duration) {
+	s := r.c.s
+	first, last := r.next, r.next+1
+	if first >= r.whole {
+		last = r.granted
+	}
+	sub := &r.firstSub
+	if r.firstUsed {
+		sub = new(submission)
+	}
+	r.firstUsed = true
+	*sub = submission{first: first, last: last, estimate: r.estimate(first, last), at: now}
+	r.next = last
+	s.flight = append(s.flight, sub)
+	r.flight = append(r.flight, sub)
+	if r.report.Submissions == 0 {
+		r.report.Queued = now - r.came
+	}
+	r.report.Submissions++
+	s.stats.Submissions++
+	s.mu.Unlock()
+	fence, err := r.job.Submit(first, last)
+	s.mu.Lock()
+	if err != nil {
+		r.err = err
+		r.flight = r.flight[:len(r.flight)-1]
+		s.withdraw(r, sub)
+		return
+	}
+	sub.fence = fence
+}
+
+// land waits for the oldest submission of r. It unlocks meanwhile.
+//
+// Preconditions: s.mu held, r.flight not empty.
+func (r *run) land() {
+	s := r.c.s
+	sub := r.flight[0]
+	s.mu.Unlock()
+	err := sub.fence.Wait(context.Background())
+	s.mu.Lock()
+	s.land(r, sub)
+	r.flight = append(r.flight[:0], r.flight[1:]...)
+	if err != nil {
+		if r.err == nil {
+			r.err = err
+		}
+		return
+	}
+	if r.job.Observe != nil {
+		s.dispatch(s.now()) // the place is free: nobody waits for the callback
+		s.mu.Unlock()
+		r.job.Observe(sub.first, sub.last, sub.took)
+		s.mu.Lock()
+	}
+}
+
+// begin calls the job's Begin. It unlocks meanwhile.
+//
+// Preconditions: s.mu held, r.state is mayBegin.
+func (r *run) begin(ctx context.Context) {
+	s := r.c.s
+	s.mu.Unlock()
+	cancel := context.CancelFunc(func() {})
+	if at, ok := ctx.Deadline(); r.deadline < never && (!ok || at.After(s.epoch.Add(r.deadline))) {
+		ctx, cancel = context.WithDeadline(ctx, s.epoch.Add(r.deadline))
+	}
+	err := r.job.Begin(ctx)
+	cancel()
+	s.mu.Lock()
+	s.beginning--
+	r.state = begun
+	if err != nil {
+		r.err = err
+	}
+}
+
+// park waits until r is told to go on, its deadline cannot be met any more, or ctx is done.
+//
+// Preconditions: s.mu held, nothing of r is on the device.
+func (r *run) park(ctx context.Context, now time.Duration) {
+	s := r.c.s
+	if r.wake == nil {
+		r.wake = make(chan struct{}, 1)
+	}
+	wake := r.wake
+	var late <-chan time.Time
+	if r.deadline < never {
+		t := time.NewTimer(r.deadline + r.tolerance(r.rest) - r.rest - now + 1)
+		defer t.Stop()
+		late = t.C
+	}
+	s.mu.Unlock()
+	select {
+	case <-wake:
+	case <-ctx.Done():
+	case <-late:
+	}
+	s.mu.Lock()
+}
+
+// notify makes the goroutine of r look again if it is parked.
+//
+// Preconditions: s.mu held.
+func (r *run) notify() {
+	if r.wake != nil {
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+}
