@@ -20,15 +20,17 @@ import (
 )
 
 // selfTestVersion counts changes of what the self-test checks.
-const selfTestVersion = 1
+const selfTestVersion = 2
 
-// testRecord is a verdict as it is kept between runs. Anybody may have written the file: it is believed only
-// where it says to avoid something, and a refusal is never believed.
+// testRecord is a verdict as it is kept between runs, with the rates that were measured at the same time. Anybody may
+// have written the file: it is believed only where it says to avoid something, a refusal is never believed, and rates
+// within bounds.
 type testRecord struct {
 	Key    string `json:"key"`    // see recordKey
 	Device string `json:"device"` // for people
 	Driver string `json:"driver"`
 	verdict
+	Rates plan.Rates `json:"rates"` // zero where they could not be measured
 }
 
 // selfTestOff: NNGPU_SELFTEST says to leave the self-test out.
@@ -43,7 +45,8 @@ func checkDevice(d *vulkan.Device) (plan.Facts, string, error) {
 	}
 	info := d.Describe()
 	path, key := recordPath(&info)
-	v, ok := readRecord(path, key)
+	record, ok := readRecord(path, key)
+	v := record.verdict
 	if !ok || v.Refused != "" {
 		var err error
 		v, err = runSelfTest(d)
@@ -54,13 +57,22 @@ func checkDevice(d *vulkan.Device) (plan.Facts, string, error) {
 		default:
 			return facts, "", fmt.Errorf("%s fails the self-test: %w; choose another device", info.Name, err)
 		}
-		writeRecord(path, &testRecord{Key: key, Device: info.Name, Driver: info.Driver, verdict: v})
+		record = testRecord{Key: key, Device: info.Name, Driver: info.Driver, verdict: v}
+		if v.Refused == "" {
+			v.restrict(&facts)
+			record.Rates, _ = measureRates(d, facts) // without them those of the class stand in
+		}
+		writeRecord(path, &record)
 	}
 	if v.Refused != "" {
 		return facts, "", fmt.Errorf("%s (%s) fails the self-test: %s; update its driver or choose another device",
 			info.Name, info.Driver, v.Refused)
 	}
 	v.restrict(&facts)
+	if record.Rates != (plan.Rates{}) {
+		facts.Measured = facts.Bounded(record.Rates)
+		d.SetRates(facts.Measured)
+	}
 	return facts, v.String(), nil
 }
 
@@ -75,21 +87,25 @@ func recordedVerdict(info *vulkan.DeviceInfo) (plan.Facts, string) {
 	if selfTestOff() {
 		return facts, selfTestSkipped
 	}
-	v, ok := readRecord(recordPath(info))
+	r, ok := readRecord(recordPath(info))
 	if !ok {
 		return facts, selfTestUnknown
 	}
-	v.restrict(&facts)
-	return facts, v.String()
+	r.restrict(&facts)
+	if r.Rates != (plan.Rates{}) {
+		facts.Measured = facts.Bounded(r.Rates)
+	}
+	return facts, r.String()
 }
 
 // recordKey identifies what a verdict is about: the device, its driver, our kernels and the test.
 func recordKey(info *vulkan.DeviceInfo) string {
-	p := info.Properties
+	p, facts := info.Properties, info.Facts
+	facts.Measured = plan.Rates{} // what came of it is no part of the question
 	sum := sha256.New()
 	fmt.Fprintf(sum, "self-test %d of %s\n", selfTestVersion, shaders.SetID)
 	fmt.Fprintf(sum, "%x %x %d %d\n", p.DriverUUID, p.DeviceUUID, p.DriverID, p.DriverVersion)
-	fmt.Fprintf(sum, "%d %d %d %q %q\n%+v\n", p.VendorID, p.DeviceID, p.API, info.Name, info.Driver, info.Facts)
+	fmt.Fprintf(sum, "%d %d %d %q %q\n%+v\n", p.VendorID, p.DeviceID, p.API, info.Name, info.Driver, facts)
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
@@ -110,32 +126,32 @@ func recordPath(info *vulkan.DeviceInfo) (path, key string) {
 // maxRecord bounds the bytes that are read of a record; ours have some hundreds.
 const maxRecord = 16 << 10
 
-// readRecord returns the verdict that the file holds; false where there is none that belongs to the key.
-func readRecord(path, key string) (verdict, bool) {
+// readRecord returns what the file holds; false where it does not belong to the key.
+func readRecord(path, key string) (testRecord, bool) {
 	if path == "" {
-		return verdict{}, false
+		return testRecord{}, false
 	}
 	// Not blocking, because the path may lead to a pipe.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return verdict{}, false
+		return testRecord{}, false
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxRecord {
-		return verdict{}, false
+		return testRecord{}, false
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
 	if err != nil {
-		return verdict{}, false
+		return testRecord{}, false
 	}
 	var r testRecord
 	if json.Unmarshal(text, &r) != nil || r.Key != key || r.MaxLoop != 0 && r.MaxLoop != safeLoop {
-		return verdict{}, false
+		return testRecord{}, false
 	}
 	if strings.ContainsFunc(r.Refused, func(c rune) bool { return !unicode.IsPrint(c) }) { // it is shown on terminals
-		return verdict{}, false
+		return testRecord{}, false
 	}
-	return r.verdict, true
+	return r, true
 }
 
 // writeRecord keeps r for later runs. A failure only means that the test runs again.

@@ -163,7 +163,7 @@ func TestDamagedRecords(t *testing.T) {
 	writeRecord(path, &testRecord{Key: key, verdict: verdict{MaxLoop: safeLoop}})
 	v, ok := readRecord(path, key)
 	require.True(t, ok)
-	require.Equal(t, verdict{MaxLoop: safeLoop}, v)
+	require.Equal(t, verdict{MaxLoop: safeLoop}, v.verdict)
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
 

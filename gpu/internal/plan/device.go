@@ -35,6 +35,9 @@ type Facts struct {
 	TexelStores bool
 	// Unified: device-local memory is host-visible, so that Host memory is as good as the arena.
 	Unified bool
+	// Measured are the rates that were measured on the device; zero where they were not. They decide how steps are
+	// cut into segments, not what is computed.
+	Measured Rates `json:"-"`
 	// TimestampPeriod is nanoseconds a tick; 0 where the queue has no timestamps.
 	TimestampPeriod float64
 }
