@@ -7,8 +7,8 @@ import (
 )
 
 // Image is a hardware buffer of texels. A request uses it as a whole: its size as a pool is 0, as in the HAL's memory
-// record, and Bytes fails, so that who does not know images refuses them. It is none of nn's optional interfaces; what
-// holds the texels is Backing.
+// record, and Bytes fails, so that who does not know images refuses them. It is nn.Image and none of nn's other
+// optional interfaces; what holds the texels is Backing.
 type Image struct {
 	backing Pool
 	d       Descriptor
@@ -46,6 +46,18 @@ func (i *Image) DenseBytes() int64 {
 	}
 	return n
 }
+
+// Layout implements nn.Image.
+func (i *Image) Layout() nn.ImageLayout {
+	t := texels[i.d.Format]
+	return nn.ImageLayout{
+		Width: i.d.Width, Height: i.d.Height, Layers: i.d.Layers, Stride: i.d.Stride,
+		TexelBytes: uint32(t.Bytes), Channels: uint32(t.Channels), Float16: t.Float16,
+	}
+}
+
+// Texels implements nn.Image: Backing.
+func (i *Image) Texels() nn.Memory { return i.backing }
 
 // ReadTexels copies all texels, without padding, into dense, which has DenseBytes bytes. Only the host's memory can be
 // read so: an *Opaque fails.
@@ -96,4 +108,7 @@ func (i *Image) rows(dense []byte, inMemory func(mapped, row []byte), inFile fun
 	return nil
 }
 
-var _ Pool = (*Image)(nil)
+var (
+	_ Pool     = (*Image)(nil)
+	_ nn.Image = (*Image)(nil)
+)

@@ -55,6 +55,9 @@ func (c *Client) Close() {
 	c.closed = true
 	for _, r := range c.runs {
 		r.notify()
+		if r.stopBegin != nil {
+			r.stopBegin()
+		}
 	}
 	s.forget(c)
 }

@@ -56,10 +56,8 @@ func (d *device) submit(name string, first, last int, took time.Duration) qos.Fe
 	d.free = start.Add(took)
 	d.runs = append(d.runs, span{name, first, last, start, d.free, now})
 	there := 0
-	for _, r := range d.runs {
-		if r.end.After(now) {
-			there++
-		}
+	for i := len(d.runs) - 1; i >= 0 && d.runs[i].end.After(now); i-- {
+		there++
 	}
 	d.most = max(d.most, there)
 	return doneAt{at: d.free}

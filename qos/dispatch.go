@@ -9,6 +9,33 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
+const (
+	// beginAhead is how many jobs more than there are places on the device may be inside Begin.
+	beginAhead = 8
+	// beginPatience is how long a job inside Begin counts as at work. After it, it counts as blocked.
+	beginPatience = 2 * time.Millisecond
+)
+
+// oneMayBegin reports whether another job may begin. A long queue must not take all arenas while the first ones are
+// still at it; but some may block in Begin for long, when all arenas of their model are taken, and must not keep
+// out those of other models.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) oneMayBegin(now time.Duration) bool {
+	if s.beginning <= s.slots || s.beginning >= s.slots+beginAhead {
+		return s.beginning <= s.slots
+	}
+	atWork := 0
+	for _, c := range s.active {
+		for _, r := range c.runs {
+			if r.state == mayBegin && now-r.told < beginPatience {
+				atWork++
+			}
+		}
+	}
+	return atWork <= s.slots
+}
+
 // dispatch fills the free places on the device and lets those begin who are next. It is called whenever a place
 // or the order may have changed, and is cheap when there is nothing to do.
 //
@@ -21,14 +48,13 @@ func (s *Scheduler) dispatch(now time.Duration) {
 		}
 		s.grant(r, now)
 	}
-	// Whoever would be next if it had begun begins. The bound keeps a long queue from taking all arenas
-	// while the first ones are still at it; at least one place is left beside those that block.
-	for s.beginning <= s.slots {
+	// Whoever would be next if it had begun begins.
+	for s.oneMayBegin(now) {
 		r := s.choose(now, (*run).eligible)
 		if r == nil || r.state == begun {
 			break
 		}
-		r.state = mayBegin
+		r.state, r.told = mayBegin, now
 		s.beginning++
 		r.notify()
 	}
@@ -170,9 +196,10 @@ func (s *Scheduler) giveBack(r *run) {
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) land(r *run, sub *submission) {
+	now := s.now()
 	s.inFlight--
+	r.since = now
 	if !sub.landed {
-		now := s.now()
 		i := slices.Index(s.flight, sub)
 		done := s.flight[:i+1]
 		var sum time.Duration
@@ -191,6 +218,7 @@ func (s *Scheduler) land(r *run, sub *submission) {
 		s.flight = slices.Delete(s.flight, 0, i+1)
 	}
 	r.used += sub.took
+	s.accuracy.add(sub.took, sub.estimate)
 	s.charge(r.c, sub.took-sub.estimate)
 }
 

@@ -3,6 +3,8 @@ package qos
 import (
 	"sync"
 	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // PrepareCost is what a preparation has to do, known before it is done.
@@ -78,6 +80,20 @@ func (e *PrepareEstimator) perPipeline() time.Duration {
 		return e.pipeline.estimate(DefaultQuantile)
 	}
 	return seedPipeline
+}
+
+// CanMeet returns MISSED_DEADLINE_PERSISTENT when deadline has passed or something that takes needs would end after it,
+// else nil. The zero time and times decades away are no deadline. It serves preparations, which do not
+// queue; Client.Admit is its like for executions.
+func CanMeet(deadline time.Time, needs time.Duration) error {
+	if deadline.IsZero() {
+		return nil
+	}
+	left := time.Until(deadline)
+	if left > 0 && (left >= never || needs <= left) {
+		return nil
+	}
+	return nn.Errorf(nn.StatusMissedDeadlinePersistent, "deadline", "it takes about %v and %v are left: %w", needs, left, ErrDeadline)
 }
 
 // Observe adds a measurement: a preparation of cost c took d. One that was abandoned must not be given.

@@ -11,9 +11,12 @@
 //  1. The client with the least virtual time: device time used, divided by its share. A client that comes back
 //     starts no lower than those that stayed, so that sleeping earns nothing.
 //  2. Within the client the highest level: the priority, plus one for every Options.Ageing that the job has waited
-//     since it came or last got the device.
+//     since it came or last had the device.
 //  3. Within the level the earliest deadline; none is latest. Then the order of arrival, in which a job keeps its
 //     place until it ends.
+//
+// A job of PriorityHigh that is alone in the scheduler goes in one submission, unless its deadline leaves less than
+// twice the time that it needs; all others go segment by segment.
 //
 // Invariants: at most Options.InFlight submissions are on the device; a Run returns only when nothing of its job
 // is on the device; each Run ends exactly once.
@@ -83,14 +86,15 @@ type Job struct {
 	Segments []time.Duration
 	// Begin is optional and called once, before the first Submit, as soon as the job is next in the order of
 	// choice; jobs that are refused never begin. It may block, for instance until arenas are free: meanwhile
-	// others use the device. Its ctx is done when the job's deadline is. An error ends the job with it.
+	// others use the device. Its ctx is done when the deadline is or the client is closed. An error ends the job
+	// with it.
 	Begin func(ctx context.Context) error
 	// Submit hands segments [first, last) to the device and does not wait for them. The ranges come in order and
 	// without gaps. An error ends the job with it.
 	Submit func(first, last int) (Fence, error)
 	// Observe is optional and called with the measured time of segments [first, last), in order: from when they
 	// could start (their submission, or the end of what was on the device before them) until their fence was
-	// seen. It is not called for work that failed.
+	// seen. It is not called for work that failed, nor for what was behind it.
 	Observe func(first, last int, took time.Duration)
 }
 
@@ -103,7 +107,7 @@ type Fence interface {
 
 // Report says what became of a job.
 type Report struct {
-	Queued      time.Duration // from the call of Run to the first Submit
+	Queued      time.Duration // from the call of Run to the first Submit, or to the end without one
 	Preemptions int           // how often another job went between two of its segments
 	Submissions int           // calls of Submit
 }
@@ -121,13 +125,14 @@ type Scheduler struct {
 	active    []*Client     // guarded by mu: those with jobs
 	jobs      int           // guarded by mu: in all clients
 	inFlight  int           // guarded by mu: places on the device that are taken, at most slots
-	beginning int           // guarded by mu: jobs inside Begin, at most slots+1
+	beginning int           // guarded by mu: jobs inside Begin, at most slots+beginAhead
 	arrivals  uint64        // guarded by mu: numbers the jobs
 	vclock    float64       // guarded by mu: where a client that comes back starts, ns per share
 	last      *run          // guarded by mu: who got the device last
 	flight    []*submission // guarded by mu: what is on the device, in order
 	lastEnd   time.Duration // guarded by mu: when the device last was seen to end a submission
 	stats     Stats         // guarded by mu: totals; Clients unused
+	accuracy  accuracy      // guarded by mu
 	forecast  forecast      // guarded by mu: memory of the admission test
 }
 

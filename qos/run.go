@@ -27,6 +27,7 @@ type run struct {
 	arrival   uint64
 	since     time.Duration // since when it has gone without the device
 	state     state
+	told      time.Duration // when it was told to begin
 	waiting   bool          // never got the device
 	next      int           // the first segment that was not submitted
 	granted   int           // segments before it have a place on the device: next <= granted
@@ -35,9 +36,11 @@ type run struct {
 	used      time.Duration // device time of segments that are done
 	report    Report
 	err       error
-	wake      chan struct{} // has room for one; nil until the goroutine first parks
-	inlined   [2]*submission
-	firstSub  submission
+	faulty    bool               // a fence failed
+	stopBegin context.CancelFunc // while in Begin
+	wake      chan struct{}      // has room for one; nil until the goroutine first parks
+	inlined   [2]*submission     // room for flight
+	firstSub  submission         // spares an allocation while it is not used
 	firstUsed bool
 }
 
@@ -116,18 +119,17 @@ func (r *run) drive(ctx context.Context) (Report, error) {
 		if over && len(r.flight) == 0 {
 			s.leave(r)
 			s.dispatch(now)
-			r.count(now)
+			if r.count(now); r.report.Submissions == 0 {
+				r.report.Queued = now - r.came
+			}
 			s.mu.Unlock()
 			return r.report, r.err
 		}
-		if !over {
-			s.dispatch(now)
-		}
+		s.dispatch(now)
 		switch {
 		case r.err == nil && r.next < r.granted:
 			r.submit(now)
 		case len(r.flight) > 0:
-			s.dispatch(now)
 			r.land()
 		case r.state == mayBegin:
 			r.begin(ctx)
@@ -243,16 +245,18 @@ func (r *run) land() {
 	s.mu.Lock()
 	s.land(r, sub)
 	r.flight = append(r.flight[:0], r.flight[1:]...)
+	done := *sub
+	r.firstUsed = r.firstUsed && sub != &r.firstSub
 	if err != nil {
+		r.faulty = true
 		if r.err == nil {
 			r.err = err
 		}
-		return
 	}
-	if r.job.Observe != nil {
+	if r.job.Observe != nil && !r.faulty {
 		s.dispatch(s.now()) // the place is free: nobody waits for the callback
 		s.mu.Unlock()
-		r.job.Observe(sub.first, sub.last, sub.took)
+		r.job.Observe(done.first, done.last, done.took)
 		s.mu.Lock()
 	}
 }
@@ -262,17 +266,28 @@ func (r *run) land() {
 // Preconditions: s.mu held, r.state is mayBegin.
 func (r *run) begin(ctx context.Context) {
 	s := r.c.s
-	s.mu.Unlock()
-	cancel := context.CancelFunc(func() {})
+	var cancel context.CancelFunc
 	if at, ok := ctx.Deadline(); r.deadline < never && (!ok || at.After(s.epoch.Add(r.deadline))) {
 		ctx, cancel = context.WithDeadline(ctx, s.epoch.Add(r.deadline))
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
 	}
+	r.stopBegin = cancel
+	s.mu.Unlock()
 	err := r.job.Begin(ctx)
+	expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
 	s.mu.Lock()
+	r.stopBegin = nil
 	s.beginning--
 	r.state = begun
-	if err != nil {
+	switch {
+	case err == nil:
+	case r.c.closed:
+		r.err = closedError()
+	case expired:
+		r.err = nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling", "given up before it began: %w", ErrDeadline)
+	default:
 		r.err = err
 	}
 }

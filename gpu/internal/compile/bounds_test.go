@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -28,8 +29,12 @@ func checkBounds(f *plan.Facts, p *plan.Plan, weights []byte, contents uint64) e
 		return err
 	}
 	rng := rand.New(rand.NewPCG(contents, 1))
-	for i := range p.Steps {
-		s := &p.Steps[i]
+	steps, err := whole(p.Steps)
+	if err != nil {
+		return err
+	}
+	for i := range steps {
+		s := &steps[i]
 		if err := checkLimits(f, s); err != nil {
 			return fmt.Errorf("step %d (%s, %v): %w", i, s.Label, s.Kernel, err)
 		}
@@ -41,6 +46,37 @@ func checkBounds(f *plan.Facts, p *plan.Plan, weights []byte, contents uint64) e
 		}
 	}
 	return nil
+}
+
+// whole puts the steps together that were split.
+func whole(steps []plan.Step) ([]plan.Step, error) {
+	var list []plan.Step
+	count := func(g [3]uint32) int { return int(g[0]) * int(g[1]) * int(g[2]) }
+	parts := 0 // workgroups of the last of list so far
+	check := func() error {
+		if n := len(list); n > 0 && parts != count(list[n-1].Groups) {
+			return fmt.Errorf("%s: the parts have %d workgroups of %v", list[n-1].Label, parts, list[n-1].Groups)
+		}
+		return nil
+	}
+	for i := range steps {
+		s := &steps[i]
+		if s.Base == [3]uint32{} {
+			if err := check(); err != nil {
+				return nil, err
+			}
+			list, parts = append(list, *s), 0
+		}
+		last := &list[len(list)-1]
+		if s.Kernel != last.Kernel || !slices.Equal(s.Push, last.Push) || !slices.Equal(s.Bindings, last.Bindings) {
+			return nil, fmt.Errorf("step %d is no part of the one before", i)
+		}
+		for k := range s.Groups {
+			last.Groups[k] = max(last.Groups[k], s.Base[k]+s.Groups[k])
+		}
+		parts += count(s.Groups)
+	}
+	return list, check()
 }
 
 // checkLimits tests what Vulkan asks of a dispatch on a device.

@@ -45,14 +45,9 @@ func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
 //
 // Precondition: m passed validate.Model.
 func Model(ctx context.Context, f *plan.Facts, m *nn.Model) (p *plan.Plan, weights []byte, err error) {
-	g, refused, err := importModel(f, m)
+	g, err := supported(f, m)
 	if err != nil {
 		return nil, nil, err
-	}
-	for i, why := range refused {
-		if why != nil {
-			return nil, nil, nn.Invalid(fmt.Sprintf("operation %d (%v)", i, m.Main.Operations[i].Type), "%w", why)
-		}
 	}
 	p, weights, err = Graph(ctx, f, g)
 	if err != nil {
@@ -67,20 +62,54 @@ func Model(ctx context.Context, f *plan.Facts, m *nn.Model) (p *plan.Plan, weigh
 	return p, weights, nil
 }
 
+// Optimised returns the graph of m after the passes, as Model lowers it.
+//
+// Precondition: m passed validate.Model.
+func Optimised(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
+	g, err := supported(f, m)
+	if err != nil {
+		return nil, err
+	}
+	return g, optimise(g)
+}
+
+// supported imports m, and fails at the first operation that the device cannot run.
+func supported(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
+	g, refused, err := importModel(f, m)
+	if err != nil {
+		return nil, err
+	}
+	for i, why := range refused {
+		if why != nil {
+			return nil, nn.Invalid(fmt.Sprintf("operation %d (%v)", i, m.Main.Operations[i].Type), "%w", why)
+		}
+	}
+	return g, nil
+}
+
+// optimise runs the passes.
+func optimise(g *ir.Graph) error {
+	for _, p := range passes {
+		if err := p.run(g); err != nil {
+			return fmt.Errorf("pass %s: %w", p.name, err)
+		}
+		if err := g.Verify(); err != nil {
+			return fmt.Errorf("after pass %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
 // Graph compiles g, which it changes.
 func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph) (*plan.Plan, []byte, error) {
 	constants := lower.ConstantBytes(g)
-	for _, p := range passes {
-		if err := p.run(g); err != nil {
-			return nil, nil, fmt.Errorf("pass %s: %w", p.name, err)
-		}
-		if err := g.Verify(); err != nil {
-			return nil, nil, fmt.Errorf("after pass %s: %w", p.name, err)
-		}
+	if err := optimise(g); err != nil {
+		return nil, nil, err
 	}
 	b := lower.NewBuilder(f, g)
 	b.LimitWeights(constants)
 	inputs, outputs, hostBytes := b.PlaceIO()
+	b.PlaceConcats()
 	b.LoadInputs()
 	for i := range g.Nodes {
 		if err := ctx.Err(); err != nil {
@@ -96,7 +125,7 @@ func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph) (*plan.Plan, []byte,
 		return nil, nil, err
 	}
 	p.Inputs, p.Outputs, p.HostBytes = inputs, outputs, hostBytes+plan.Align // see lower.Builder.steadyViews
-	p.Segments = segments(f, p.Steps)
+	p.Steps, p.Segments = segments(f, p.Steps)
 	return p, weights, nil
 }
 

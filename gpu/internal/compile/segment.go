@@ -1,23 +1,109 @@
 package compile
 
 import (
+	"math"
 	"time"
 
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
 )
 
-// segments cuts steps into runs of bounded estimated time and returns the end of each. A step that is
-// longer by itself is a segment.
-func segments(f *plan.Facts, steps []plan.Step) []int {
-	var ends []int
+// segments cuts steps into runs of at most the bound by estimate, and returns the steps and the end of each run.
+// A step that is longer by itself is split into several over consecutive ranges of its workgroups, or of its
+// bytes where it is a copy, each the last of its segment but the last one. A single workgroup stays whole.
+//
+// The parts of a step write disjoint bytes, as the workgroups of one dispatch do: no barrier is between them.
+func segments(f *plan.Facts, steps []plan.Step) (list []plan.Step, ends []int) {
+	room := maxParts
 	var sum time.Duration
 	for i := range steps {
-		t := f.StepTime(&steps[i])
-		if sum > 0 && sum+t > f.SegmentBound() {
-			ends = append(ends, i)
-			sum = 0
+		parts := split(f, &steps[i], room)
+		room -= len(parts) - 1
+		for k, s := range parts {
+			t := f.StepTime(&s)
+			if sum > 0 && (k > 0 || sum+t > f.SegmentBound()) {
+				ends = append(ends, len(list))
+				sum = 0
+			}
+			sum += t
+			list = append(list, s)
 		}
-		sum += t
 	}
-	return append(ends, len(steps))
+	return list, append(ends, len(list))
+}
+
+// maxParts bounds the steps that splitting adds to a plan: four minutes of work on a CPU. What is left of a
+// longer plan stays whole.
+const maxParts = 1 << 16
+
+// split returns s in parts of at most the bound by estimate, where its workgroups allow, and of at most room
+// more than one.
+func split(f *plan.Facts, s *plan.Step, room int) []plan.Step {
+	isCopy := s.Kernel == shaders.Copy
+	units := [3]uint32{1, 1, 1}
+	if isCopy && len(s.Bindings) == 2 {
+		units[0] = uint32(min(s.Bindings[1].Size/copyUnit, math.MaxInt32))
+	} else if !isCopy {
+		units = s.Groups
+	}
+	axis := 2
+	for axis > 0 && units[axis] <= 1 {
+		axis--
+	}
+	groups := int(units[axis])
+	if f.StepTime(s) <= f.SegmentBound() || groups <= 1 {
+		return []plan.Step{*s}
+	}
+	// Of the estimate all but the dispatch itself is divided.
+	overhead := f.Rates().Dispatch
+	work := f.StepTime(s) - overhead
+	each := int(float64(groups) * float64(f.SegmentBound()-overhead) / float64(work))
+	n := groups
+	if each > 0 {
+		n = (groups + each - 1) / each
+	}
+	n = max(1, min(n, room+1))
+	var parts []plan.Step
+	for i := range n {
+		from, to := i*groups/n, (i+1)*groups/n
+		p := *s
+		if isCopy {
+			p.Bindings = copyPart(s.Bindings, int64(from), int64(to), i == n-1)
+		} else {
+			p.Base[axis] += uint32(from)
+			p.Groups[axis] = uint32(to - from)
+		}
+		share := float64(to-from) / float64(groups)
+		p.FLOP, p.Bytes = s.FLOP*share, s.Bytes*share
+		p.Barrier = s.Barrier && i == 0
+		if n == 1 {
+			return []plan.Step{*s}
+		}
+		if isCopy {
+			parts = append(parts, p)
+			continue
+		}
+		parts = append(parts, split(f, &p, (room-(n-1))/n)...)
+	}
+	return parts
+}
+
+// copyUnit is what copies are counted in, in bytes: a multiple of plan.Align.
+const copyUnit = 1 << 16
+
+// copyPart returns the bindings of a copy of the units from to to; the last ends where the whole does.
+func copyPart(whole []plan.Binding, from, to int64, last bool) []plan.Binding {
+	parts := append([]plan.Binding(nil), whole...)
+	size := (to - from) * copyUnit
+	if last {
+		size = whole[1].Size - from*copyUnit
+	}
+	for i := range parts {
+		parts[i].Offset += from * copyUnit
+		parts[i].Size = size
+		if parts[i].Of != 0 {
+			parts[i].At += from * copyUnit
+		}
+	}
+	return parts
 }

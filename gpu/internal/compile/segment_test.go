@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
 )
 
 func TestSegments(t *testing.T) {
@@ -31,7 +32,9 @@ func TestSegments(t *testing.T) {
 		{"bytes count where they take longer", []plan.Step{{Bytes: 3e-3 * r.Bandwidth}, {FLOP: 1, Bytes: 3e-3 * r.Bandwidth}}, []int{1, 2}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, segments(facts, tc.steps))
+			list, ends := segments(facts, tc.steps)
+			require.Equal(t, tc.want, ends)
+			require.Len(t, list, len(tc.steps))
 		})
 	}
 }
@@ -49,7 +52,8 @@ func TestSegmentsCoverEveryStepInOrder(t *testing.T) {
 				estimates[i] = r.Dispatch + time.Duration(steps[i].FLOP/r.FLOPS*1e9)
 			}
 			at := 0
-			ends := segments(facts, steps)
+			list, ends := segments(facts, steps)
+			require.Equal(t, steps, list, "what is in time stays whole")
 			for _, end := range ends {
 				require.Greater(t, end, at)
 				var sum time.Duration
@@ -62,6 +66,90 @@ func TestSegmentsCoverEveryStepInOrder(t *testing.T) {
 			require.Equal(t, len(steps), at)
 			require.Greater(t, len(ends), 1)
 		})
+	}
+}
+
+// TestLongStepsAreSplit: into ranges of workgroups that cover the step once, in order, none above the bound by
+// estimate, each a segment's last but the last one.
+func TestLongStepsAreSplit(t *testing.T) {
+	facts := &plan.Facts{Class: plan.ClassCPU}
+	r := facts.Rates()
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name   string
+		groups [3]uint32
+		time   time.Duration
+		want   [][2][3]uint32 // base and groups of each part; nil: not looked at
+		n      int
+	}{
+		{"in time", [3]uint32{10, 1, 1}, 4 * ms, [][2][3]uint32{{{}, {10, 1, 1}}}, 1},
+		{"one workgroup", [3]uint32{1, 1, 1}, 90 * ms, [][2][3]uint32{{{}, {1, 1, 1}}}, 1},
+		{"in two", [3]uint32{10, 1, 1}, 5 * ms, [][2][3]uint32{{{}, {5, 1, 1}}, {{5}, {5, 1, 1}}}, 2},
+		{"odd", [3]uint32{7, 1, 1}, 9 * ms, [][2][3]uint32{{{}, {2, 1, 1}}, {{2}, {2, 1, 1}}, {{4}, {3, 1, 1}}}, 3},
+		{"each workgroup too long", [3]uint32{3, 1, 1}, 90 * ms, [][2][3]uint32{{{}, {1, 1, 1}}, {{1}, {1, 1, 1}}, {{2}, {1, 1, 1}}}, 3},
+		{"rows", [3]uint32{32768, 6, 1}, 11 * ms, [][2][3]uint32{{{}, {32768, 2, 1}}, {{0, 2}, {32768, 2, 1}}, {{0, 4}, {32768, 2, 1}}}, 3},
+		{"parts of rows", [3]uint32{32768, 2, 1}, 13 * ms, [][2][3]uint32{
+			{{}, {16384, 1, 1}}, {{16384}, {16384, 1, 1}}, {{0, 1}, {16384, 1, 1}}, {{16384, 1}, {16384, 1, 1}},
+		}, 4},
+		{"outermost first", [3]uint32{5, 4, 3}, 10 * ms, [][2][3]uint32{{{}, {5, 4, 1}}, {{0, 0, 1}, {5, 4, 1}}, {{0, 0, 2}, {5, 4, 1}}}, 3},
+		{"down to workgroups", [3]uint32{3, 2, 2}, time.Second, nil, 12},
+		{"an hour", [3]uint32{32768, 32768, 1}, time.Hour, nil, maxParts / 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := plan.Step{Kernel: shaders.UnaryAbsF32, Groups: tc.groups, Barrier: true, FLOP: (tc.time - r.Dispatch).Seconds() * r.FLOPS, Bytes: 1000, Label: "x"}
+			short := plan.Step{FLOP: 1}
+			list, ends := segments(facts, []plan.Step{short, s, short})
+			parts := list[1 : len(list)-1]
+			require.GreaterOrEqual(t, len(parts), tc.n)
+			require.LessOrEqual(t, len(parts), maxParts+1)
+			if tc.want != nil {
+				var got [][2][3]uint32
+				for _, p := range parts {
+					got = append(got, [2][3]uint32{p.Base, p.Groups})
+				}
+				require.Equal(t, tc.want, got)
+			}
+			var groups, flop float64
+			end := 0 // of ends: a segment ends before each part
+			for i, p := range parts {
+				for end < len(ends) && ends[end] < i+1 {
+					end++
+				}
+				if i == 0 != p.Barrier || i > 0 && ends[end] != i+1 {
+					t.Fatalf("part %d, barrier %v, segment ends at %d", i, p.Barrier, ends[end])
+				}
+				groups += float64(p.Groups[0]) * float64(p.Groups[1]) * float64(p.Groups[2])
+				flop += p.FLOP
+				if one := p.Groups == [3]uint32{1, 1, 1}; !one && tc.time < time.Minute && facts.StepTime(&p) > facts.SegmentBound() {
+					t.Fatalf("part %d of %v", i, facts.StepTime(&p))
+				}
+			}
+			require.Equal(t, float64(tc.groups[0])*float64(tc.groups[1])*float64(tc.groups[2]), groups)
+			require.InEpsilon(t, s.FLOP, flop, 1e-9)
+		})
+	}
+}
+
+// TestLongCopiesAreSplit: into ranges of bytes that cover the copy once.
+func TestLongCopiesAreSplit(t *testing.T) {
+	facts := &plan.Facts{Class: plan.ClassCPU}
+	for _, size := range []int64{100, 20 << 20, 20<<20 + 4, 100<<20 - 4} {
+		whole := plan.Step{Kernel: shaders.Copy, Barrier: true, Bytes: 2 * float64(size), Bindings: []plan.Binding{
+			{Buffer: plan.Arena, Offset: 512, Size: size + 12}, {Buffer: plan.Host, Offset: 256, Size: size, Write: true, Of: plan.OutputRef(0)},
+		}}
+		list, _ := segments(facts, []plan.Step{whole})
+		at := int64(0)
+		for i, s := range list {
+			src, dst := s.Bindings[0], s.Bindings[1]
+			require.Equal(t, i == 0, s.Barrier)
+			require.Equal(t, []int64{512 + at, 256 + at, at, 0}, []int64{src.Offset, dst.Offset, dst.At, src.At})
+			require.GreaterOrEqual(t, src.Size, dst.Size)
+			require.Zero(t, at%plan.Align)
+			require.LessOrEqual(t, facts.StepTime(&s), facts.SegmentBound())
+			at += dst.Size
+		}
+		require.Equal(t, size, at)
+		require.Equal(t, size > 16<<20, len(list) > 1)
 	}
 }
 

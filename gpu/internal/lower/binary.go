@@ -189,6 +189,9 @@ func lowerBinary(b *Builder, n *ir.Node) error {
 	if o.commutes && g.swapped().row() {
 		g, in[0], in[1] = g.swapped(), in[1], in[0]
 	}
+	if g.same() || g.row() { // the first operand lies as the output does
+		b.inPlace(n.Out[0], in[0])
+	}
 	k, flags, strides := o.kernels(z.Type).choose(g)
 	l := b.Layout(n.Out[0])
 	push := []uint32{uint32(l.TotalQuads())}

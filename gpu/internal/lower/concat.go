@@ -67,7 +67,7 @@ func (b *Builder) rescale(dst Value, in ir.ID, out *ir.Tensor) {
 		b.Read(b.WeightsU32(table), plan.FormatR32U), b.Write(dst, plan.FormatNone))
 }
 
-// lowerConcat copies the inputs to their places one after the other. Along the innermost dimension a quad
+// lowerConcat copies the inputs that PlaceConcats left to their places one after the other. Along the innermost dimension a quad
 // of the output can hold elements of several inputs: each step keeps what the steps before it wrote.
 func (b *Builder) lowerConcat(n *ir.Node) error {
 	out := b.Graph.T(n.Out[0])
@@ -77,6 +77,10 @@ func (b *Builder) lowerConcat(n *ir.Node) error {
 	at := 0 // positions along the axis
 	for _, id := range n.In {
 		in := b.Graph.T(id)
+		if !inner && b.isPart(id, n.Out[0], int64(at*product(out.Shape[axis+1:len(out.Shape)-1])*l.Quads*4*l.Elem)) {
+			at += in.Shape[axis]
+			continue
+		}
 		src := b.In(id)
 		if out.Type.IsQuant8() && !in.SameQuant(out) {
 			v := b.Temp(b.Layout(id).Bytes())

@@ -162,7 +162,7 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // some cases where it is not: filters of depthwise convolutions are small.
 func (c *conv) mayBeDirect(f *plan.Facts) bool {
 	const widest = 16 // output channels of a tile
-	return c.depthwise || !c.constant() || int64(c.taps()*c.kq()*widest) > f.MaxTexelElements ||
+	return f.Quick || c.depthwise || !c.constant() || int64(c.taps()*c.kq()*widest) > f.MaxTexelElements ||
 		c.x.Type.IsQuant8() && LayoutOf(c.x).Bytes()/4 > f.MaxTexelElements
 }
 
@@ -171,7 +171,7 @@ func (c *conv) constant() bool { return c.w.Const != nil && c.bias.Const != nil 
 
 func lowerConv(b *Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
-	if !c.constant() {
+	if !c.constant() || b.Facts.Quick {
 		return lowerDirect(b, c)
 	}
 	t := chooseTile(b.Facts, c)

@@ -36,7 +36,8 @@ func checkMoved(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkTensors(f, g, n)
 }
 
-// repack copies a tensor of layout l between its dense and its device form; pad: dense to device.
+// repack copies a tensor of layout l between its dense and its device form; pad: dense to device. It binds
+// whole quads of the dense form, so that it may see, or write, a few bytes behind its end.
 func (b *Builder) repack(dst, src Value, l Layout, pad bool) {
 	dense := Layout{Dims: []int{l.Rows * l.C}, Rows: 1, C: l.Rows * l.C, Elem: l.Elem}
 	dense.Quads = (dense.C + 3) / 4
@@ -46,11 +47,11 @@ func (b *Builder) repack(dst, src Value, l Layout, pad bool) {
 	case l.C == 3 && l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows: // reads whole groups, which the padded form has room for
 		count := (l.Rows + 3) / 4
 		b.Dispatch(shaders.DataRgbE4, b.local(), count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
-			b.Read(src, plan.FormatNone), b.Write(dst, plan.FormatNone))
+			Binding{Value: src, Size: 3 * 16 * int64(count)}, b.Write(dst, plan.FormatNone))
 	case l.C == 3 && l.Elem == 1 && l.Rows%4 == 0:
 		count := l.Rows / 4
 		b.Dispatch(shaders.DataRgbE1, b.local(), count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
-			b.Read(src, plan.FormatNone), b.Write(dst, plan.FormatNone))
+			Binding{Value: src, Size: 3 * 4 * int64(count)}, b.Write(dst, plan.FormatNone))
 	default:
 		b.reshape(dst, src, l, dense)
 	}
@@ -74,7 +75,9 @@ func (b *Builder) reshape(dst, src Value, to, from Layout) {
 	push = append(push, divisors(to.Quads, from.C)...)
 	push = ints(push, 4*from.Quads)
 	k := bySize(to.Elem, shaders.DataReshapeE1, shaders.DataReshapeE2, shaders.DataReshapeE4)
-	b.Dispatch(k, b.local(), count, push, Cost{}, b.Read(src, plan.FormatNone), b.Write(dst, plan.FormatNone))
+	// Not more than the elements: behind them may be memory of a client.
+	b.Dispatch(k, b.local(), count, push, Cost{},
+		Binding{Value: src, Size: from.Bytes()}, Binding{Value: dst, Size: to.Bytes(), Write: true})
 }
 
 // strided is a copy between two tensors of quads: dimension i has Dims[i] positions, From[i] and To[i]

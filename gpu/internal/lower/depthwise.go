@@ -13,7 +13,7 @@ const depthwisePixels = 4
 
 func lowerDepthwise(b *Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
-	if !c.constant() || n.Attrs.Multiplier != 1 {
+	if !c.constant() || n.Attrs.Multiplier != 1 || b.Facts.Quick {
 		return lowerDirect(b, c)
 	}
 	name := map[nn.OperandType]string{

@@ -12,32 +12,35 @@ import (
 // the device and the device reads host memory directly, places the tensor there. It must come before the
 // nodes are lowered.
 func (b *Builder) PlaceIO() (inputs, outputs []plan.IO, hostBytes int64) {
-	reserve := func(id ir.ID) (plan.IO, Value) {
+	reserve := func(id ir.ID, of plan.IORef) (plan.IO, Value) {
 		l := b.Layout(id)
 		// Room for the padded form, so that a tensor of one row can live here.
 		size := max(l.Bytes(), l.DenseBytes())
-		io := plan.IO{Offset: hostBytes, Size: l.DenseBytes()}
+		io := plan.IO{Offset: hostBytes, Size: l.DenseBytes(), DeviceBytes: size}
 		v := b.newValue(plan.Host, size, hostBytes)
-		hostBytes += (size + plan.Align - 1) / plan.Align * plan.Align
+		b.values[v.id].of = of
+		hostBytes += plan.AlignUp(size)
 		return io, v
 	}
-	for _, id := range b.Graph.Inputs {
+	for i, id := range b.Graph.Inputs {
 		if id == ir.None {
 			inputs = append(inputs, plan.IO{})
 			continue
 		}
-		io, v := reserve(id)
+		of := plan.InputRef(i)
+		io, v := reserve(id, of)
 		inputs = append(inputs, io)
-		b.host = append(b.host, hostTensor{id, v})
+		b.host = append(b.host, hostTensor{id, v, of})
 		if b.Layout(id).Dense() && b.Facts.Unified {
 			b.tensors[id] = v
 		}
 	}
 	placed := map[ir.ID]bool{}
-	for _, id := range b.Graph.Outputs {
-		io, v := reserve(id)
+	for i, id := range b.Graph.Outputs {
+		of := plan.OutputRef(i)
+		io, v := reserve(id, of)
 		outputs = append(outputs, io)
-		b.hostOut = append(b.hostOut, hostTensor{id, v})
+		b.hostOut = append(b.hostOut, hostTensor{id, v, of})
 		// A tensor listed twice, an input or a constant keeps its place and is copied.
 		if b.Layout(id).Dense() && b.Facts.Unified && !placed[id] && b.tensors[id].id == 0 && b.Graph.T(id).Const == nil {
 			b.tensors[id] = v
@@ -51,6 +54,7 @@ func (b *Builder) PlaceIO() (inputs, outputs []plan.IO, hostBytes int64) {
 type hostTensor struct {
 	id    ir.ID
 	value Value
+	of    plan.IORef
 }
 
 // LoadInputs appends the steps that bring inputs from host memory to their device form. Those that nobody reads
@@ -60,19 +64,43 @@ func (b *Builder) LoadInputs() {
 	uses := b.Graph.Uses()
 	for _, h := range b.host {
 		if uses[h.id] > 0 && b.tensors[h.id] != h.value {
-			b.transfer(b.Tensor(h.id), h.value, b.Layout(h.id), true)
+			v := b.Tensor(h.id)
+			b.values[v.id].of = h.of
+			b.serve(h.of, plan.WhenDense, func() { b.transfer(v, h.value, b.Layout(h.id), true) })
 		}
 	}
 }
 
 // StoreOutputs appends the steps that bring outputs to host memory.
+//
+// A tensor that is this output's alone lies in the client's memory where that has the device's form. One that
+// is an input, a constant or another output as well is copied there.
 func (b *Builder) StoreOutputs() {
 	b.label = "output"
 	for _, h := range b.hostOut {
-		if b.Tensor(h.id) != h.value {
-			b.transfer(h.value, b.Tensor(h.id), b.Layout(h.id), false)
+		v, l := b.Tensor(h.id), b.Layout(h.id)
+		if v == h.value {
+			continue
+		}
+		own := &b.values[v.id]
+		switch {
+		case own.buffer == plan.Arena && own.of == 0:
+			own.of = h.of
+			b.serve(h.of, plan.WhenDense, func() { b.transfer(h.value, v, l, false) })
+		case l.Dense():
+			b.serve(h.of, plan.Always, func() { b.transfer(h.value, v, l, false) })
+		default:
+			b.serve(h.of, plan.WhenDense, func() { b.transfer(h.value, v, l, false) })
+			b.serve(h.of, plan.WhenDevice, func() { b.Copy(h.value, v, l.Bytes()) })
 		}
 	}
+}
+
+// serve marks the steps that do appends.
+func (b *Builder) serve(of plan.IORef, when plan.When, do func()) {
+	b.serves, b.when = of, when
+	do()
+	b.serves, b.when = 0, plan.Always
 }
 
 // transfer copies a tensor of layout l from its dense to its device form, or back.
@@ -98,8 +126,13 @@ func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
 	for i := range b.steps {
 		s := &b.steps[i]
 		for j, r := range s.refs {
-			v := b.values[r.Value.id]
-			bd := plan.Binding{Buffer: v.buffer, Format: r.Format, Offset: v.offset + r.Offset, Size: r.Size, Write: r.Write}
+			id, at := b.root(r.Value)
+			v := b.values[id]
+			at += r.Offset
+			bd := plan.Binding{Buffer: v.buffer, Format: r.Format, Offset: v.offset + at, Size: r.Size, Write: r.Write}
+			if bd.Of = v.of; v.of != 0 {
+				bd.At = at
+			}
 			if r.Format == plan.FormatNone && bd.Size > b.Facts.MaxStorageRange {
 				return nil, nil, fmt.Errorf("%s binds %d bytes, the device allows %d", s.Label, bd.Size, b.Facts.MaxStorageRange)
 			}
@@ -129,11 +162,13 @@ func (b *Builder) steadyViews(p *plan.Plan) {
 			}
 			if longer := bd.Size + plan.Align; longer/bd.Format.TexelBytes() <= b.Facts.MaxTexelElements {
 				bd.Size = longer
+				if bd.Buffer == plan.Arena {
+					p.ArenaBytes = max(p.ArenaBytes, bd.Offset+longer)
+				}
 			}
 		}
 	}
 	b.weights = append(b.weights, make([]byte, plan.Align)...)
-	p.ArenaBytes += plan.Align
 	p.WeightBytes += plan.Align
 }
 
@@ -143,7 +178,7 @@ func (b *Builder) lifetimes() ([]planner.Item, map[int]int) {
 	index := map[int]int{}
 	for i := range b.steps {
 		for _, r := range b.steps[i].refs {
-			id := r.Value.id
+			id, _ := b.root(r.Value)
 			if b.values[id].buffer != plan.Arena {
 				continue
 			}
@@ -166,11 +201,11 @@ const maxOpen = 1024
 // placeBarriers sets Barrier on each step that conflicts with one since the last barrier: reads or
 // overwrites what was written, or overwrites what was read.
 func placeBarriers(steps []plan.Step) {
-	var open []plan.Binding // of the steps since the last barrier
+	var open []access // of the steps since the last barrier
 	for i := range steps {
 		s := &steps[i]
 		for _, bd := range s.Bindings {
-			if len(open) > maxOpen || conflicts(open, bd) {
+			if len(open) > maxOpen || conflicts(open, s, bd) {
 				s.Barrier = true
 				open = open[:0]
 				break
@@ -178,17 +213,30 @@ func placeBarriers(steps []plan.Step) {
 		}
 		for _, bd := range s.Bindings {
 			if bd.Buffer != plan.Weights {
-				open = append(open, bd)
+				open = append(open, access{bd, s})
 			}
 		}
 	}
 }
 
-func conflicts(open []plan.Binding, bd plan.Binding) bool {
+// access is a binding of a step.
+type access struct {
+	plan.Binding
+	step *plan.Step
+}
+
+// conflicts reports whether bd, of step s, touches what one of open writes, or writes what one of open touches.
+func conflicts(open []access, s *plan.Step, bd plan.Binding) bool {
 	for _, o := range open {
-		if (o.Write || bd.Write) && o.Buffer == bd.Buffer && o.Offset < bd.Offset+bd.Size && bd.Offset < o.Offset+o.Size {
+		if (o.Write || bd.Write) && o.Buffer == bd.Buffer && o.Offset < bd.Offset+bd.Size && bd.Offset < o.Offset+o.Size &&
+			!alternatives(o.step, s) {
 			return true
 		}
 	}
 	return false
+}
+
+// alternatives: no execution runs both.
+func alternatives(a, b *plan.Step) bool {
+	return a.Serves == b.Serves && a.When != b.When && a.When != plan.Always && b.When != plan.Always
 }

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -58,6 +59,80 @@ func TestPlaceBarriers(t *testing.T) {
 			var got []bool
 			for _, s := range tc.steps {
 				got = append(got, s.Barrier)
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
+}
+
+// TestAlternativesNeedNoBarrier between them, because no execution runs both.
+func TestAlternativesNeedNoBarrier(t *testing.T) {
+	at := plan.Binding{Buffer: plan.Host, Size: 64, Write: true}
+	for _, tc := range []struct {
+		name    string
+		a, b    plan.Step
+		barrier bool
+	}{
+		{"dense or device", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 1, When: plan.WhenDevice}, false},
+		{"of different inputs", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 2, When: plan.WhenDevice}, true},
+		{"one always runs", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 1}, true},
+		{"both or none", plan.Step{Serves: 1, When: plan.WhenDevice}, plan.Step{Serves: 1, When: plan.WhenDevice}, true},
+	} {
+		tc.a.Bindings, tc.b.Bindings = []plan.Binding{at}, []plan.Binding{at}
+		steps := []plan.Step{tc.a, tc.b}
+		placeBarriers(steps)
+		require.Equal(t, tc.barrier, steps[1].Barrier, tc.name)
+	}
+}
+
+// TestInputsAndOutputsAreNamed: each binding of a model's input or output says so, whether it lies in host memory
+// or in the arena; what is copied between two of them belongs to both.
+func TestInputsAndOutputsAreNamed(t *testing.T) {
+	for _, tc := range []struct {
+		name, graph string
+		unified     bool
+		want        []string // serves, when, and what each binding is of
+	}{
+		{"dense", "input %0 TENSOR_FLOAT32 [2,4]\n%1 TENSOR_FLOAT32 [2,4] = RELU %0\noutput %1", true, []string{
+			"none always: input 0, output 0",
+		}},
+		{"padded", "input %0 TENSOR_FLOAT32 [2,5]\n%1 TENSOR_FLOAT32 [2,5] = RELU %0\noutput %1", true, []string{
+			"input 0 dense: input 0, input 0", "none always: input 0, output 0", "output 0 dense: output 0, output 0",
+		}},
+		{"staged", "input %0 TENSOR_FLOAT32 [2,4]\n%1 TENSOR_FLOAT32 [2,4] = RELU %0\noutput %1", false, []string{
+			"input 0 dense: input 0, input 0", "none always: input 0, output 0", "output 0 dense: output 0, output 0",
+		}},
+		{"an input is an output, dense", "input %0 TENSOR_FLOAT32 [2,4]\noutput %0", true, []string{"output 0 always: input 0, output 0"}},
+		{"an input is an output, padded", "input %0 TENSOR_FLOAT32 [2,5]\noutput %0", true, []string{
+			"input 0 dense: input 0, input 0", "output 0 dense: input 0, output 0", "output 0 device: input 0, output 0",
+		}},
+		{"two outputs", "input %0 TENSOR_FLOAT32 [2,5]\n%1 TENSOR_FLOAT32 [2,5] = RELU %0\noutput %1\noutput %1", true, []string{
+			"input 0 dense: input 0, input 0", "none always: input 0, output 0", "output 0 dense: output 0, output 0",
+			"output 1 dense: output 0, output 1", "output 1 device: output 0, output 1",
+		}},
+		{"a constant", "const %0 TENSOR_FLOAT32 [2,5] zeroes\noutput %0", true, []string{
+			"output 0 dense: none, output 0", "output 0 device: none, output 0",
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g, err := ir.Parse(tc.graph)
+			require.NoError(t, err)
+			f := softwareFacts
+			f.Unified = tc.unified
+			b := NewBuilder(&f, g)
+			inputs, outputs, hostBytes := b.PlaceIO()
+			b.LoadInputs()
+			for i := range g.Nodes {
+				require.NoError(t, b.Node(&g.Nodes[i]))
+			}
+			b.StoreOutputs()
+			p, _, err := b.Finish()
+			require.NoError(t, err)
+			p.Inputs, p.Outputs, p.HostBytes, p.Segments = inputs, outputs, hostBytes, []int{len(p.Steps)}
+			require.NoError(t, p.Verify())
+			var got []string
+			for _, s := range p.Steps {
+				got = append(got, fmt.Sprintf("%v %v: %v, %v", s.Serves, s.When, s.Bindings[0].Of, s.Bindings[1].Of))
 			}
 			require.Equal(t, tc.want, got)
 		})
@@ -241,17 +316,18 @@ func TestPlaceIO(t *testing.T) {
 		steps   int // to load and store
 		inPlace []bool
 	}{
-		{"unified", true, 1 + 4, []bool{true, false, false, true}},
-		{"staged", false, 2 + 5, []bool{false, false, false, false}},
+		{"unified", true, 1 + 5, []bool{true, false, false, true}},
+		{"staged", false, 2 + 6, []bool{false, false, false, false}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := softwareFacts
 			f.Unified = tc.unified
 			b := NewBuilder(&f, graph())
 			inputs, outputs, size := b.PlaceIO()
-			require.Equal(t, []plan.IO{{Offset: 0, Size: 96}, {}, {Offset: 256, Size: 24}}, inputs)
+			require.Equal(t, []plan.IO{{Offset: 0, Size: 96, DeviceBytes: 96}, {}, {Offset: 256, Size: 24, DeviceBytes: 32}}, inputs)
 			require.Equal(t, []plan.IO{
-				{Offset: 512, Size: 96}, {Offset: 768, Size: 96}, {Offset: 1024, Size: 96}, {Offset: 1280, Size: 24}, {Offset: 1536, Size: 16},
+				{Offset: 512, Size: 96, DeviceBytes: 96}, {Offset: 768, Size: 96, DeviceBytes: 96}, {Offset: 1024, Size: 96, DeviceBytes: 96},
+				{Offset: 1280, Size: 24, DeviceBytes: 32}, {Offset: 1536, Size: 16, DeviceBytes: 16},
 			}, outputs)
 			require.EqualValues(t, 1792, size)
 			for id, want := range tc.inPlace {
@@ -301,14 +377,17 @@ func TestBarriersSeeLongerViews(t *testing.T) {
 	}
 	p, _, err := b.Finish()
 	require.NoError(t, err)
-	var open []plan.Binding
-	for i, s := range p.Steps {
+	var open []access
+	for i := range p.Steps {
+		s := &p.Steps[i]
 		if s.Barrier {
 			open = open[:0]
 		}
 		for _, bd := range s.Bindings {
-			require.False(t, conflicts(open, bd), "step %d, %v", i, bd)
+			require.False(t, conflicts(open, s, bd), "step %d, %v", i, bd)
 		}
-		open = append(open, s.Bindings...)
+		for _, bd := range s.Bindings {
+			open = append(open, access{bd, s})
+		}
 	}
 }

@@ -54,6 +54,10 @@ type value struct {
 	buffer plan.Buffer
 	size   int64
 	offset int64 // arena: filled in by the planner
+	// of is the model input or output whose tensor this is, in the device's form or, in Host, in the client's.
+	of plan.IORef
+	// parent is the value in whose memory this is, at offset; 0: none.
+	parent int
 }
 
 // Binding is what a kernel sees at one binding number: Size bytes of a value from Offset on. Size 0 means
@@ -85,14 +89,19 @@ type Builder struct {
 	room    int64              // bytes that weights may still grow by
 	err     error              // the first failure; sticks
 	label   string
-	host    []hostTensor // inputs in host memory
-	hostOut []hostTensor // outputs
+	serves  plan.IORef // of the steps that are appended
+	when    plan.When
+	host    []hostTensor  // inputs in host memory
+	hostOut []hostTensor  // outputs
+	shared  map[int]bool  // values that several tensors name, or parts of them
+	readers map[ir.ID]int // see uses
 }
 
 // NewBuilder returns a builder for g on a device with the given facts.
 func NewBuilder(f *plan.Facts, g *ir.Graph) *Builder {
 	b := &Builder{
 		Facts: f, Graph: g, values: make([]value, 1), tensors: make([]Value, len(g.Tensors)), packed: map[uint64][]Value{},
+		shared: map[int]bool{},
 	}
 	b.LimitWeights(ConstantBytes(g))
 	return b
@@ -150,6 +159,7 @@ func (b *Builder) Alias(out, in ir.ID) {
 		panic("lower: alias of a tensor that has memory")
 	}
 	b.tensors[out] = b.Tensor(in)
+	b.shared[b.tensors[out].id] = true
 }
 
 // CanAlias reports whether out has no memory of its own yet (it is no model output placed in host memory).
@@ -218,6 +228,7 @@ func (b *Builder) Copy(dst, src Value, size int64) {
 
 func (b *Builder) finishStep(s *step, c Cost) {
 	s.FLOP, s.Bytes = c.FLOP, c.Bytes
+	s.Serves, s.When = b.serves, b.when
 	for i := range s.refs {
 		if s.refs[i].Size == 0 {
 			s.refs[i].Size = b.values[s.refs[i].Value.id].size - s.refs[i].Offset

@@ -107,6 +107,7 @@ func checkUnary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 func lowerUnary(b *Builder, n *ir.Node) error {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	u := unaries[n.Op]
+	b.inPlace(n.Out[0], n.In[0])
 	if x.Type.IsQuant8() {
 		b.lut8(n, u.table(n, x, y))
 		return nil

@@ -11,23 +11,28 @@ import (
 
 // encodingMagic begins every encoded plan; its last byte is the version of the encoding. Whatever changes the
 // layout below, or the meaning of a plan, changes the version.
-const encodingMagic = "nnplan\x00\x01"
+const encodingMagic = "nnplan\x00\x02"
 
 // The encoding: the magic, then numbers as unsigned varints of the shortest form (encoding/binary), strings as
 // their length and bytes, lists as their length and elements.
 //
 //	arena, weight and host bytes
-//	inputs, outputs     list of: name, offset, size
+//	inputs, outputs     list of: name, offset, size, device bytes less size
 //	kernels             list of names, in the order of first use
 //	steps               list of:
 //	  kernel            index into kernels
-//	  barrier           0 or 1
+//	  barrier           barrier | when<<1 | (based)<<3
+//	  reference         what the step serves
 //	  local size, groups x, y, z
+//	  base x, y, z      only where based, that is, one of them is not 0
 //	  push constants    list of words
-//	  bindings          list of: buffer | write<<2 | format<<3, offset, size
+//	  bindings          list of: buffer | write<<2 | format<<3 | (of an input or output)<<6, offset, size,
+//	                    and only where it is of one: reference, at
 //	  label
 //	  FLOP, bytes       float64, 8 bytes each, least significant first
 //	segments            list of: number of steps
+//
+// A reference is 0 for none, 2i+1 for input i, 2i+2 for output i.
 //
 // Equal plans have equal encodings, and a plan has only one.
 
@@ -43,6 +48,7 @@ func Encode(p *Plan) []byte {
 			b = appendString(b, io.Name)
 			b = appendSize(b, io.Offset)
 			b = appendSize(b, io.Size)
+			b = appendSize(b, io.DeviceBytes-io.Size)
 		}
 	}
 	kernels := usedKernels(p)
@@ -80,12 +86,18 @@ func usedKernels(p *Plan) []shaders.Kernel {
 
 func appendStep(b []byte, s *Step, kernel int) []byte {
 	b = appendCount(b, kernel)
-	barrier := byte(0)
+	flags := byte(s.When) << 1
 	if s.Barrier {
-		barrier = 1
+		flags |= 1
 	}
-	b = append(b, barrier)
-	for _, n := range []uint32{s.LocalX, s.Groups[0], s.Groups[1], s.Groups[2]} {
+	numbers := []uint32{s.LocalX, s.Groups[0], s.Groups[1], s.Groups[2]}
+	if s.Base != [3]uint32{} {
+		flags |= stepBased
+		numbers = append(numbers, s.Base[:]...)
+	}
+	b = append(b, flags)
+	b = appendRef(b, s.Serves)
+	for _, n := range numbers {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	b = appendCount(b, len(s.Push))
@@ -98,13 +110,36 @@ func appendStep(b []byte, s *Step, kernel int) []byte {
 		if bd.Write {
 			kind |= 4
 		}
+		if bd.Of != 0 {
+			kind |= bindingOf
+		}
 		b = append(b, kind)
 		b = appendSize(b, bd.Offset)
 		b = appendSize(b, bd.Size)
+		if bd.Of != 0 {
+			b = appendRef(b, bd.Of)
+			b = appendSize(b, bd.At)
+		}
 	}
 	b = appendString(b, s.Label)
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.FLOP))
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Bytes))
+}
+
+// Flags of a step and of a binding.
+const (
+	stepBased = 1 << 3
+	bindingOf = 1 << 6
+)
+
+func appendRef(b []byte, r IORef) []byte {
+	n := 0
+	if i, ok := r.Input(); ok {
+		n = 2*i + 1
+	} else if i, ok := r.Output(); ok {
+		n = 2*i + 2
+	}
+	return appendCount(b, n)
 }
 
 func appendSize(b []byte, n int64) []byte { return binary.AppendUvarint(b, uint64(n)) }
@@ -115,9 +150,9 @@ func appendString(b []byte, s string) []byte { return append(appendCount(b, len(
 
 // The least bytes that an element of each list takes in the encoding.
 const (
-	minIO      = 3
+	minIO      = 4
 	minKernel  = 1
-	minStep    = 8 + 7 + 8
+	minStep    = 9 + 7 + 8
 	minPush    = 1
 	minBinding = 3
 	minSegment = 1
@@ -206,7 +241,9 @@ func (d *decoder) ios() []IO {
 		list = make([]IO, n)
 	}
 	for i := range list {
-		list[i] = IO{Name: d.text(), Offset: d.size(), Size: d.size()}
+		io := IO{Name: d.text(), Offset: d.size(), Size: d.size()}
+		io.DeviceBytes = io.Size + int64(d.number(uint64(math.MaxInt64-io.Size)))
+		list[i] = io
 	}
 	return list
 }
@@ -239,9 +276,19 @@ func (d *decoder) step(s *Step, kernels []shaders.Kernel) int {
 		return 0
 	}
 	s.Kernel = kernels[k]
-	s.Barrier = d.number(1) == 1
-	for _, n := range []*uint32{&s.LocalX, &s.Groups[0], &s.Groups[1], &s.Groups[2]} {
+	flags := d.number(2*stepBased - 1)
+	s.Barrier = flags&1 != 0
+	s.When = When(flags >> 1 & 3)
+	s.Serves = d.ref()
+	numbers := []*uint32{&s.LocalX, &s.Groups[0], &s.Groups[1], &s.Groups[2]}
+	if flags&stepBased != 0 {
+		numbers = append(numbers, &s.Base[0], &s.Base[1], &s.Base[2])
+	}
+	for _, n := range numbers {
 		*n = uint32(d.number(math.MaxUint32))
+	}
+	if flags&stepBased != 0 && s.Base == [3]uint32{} {
+		d.fail("a base of zeroes")
 	}
 	if n := d.count(minPush); n > 0 {
 		s.Push = make([]uint32, n)
@@ -255,7 +302,13 @@ func (d *decoder) step(s *Step, kernels []shaders.Kernel) int {
 	for i := range s.Bindings {
 		kind := d.number(127)
 		s.Bindings[i] = Binding{
-			Buffer: Buffer(kind & 3), Write: kind&4 != 0, Format: Format(kind >> 3), Offset: d.size(), Size: d.size(),
+			Buffer: Buffer(kind & 3), Write: kind&4 != 0, Format: Format(kind >> 3 & 7), Offset: d.size(), Size: d.size(),
+		}
+		if kind&bindingOf != 0 {
+			if s.Bindings[i].Of = d.ref(); s.Bindings[i].Of == 0 {
+				d.fail("a binding of no input or output")
+			}
+			s.Bindings[i].At = d.size()
 		}
 	}
 	s.Label = d.text()
@@ -283,6 +336,18 @@ func (d *decoder) number(limit uint64) uint64 {
 	}
 	d.rest = d.rest[n:]
 	return v
+}
+
+// ref reads a reference.
+func (d *decoder) ref() IORef {
+	n := int(d.number(math.MaxInt32))
+	switch {
+	case n == 0:
+		return 0
+	case n%2 == 1:
+		return InputRef((n - 1) / 2)
+	}
+	return OutputRef((n - 2) / 2)
 }
 
 func (d *decoder) size() int64 { return int64(d.number(math.MaxInt64)) }

@@ -19,7 +19,20 @@ func randomPlan(rng *rand.Rand) *Plan {
 	for _, list := range []*[]IO{&p.Inputs, &p.Outputs} {
 		for range rng.IntN(4) {
 			at := rng.Int64N(p.HostBytes)
-			*list = append(*list, IO{Name: strings.Repeat("näme\xff", rng.IntN(50)), Offset: at, Size: rng.Int64N(p.HostBytes - at + 1)})
+			io := IO{Name: strings.Repeat("näme\xff", rng.IntN(50)), Offset: at, Size: rng.Int64N(p.HostBytes - at + 1)}
+			io.DeviceBytes = io.Size + rng.Int64N(3)*rng.Int64N(1000)
+			*list = append(*list, io)
+		}
+	}
+	var refs []IORef // of what is not omitted
+	for i, io := range p.Inputs {
+		if io.Size > 0 {
+			refs = append(refs, InputRef(i))
+		}
+	}
+	for i, io := range p.Outputs {
+		if io.Size > 0 {
+			refs = append(refs, OutputRef(i))
 		}
 	}
 	binding := func(letter byte) Binding {
@@ -37,6 +50,15 @@ func randomPlan(rng *rand.Rand) *Plan {
 		case 'i':
 			b.Format = []Format{FormatRGBA32F, FormatR32U}[rng.IntN(2)]
 		}
+		if b.Buffer == Arena && len(refs) > 0 && rng.IntN(2) == 0 {
+			b.Of = refs[rng.IntN(len(refs))]
+			if _, input := b.Of.Input(); input {
+				b.Write = false
+			}
+			room := AlignUp(p.IO(b.Of).DeviceBytes) + Align
+			b.At = rng.Int64N(room) / Align * Align
+			b.Size = min(b.Size, max(16, (room-b.At)/16*16))
+		}
 		return b
 	}
 	for len(p.Steps) < rng.IntN(30) {
@@ -49,13 +71,19 @@ func randomPlan(rng *rand.Rand) *Plan {
 				panic("no such kernel")
 			}
 			s.Kernel, s.LocalX = k, 1+rng.Uint32()>>rng.IntN(32)/2
-			s.Groups = [3]uint32{1 + rng.Uint32()>>1, 1 + rng.Uint32()>>31, 1}
+			s.Groups = [3]uint32{1 + rng.Uint32()>>17, 1 + rng.Uint32()>>31, 1}
+			if rng.IntN(2) == 0 {
+				s.Base = [3]uint32{rng.Uint32() >> 17, rng.Uint32() >> 28, 0}
+			}
 			for range k.Info().PushWords {
 				s.Push = append(s.Push, rng.Uint32()>>rng.IntN(32))
 			}
 			for _, letter := range []byte(k.Info().Bindings) {
 				s.Bindings = append(s.Bindings, binding(letter))
 			}
+		}
+		if len(refs) > 0 && rng.IntN(3) == 0 {
+			s.Serves, s.When = refs[rng.IntN(len(refs))], When(rng.IntN(3))
 		}
 		p.Steps = append(p.Steps, s)
 		if rng.IntN(3) == 0 {
@@ -150,7 +178,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, "not an encoded plan"},
 		{"something", []byte("#!/bin/sh"), "not an encoded plan"},
-		{"a later version", version, "version 2"},
+		{"a later version", version, "version 3"},
 		{"head only", head, "ends early"},
 		{"long number", join(head, []byte{0x80, 0x00, 0, 0}), "more bytes than it needs"},
 		{"endless number", join(head, []byte(strings.Repeat("\xff", 20))), "too long"},

@@ -33,6 +33,8 @@ type Facts struct {
 	// TexelStores: the driver compiles kernels that store to storage buffers several times slower than those
 	// that store to texel buffers.
 	TexelStores bool
+	// Quick: kernels that compile fast are better than kernels that run fast.
+	Quick bool
 	// Unified: device-local memory is host-visible, so that Host memory is as good as the arena.
 	Unified bool
 	// Measured are the rates that were measured on the device; zero where they were not. They decide how steps are

@@ -5,7 +5,11 @@
 // plan, so that a plan is small and can be printed, compared and stored.
 package plan
 
-import "github.com/nngpu/nngpu/shaders"
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/shaders"
+)
 
 // Align is the alignment of every tensor in the arena and in the weights, in bytes: the largest
 // minStorageBufferOffsetAlignment and minTexelBufferOffsetAlignment that Vulkan allows.
@@ -55,22 +59,73 @@ type Binding struct {
 	Offset int64
 	Size   int64
 	Write  bool // the step writes it (and may read it too)
+	// Of names the model input or output whose tensor this is a part of, from byte At of the tensor on, a
+	// multiple of Align. Where an execution binds that in memory of its own, the step sees that memory:
+	// imported memory in place of Host, allocated memory in place of Host and Arena.
+	Of IORef
+	At int64
 }
+
+// IORef names a model input or output; the zero value names none.
+type IORef int32
+
+// InputRef names input i.
+func InputRef(i int) IORef { return IORef(i + 1) }
+
+// OutputRef names output i.
+func OutputRef(i int) IORef { return -IORef(i + 1) }
+
+// Input returns the input that r names.
+func (r IORef) Input() (i int, ok bool) { return int(r) - 1, r > 0 }
+
+// Output returns the output that r names.
+func (r IORef) Output() (i int, ok bool) { return -int(r) - 1, r < 0 }
+
+func (r IORef) String() string {
+	if i, ok := r.Input(); ok {
+		return fmt.Sprintf("input %d", i)
+	}
+	if i, ok := r.Output(); ok {
+		return fmt.Sprintf("output %d", i)
+	}
+	return "none"
+}
+
+// When says in which executions a step runs.
+type When uint8
+
+const (
+	// Always runs whatever is bound.
+	Always When = iota
+	// WhenDense runs unless Step.Serves is bound in allocated memory.
+	WhenDense
+	// WhenDevice runs only if Step.Serves is bound in allocated memory.
+	WhenDevice
+)
+
+func (w When) String() string { return [...]string{"always", "dense", "device"}[w] }
 
 // Step is one dispatch, or one copy when Kernel is shaders.Copy: from Bindings[0] to Bindings[1], of
 // Bindings[1].Size bytes.
+//
+// A step that is left out leaves its barrier to the next one that runs.
 type Step struct {
 	Kernel   shaders.Kernel
 	LocalX   uint32    // workgroup size in x, specialisation constant 0
-	Groups   [3]uint32 // workgroups; each at most 65535
+	Base     [3]uint32 // the first workgroup: a long dispatch is several steps
+	Groups   [3]uint32 // workgroups from Base on; Base + Groups is at most MaxGroups each
 	Push     []uint32  // push constants, at most 32 words
 	Bindings []Binding // by binding number
 	// Barrier: the step must see what earlier steps of this execution wrote, or overwrites what they
 	// read. The first step of an execution never needs one.
 	Barrier bool
-	Label   string  // operation and its position, for dumps and profiles
-	FLOP    float64 // multiplications and additions
-	Bytes   float64 // bytes read and written
+	// Serves is the input or output that this step does nothing but bring from one place or form to another;
+	// none for a step that computes.
+	Serves IORef
+	When   When
+	Label  string  // operation and its position, for dumps and profiles
+	FLOP   float64 // multiplications and additions
+	Bytes  float64 // bytes read and written
 }
 
 // IO is a model input or output in the Host memory: Size dense, row-major bytes at Offset. Size is 0
@@ -79,6 +134,8 @@ type IO struct {
 	Name   string
 	Offset int64
 	Size   int64
+	// DeviceBytes is the size in the device's form, which allocated memory holds. At least Size.
+	DeviceBytes int64
 }
 
 // Plan is a compiled model.
@@ -113,6 +170,15 @@ func (p *Plan) Pipelines() []Pipeline {
 		}
 	}
 	return list
+}
+
+// IO returns the input or output that r names. Precondition: it names one of p's.
+func (p *Plan) IO(r IORef) *IO {
+	if i, ok := r.Input(); ok {
+		return &p.Inputs[i]
+	}
+	i, _ := r.Output()
+	return &p.Outputs[i]
 }
 
 // FLOP is the sum over all steps.

@@ -12,6 +12,8 @@ const (
 	MaxSteps    = 1 << 20
 	maxMemory   = 1 << 62 // bytes of one memory: rounding up cannot overflow
 	maxPushData = 32      // words; Vulkan guarantees no more
+	// MaxGroups is the number of workgroups in each dimension that every device has.
+	MaxGroups = 65535
 )
 
 // Verify reports what in p contradicts the promises of this package or the interface of a kernel: what can be
@@ -31,6 +33,9 @@ func (p *Plan) Verify() error {
 		for i, io := range list {
 			if io.Offset < 0 || io.Size < 0 || io.Offset > p.HostBytes-io.Size {
 				return fmt.Errorf("input or output %d (%s): %d bytes at %d of %d", i, io.Name, io.Size, io.Offset, p.HostBytes)
+			}
+			if io.DeviceBytes < io.Size || io.DeviceBytes > maxMemory {
+				return fmt.Errorf("input or output %d (%s): %d bytes on the device for %d", i, io.Name, io.DeviceBytes, io.Size)
 			}
 		}
 	}
@@ -74,7 +79,16 @@ func (p *Plan) verifyStep(s *Step) error {
 	if len(s.Bindings) != len(info.Bindings) {
 		return fmt.Errorf("%d bindings, the kernel has %d", len(s.Bindings), len(info.Bindings))
 	}
+	if s.When > WhenDevice || s.When != Always && s.Serves == 0 {
+		return fmt.Errorf("runs when %d, and serves %v", s.When, s.Serves)
+	}
+	if s.Serves != 0 && !p.has(s.Serves) {
+		return fmt.Errorf("serves %v, which the plan lacks", s.Serves)
+	}
 	for i := range s.Bindings {
+		if err := p.verifyPlace(s, &s.Bindings[i]); err != nil {
+			return fmt.Errorf("binding %d: %w", i, err)
+		}
 		if err := p.verifyBinding(&s.Bindings[i], info.Bindings[i]); err != nil {
 			return fmt.Errorf("binding %d: %w", i, err)
 		}
@@ -93,6 +107,45 @@ func (p *Plan) verifyStep(s *Step) error {
 	if s.LocalX == 0 || s.Groups[0] == 0 || s.Groups[1] == 0 || s.Groups[2] == 0 {
 		return fmt.Errorf("%v workgroups of %d", s.Groups, s.LocalX)
 	}
+	for i := range s.Groups {
+		if s.Base[i] > MaxGroups || s.Groups[i] > MaxGroups-s.Base[i] {
+			return fmt.Errorf("%v workgroups from %v on", s.Groups, s.Base)
+		}
+	}
+	return nil
+}
+
+// has reports whether r names an input or output of p that is not omitted.
+func (p *Plan) has(r IORef) bool {
+	if i, ok := r.Input(); ok {
+		return i < len(p.Inputs) && p.Inputs[i].Size > 0
+	}
+	i, ok := r.Output()
+	return ok && i < len(p.Outputs) && p.Outputs[i].Size > 0
+}
+
+// verifyPlace checks what b, a binding of s, says of an input or output: executions put other memory in its
+// place, which has room for the device's form and Align bytes behind it. An input's is never written.
+func (p *Plan) verifyPlace(s *Step, b *Binding) error {
+	if b.Of == 0 {
+		if b.At != 0 {
+			return fmt.Errorf("at %d of nothing", b.At)
+		}
+		return nil
+	}
+	if !p.has(b.Of) {
+		return fmt.Errorf("of %v, which the plan lacks", b.Of)
+	}
+	io := p.IO(b.Of)
+	if b.At < 0 || b.At%Align != 0 || b.Size > AlignUp(io.DeviceBytes)+Align || b.At > AlignUp(io.DeviceBytes)+Align-b.Size {
+		return fmt.Errorf("%d bytes at %d of the %d of %v", b.Size, b.At, io.DeviceBytes, b.Of)
+	}
+	if b.Buffer == Weights || b.Buffer == Host && b.Offset != io.Offset+b.At {
+		return fmt.Errorf("%v at %d of %v lies at %d in %v", b.Of, b.At, p.IO(b.Of), b.Offset, b.Buffer)
+	}
+	if _, input := b.Of.Input(); input && b.Write && (b.Buffer == Host || s.Serves != b.Of || s.When != WhenDense) {
+		return fmt.Errorf("writes to %v", b.Of)
+	}
 	return nil
 }
 
@@ -106,6 +159,9 @@ func verifyCopy(s *Step) error {
 	}
 	if dst.Buffer == Weights {
 		return fmt.Errorf("copy to weights")
+	}
+	if src.Of != 0 && src.Of == dst.Of && (s.Serves != src.Of || s.When != WhenDense) {
+		return fmt.Errorf("copy of %v onto itself where that is on the device", src.Of)
 	}
 	return nil
 }

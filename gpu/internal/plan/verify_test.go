@@ -57,12 +57,41 @@ func TestVerifyRefuses(t *testing.T) {
 		{"before", func(p *Plan) { p.Steps[0].Bindings[0].Offset = -256 }, "at -256"},
 		{"behind", func(p *Plan) { p.Steps[0].Bindings[0].Size = 513 }, "513 bytes"},
 		{"far behind", func(p *Plan) { p.Steps[0].Bindings[0].Size = math.MaxInt64 }, "bytes at"},
-		{"no weights", func(p *Plan) { p.Steps[0].Bindings[0].Buffer = Weights }, "of 0 in weights"},
-		{"writes to weights", func(p *Plan) { p.WeightBytes = 48; p.Steps[0].Bindings[1].Buffer = Weights }, "writes to weights"},
+		{"no weights", func(p *Plan) { p.Steps[0].Bindings[0] = Binding{Buffer: Weights, Size: 48} }, "of 0 in weights"},
+		{"writes to weights", func(p *Plan) {
+			p.WeightBytes = 48
+			p.Steps[0].Bindings[1] = Binding{Buffer: Weights, Size: 48, Write: true}
+		}, "writes to weights"},
 		{"format of a storage buffer", func(p *Plan) { p.Steps[0].Bindings[0].Format = FormatR32F }, "storage buffer"},
 		{"unknown format", func(p *Plan) { p.Steps[0].Bindings[0].Format = 99 }, "format 99"},
+		{"too many workgroups", func(p *Plan) { p.Steps[0].Groups[1] = MaxGroups + 1 }, "workgroups from"},
+		{"workgroups that end too late", func(p *Plan) { p.Steps[0].Base[1], p.Steps[0].Groups[1] = 1, MaxGroups }, "workgroups from"},
+		{"workgroups that begin too late", func(p *Plan) { p.Steps[0].Base[2] = math.MaxUint32 }, "workgroups from"},
+		{"less on the device", func(p *Plan) { p.Inputs[0].DeviceBytes = 47 }, "on the device for 48"},
+		{"huge on the device", func(p *Plan) { p.Inputs[0].DeviceBytes = math.MaxInt64 }, "on the device for 48"},
+		{"at of nothing", func(p *Plan) { p.Steps[0].Bindings[0].Of, p.Steps[0].Bindings[0].At = 0, 256 }, "of nothing"},
+		{"of an unknown input", func(p *Plan) { p.Steps[0].Bindings[0].Of = InputRef(1) }, "of input 1, which"},
+		{"of an unknown output", func(p *Plan) { p.Steps[0].Bindings[0].Of = math.MinInt32 }, "which the plan lacks"},
+		{"of an omitted input", func(p *Plan) { p.Inputs[0] = IO{} }, "of input 0, which"},
+		{"behind an input", func(p *Plan) { p.Steps[0].Bindings[0].Size = 48; p.Steps[0].Bindings[0].At = 512 }, "48 bytes at 512"},
+		{"far behind", func(p *Plan) { p.Steps[0].Bindings[0].At = math.MaxInt64 - 255 }, "bytes at"},
+		{"longer than the room", func(p *Plan) { p.ArenaBytes = 1 << 20; p.Steps[0].Bindings[1].Size = 1024 }, "1024 bytes at 0"},
+		{"unaligned in an input", func(p *Plan) { p.Steps[0].Bindings[0].At = 16 }, "48 bytes at 16"},
+		{"before an input", func(p *Plan) { p.Steps[0].Bindings[0].At = -256 }, "48 bytes at -256"},
+		{"another's place", func(p *Plan) { p.Steps[0].Bindings[0].Of = OutputRef(0) }, "lies at 0 in host"},
+		{"an input among the weights", func(p *Plan) { p.WeightBytes = 48; p.Steps[0].Bindings[0].Buffer = Weights }, "in weights"},
+		{"writes to an input", func(p *Plan) { p.Steps[0].Bindings[0].Write = true }, "writes to input 0"},
+		{"writes to an input's device form", func(p *Plan) { p.Steps[0].Bindings[1].Of = InputRef(0) }, "writes to input 0"},
+		{"writes when the input is on the device", func(p *Plan) {
+			p.Steps[0].Bindings[1].Of, p.Steps[0].Serves, p.Steps[0].When = InputRef(0), InputRef(0), WhenDevice
+		}, "writes to input 0"},
+		{"runs never", func(p *Plan) { p.Steps[1].When = 3 }, "runs when 3"},
+		{"runs for nothing", func(p *Plan) { p.Steps[1].Serves = 0 }, "serves none"},
+		{"serves what is not there", func(p *Plan) { p.Steps[1].Serves = OutputRef(1) }, "serves output 1"},
 		{"short copy", func(p *Plan) { p.Steps[1].Bindings[0].Size = 32 }, "copy of 48 bytes from 32"},
 		{"overlapping copy", func(p *Plan) { p.Steps[1].Bindings[0] = p.Steps[1].Bindings[1] }, "overlaps"},
+		{"copy onto itself on the device", func(p *Plan) { p.Steps[1].When = Always }, "onto itself"},
+		{"copy onto itself for another", func(p *Plan) { p.Steps[1].Serves = InputRef(0) }, "onto itself"},
 		{"copy to weights", func(p *Plan) {
 			p.WeightBytes = 48
 			p.Steps[1].Bindings[1] = Binding{Buffer: Weights, Size: 48}

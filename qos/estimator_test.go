@@ -1,0 +1,229 @@
+package qos_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
+)
+
+func TestEstimatorLearns(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		seed     time.Duration
+		measured []time.Duration
+		want     time.Duration
+	}{
+		{"the seed", 7 * ms, nil, 7 * ms},
+		{"one measurement", 7 * ms, []time.Duration{2 * ms}, 2 * ms},
+		{"one measurement, slower", 1 * ms, []time.Duration{2 * ms}, 2 * ms},
+		{"one measurement, an outlier", 1 * ms, []time.Duration{900 * ms}, 4 * ms},
+		{"one measurement without a seed", 0, []time.Duration{900 * ms}, 900 * ms},
+		{"two", 1 * ms, []time.Duration{900 * ms, 2 * ms}, 2 * ms},
+		{"three with an outlier", 1 * ms, []time.Duration{900 * ms, 2 * ms, 3 * ms}, 3 * ms},
+		{"a late outlier", 1 * ms, append(each(7, 2*ms), 900*ms), 2 * ms},
+		{"two outliers of twenty", 1 * ms, append(each(18, 2*ms), 900*ms, 900*ms), 2 * ms},
+		{"three are none", 1 * ms, append(each(17, 2*ms), 900*ms, 900*ms, 900*ms), 900 * ms},
+		{"old ones are forgotten", 1 * ms, append(each(20, 9*ms), each(20, 2*ms)...), 2 * ms},
+		{"times that cannot be", 3 * ms, []time.Duration{-1, -time.Hour, 2 * time.Hour}, 3 * ms},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := qos.NewEstimator([]time.Duration{tc.seed, 5 * ms})
+			for _, d := range tc.measured {
+				e.Observe(0, d)
+			}
+			require.Equal(t, []time.Duration{tc.want, 5 * ms}, e.Segments())
+		})
+	}
+}
+
+func TestEstimatorQuantile(t *testing.T) {
+	e := qos.NewEstimator([]time.Duration{0})
+	for _, i := range rand.Perm(20) {
+		e.Observe(0, time.Duration(i+1)*ms)
+	}
+	for _, tc := range []struct {
+		q    float64
+		want time.Duration
+	}{{0.9, 18 * ms}, {0.5, 10 * ms}, {1, 19 * ms}, {0, 1 * ms}, {0.95, 19 * ms}} {
+		e.SetQuantile(tc.q)
+		require.Equal(t, tc.want, e.Segments()[0], "%v", tc.q)
+	}
+	e.SetQuantile(1.1)
+	e.SetQuantile(-1)
+	require.Equal(t, 19*ms, e.Segments()[0])
+}
+
+func TestEstimatorRange(t *testing.T) {
+	e := qos.NewEstimator([]time.Duration{1 * ms, 3 * ms, 0})
+	e.ObserveRange(0, 3, 8*ms)
+	require.Equal(t, []time.Duration{2 * ms, 6 * ms, 0}, e.Segments())
+	e = qos.NewEstimator(make([]time.Duration, 4))
+	e.ObserveRange(1, 3, 8*ms)
+	require.Equal(t, []time.Duration{0, 4 * ms, 4 * ms, 0}, e.Segments())
+	for _, r := range [][2]int{{-5, 0}, {3, 2}, {4, 9}, {-1 << 62, 1 << 62}, {0, 0}} {
+		e.ObserveRange(r[0], r[1], -1)
+	}
+	e.Observe(-1, ms)
+	e.Observe(4, ms)
+	require.Equal(t, []time.Duration{0, 4 * ms, 4 * ms, 0}, e.Segments())
+	require.Equal(t, 4, e.Len())
+}
+
+func TestEstimatorCopyOnWrite(t *testing.T) {
+	e := qos.NewEstimator([]time.Duration{ms})
+	before := e.Segments()
+	require.Same(t, &before[0], &e.Segments()[0], "nothing is copied while nothing changes")
+	e.Observe(0, 2*ms)
+	require.Equal(t, ms, before[0])
+	require.Equal(t, 2*ms, e.Segments()[0])
+}
+
+// TestEstimatorRelax: estimates that became too high do not refuse for ever; what cannot be met changes nothing.
+func TestEstimatorRelax(t *testing.T) {
+	e := qos.NewEstimator([]time.Duration{ms, ms})
+	for i := range 2 {
+		e.Observe(i, 2*ms)
+		for range 19 {
+			e.Observe(i, 50*ms)
+		}
+	}
+	for range 1000 {
+		e.Relax(3 * ms) // less than was ever seen
+	}
+	require.Equal(t, each(2, 50*ms), e.Segments())
+	for n := 0; e.Segments()[0] > 5*ms; n++ {
+		require.Less(t, n, 200)
+		e.Relax(10 * ms)
+	}
+	require.Equal(t, each(2, 2*ms), e.Segments())
+	qos.NewEstimator(nil).Relax(0)
+}
+
+func TestEstimatorStored(t *testing.T) {
+	e := qos.NewEstimator([]time.Duration{ms, 2 * ms, 0})
+	e.SetQuantile(0.5)
+	for i := range 33 {
+		e.Observe(0, time.Duration(i)*ms)
+		e.Observe(i%2, time.Duration(i*i)*ms)
+	}
+	data, err := e.MarshalBinary()
+	require.NoError(t, err)
+	require.Less(t, len(data), 3*(20*10+10))
+	var back qos.Estimator
+	require.NoError(t, back.UnmarshalBinary(data))
+	again, err := back.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, data, again)
+	for range 25 { // the order in which they came is kept as well
+		e.Observe(0, 3*ms)
+		back.Observe(0, 3*ms)
+		require.Equal(t, e.Segments(), back.Segments())
+	}
+
+	same := qos.NewEstimator(make([]time.Duration, 3))
+	require.NoError(t, same.UnmarshalBinary(data))
+	other := qos.NewEstimator([]time.Duration{ms})
+	require.Error(t, other.UnmarshalBinary(data), "another number of segments")
+	require.Equal(t, []time.Duration{ms}, other.Segments())
+	for n := range data {
+		require.Error(t, other.UnmarshalBinary(data[:n]), "cut at %d", n)
+	}
+	require.Error(t, new(qos.Estimator).UnmarshalBinary(append(data, 0)))
+	for i := range 4 {
+		bad := append([]byte(nil), data...)
+		bad[i] ^= 1
+		require.Error(t, new(qos.Estimator).UnmarshalBinary(bad))
+	}
+}
+
+func TestEstimatorConcurrent(t *testing.T) {
+	e := qos.NewEstimator(each(50, ms))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 200 {
+				e.Observe(i%50, 2*ms)
+				e.ObserveRange(0, 50, 100*ms)
+				require.Len(t, e.Segments(), 50)
+				_, _ = e.MarshalBinary()
+				e.Relax(time.Second)
+			}
+		})
+	}
+	wg.Wait()
+	for _, d := range e.Segments() {
+		require.InEpsilon(t, 2*ms, d, 0.2)
+	}
+}
+
+func TestPrepareEstimator(t *testing.T) {
+	var e qos.PrepareEstimator
+	cold := qos.PrepareCost{Pipelines: 12, WeightBytes: 4e6, Steps: 60}
+	warm := qos.PrepareCost{WeightBytes: 4e6, Steps: 60}
+	seeded := e.Estimate(cold)
+	require.Greater(t, seeded, 100*ms)
+	require.Less(t, seeded, 2*time.Second)
+	require.Greater(t, seeded, e.Estimate(warm))
+	for range 10 {
+		e.Observe(cold, 120*ms+20*ms)
+		e.Observe(warm, 20*ms)
+	}
+	e.Observe(cold, time.Minute) // an outlier
+	e.Observe(warm, time.Minute)
+	require.InEpsilon(t, float64(20*ms), float64(e.Estimate(warm)), 0.01)
+	require.InEpsilon(t, float64(140*ms), float64(e.Estimate(cold)), 0.10)
+	half := qos.PrepareCost{Pipelines: 6, WeightBytes: 4e6, Steps: 60}
+	require.InEpsilon(t, float64(80*ms), float64(e.Estimate(half)), 0.10)
+
+	data, err := e.MarshalBinary()
+	require.NoError(t, err)
+	var back qos.PrepareEstimator
+	require.NoError(t, back.UnmarshalBinary(data))
+	require.Equal(t, e.Estimate(half), back.Estimate(half))
+	for n := range data {
+		require.Error(t, back.UnmarshalBinary(data[:n]), "cut at %d", n)
+	}
+	require.Equal(t, e.Estimate(half), back.Estimate(half), "unchanged")
+
+	for _, c := range []qos.PrepareCost{{}, {-1, -1, -1}, {1 << 62, 1 << 62, 1 << 62}} {
+		e.Observe(c, -ms)
+		e.Observe(c, 1000*time.Hour)
+		e.Observe(c, ms)
+		require.Greater(t, e.Estimate(c), time.Duration(0))
+	}
+}
+
+// TestQ3PreparationDeadline: now and too soon are missed for good, the maximum of the clock is no deadline.
+func TestQ3PreparationDeadline(t *testing.T) {
+	var e qos.PrepareEstimator
+	needs := e.Estimate(qos.PrepareCost{Pipelines: 3, WeightBytes: 1000, Steps: 4})
+	now := time.Now()
+	for _, tc := range []struct {
+		name     string
+		deadline time.Time
+		want     nn.Status
+	}{
+		{"none", time.Time{}, nn.StatusNone},
+		{"past", now.Add(-time.Hour), nn.StatusMissedDeadlinePersistent},
+		{"now", now, nn.StatusMissedDeadlinePersistent},
+		{"5 ms", now.Add(5 * ms), nn.StatusMissedDeadlinePersistent},
+		{"an hour", now.Add(time.Hour), nn.StatusNone},
+		{"maximum", time.Unix(0, math.MaxInt64), nn.StatusNone},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := qos.CanMeet(tc.deadline, needs)
+			require.Equal(t, tc.want, nn.StatusOf(err))
+			if err != nil {
+				require.ErrorIs(t, err, qos.ErrDeadline)
+			}
+		})
+	}
+	require.NoError(t, qos.CanMeet(time.Unix(0, math.MaxInt64), math.MaxInt64), "as without one")
+}
