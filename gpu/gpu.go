@@ -5,9 +5,11 @@
 package gpu
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -24,14 +26,24 @@ type Options struct {
 	// Staged copies inputs and outputs to and from the arena even where the device reads host memory as fast:
 	// the way of discrete GPUs, which tests take on every device.
 	Staged bool
+	// Watchdog is how long a piece of work may run, or 50 times its estimate if that is longer, before the device
+	// counts as hung and is given up; 0 for 10 seconds, negative for ever.
+	Watchdog time.Duration
 }
 
 // Backend is one Vulkan device. Safe for concurrent use.
+//
+// When the device is lost, or hangs, what it was at fails with DEVICE_UNAVAILABLE; the next call opens it again, and
+// executables come back with their next execution. Memory does not, see backend.Losable. A device that is lost again
+// within a minute stays lost.
 type Backend struct {
-	device *vulkan.Device
-	facts  plan.Facts // without what the self-test found wrong
-	why    string
-	test   string
+	device  *vulkan.Device // as it was first opened; devices has the one that works
+	devices succession
+	facts   plan.Facts // without what the self-test found wrong
+	why     string
+	test    string
+	// copyWeights keeps copies of constants even where the host sees those of the device, for tests.
+	copyWeights bool
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -45,7 +57,7 @@ var _ backend.Backend = (*Backend)(nil)
 //
 // Errors: DEVICE_UNAVAILABLE where there is no such device or it fails the test.
 func Open(selector string, o Options) (*Backend, error) {
-	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget})
+	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog})
 	if err != nil {
 		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: err}
 	}
@@ -57,7 +69,7 @@ func Open(selector string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: errors.Join(err, d.Close())}
 	}
-	b := &Backend{device: d, facts: facts, why: why, test: test}
+	b := &Backend{device: d, devices: succession{current: d}, facts: facts, why: why, test: test}
 	if o.Staged {
 		b.facts.Unified = false
 	}
@@ -74,27 +86,39 @@ func (b *Backend) Why() string { return b.why }
 func (b *Backend) Info() backend.Info { return b.device.Info() }
 
 // Supports implements backend.Backend.
-func (b *Backend) Supports(m *nn.Model) ([]error, error) { return compile.Supports(&b.facts, m) }
+func (b *Backend) Supports(m *nn.Model) ([]error, error) {
+	d, err := b.devices.use()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Release()
+	return compile.Supports(&b.facts, m)
+}
 
 // Compile implements backend.Backend.
 func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, error) {
-	p, weights, err := compile.Model(ctx, &b.facts, m)
+	facts := b.facts
+	facts.Quick = o.Quick
+	p, weights, err := compile.Model(ctx, &facts, m)
+	if err != nil && o.Quick { // Supports did not promise that these kernels can
+		p, weights, err = compile.Model(ctx, &b.facts, m)
+	}
 	if err != nil {
 		return nil, err
 	}
-	x, err := vulkan.NewExecutable(ctx, b.device, p, weights, vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget})
+	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget})
 	if err != nil {
 		return nil, err
 	}
-	return &executable{x, b, o.Storable}, nil
+	return newExecutable(x, b, o), nil
 }
 
 // Close implements backend.Backend.
-func (b *Backend) Close() error { return b.device.Close() }
+func (b *Backend) Close() error { return b.devices.close() }
 
 // ValidationMessages returns what the validation layers reported since the last call. They are on when the
 // environment variable NNGPU_VALIDATION is 1.
-func (b *Backend) ValidationMessages() []string { return b.device.ValidationMessages() }
+func (b *Backend) ValidationMessages() []string { return b.devices.validationMessages() }
 
 // Device describes a device that Open can be asked for.
 type Device struct {

@@ -202,7 +202,7 @@ func (t *testData) plan(dot bool) (p *plan.Plan, weights []byte) {
 	step.Bindings = append(step.Bindings, plan.Binding{Buffer: plan.Host, Size: size, Write: true})
 	return &plan.Plan{
 		WeightBytes: int64(len(weights)), HostBytes: size,
-		Outputs: []plan.IO{{Name: "records", Size: size}}, Steps: []plan.Step{step}, Segments: []int{1},
+		Outputs: []plan.IO{{Name: "records", Size: size, DeviceBytes: size}}, Steps: []plan.Step{step}, Segments: []int{1},
 	}, weights
 }
 

@@ -6,7 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -14,15 +17,51 @@ import (
 )
 
 var (
-	_ backend.Restorer = (*Backend)(nil)
-	_ backend.Storer   = (*executable)(nil)
+	_ backend.Restorer  = (*Backend)(nil)
+	_ backend.Storer    = (*executable)(nil)
+	_ backend.Estimated = (*executable)(nil)
 )
 
 // executable is what Compile and Restore return.
 type executable struct {
-	*vulkan.Executable
+	*lasting
 	backend  *Backend
 	storable bool
+	learned  atomic.Pointer[[]time.Duration] // nil: nothing yet
+}
+
+func newExecutable(x *lasting, b *Backend, o backend.Options) *executable {
+	return &executable{lasting: x, backend: b, storable: o.Storable}
+}
+
+// Estimates implements backend.Executable: what was learned, else what the cost model says.
+func (x *executable) Estimates() []time.Duration {
+	if list := x.learned.Load(); list != nil {
+		return *list
+	}
+	return x.lasting.Estimates()
+}
+
+// SetEstimates implements backend.Estimated.
+func (x *executable) SetEstimates(list []time.Duration) {
+	if checkEstimates(list, len(x.Plan().Segments)) != nil {
+		return
+	}
+	list = slices.Clone(list)
+	x.learned.Store(&list)
+}
+
+// checkEstimates holds list to what backend.Estimated says.
+func checkEstimates(list []time.Duration, segments int) error {
+	if len(list) != segments {
+		return fmt.Errorf("%d estimates of %d segments", len(list), segments)
+	}
+	for i, t := range list {
+		if t <= 0 || t > backend.MaxEstimate {
+			return fmt.Errorf("an estimate of %v for segment %d", t, i)
+		}
+	}
+	return nil
 }
 
 var errNotStorable = errors.New("the model was not prepared with Options.Storable")
@@ -35,16 +74,53 @@ func (x *executable) Store() (model, data []byte, err error) {
 	if data, err = x.Weights(); err != nil {
 		return nil, nil, fmt.Errorf("store: %w", err)
 	}
-	binaries, err := x.backend.device.Binaries()
+	if model, err = x.StoreModel(); err != nil {
+		return nil, nil, err
+	}
+	return model, data, nil
+}
+
+// StoreModel implements backend.Estimated.
+func (x *executable) StoreModel() (model []byte, err error) {
+	if !x.storable {
+		return nil, errNotStorable
+	}
+	d, err := x.backend.devices.use()
 	if err != nil {
-		return nil, nil, fmt.Errorf("store: %w", err)
+		return nil, err
+	}
+	defer d.Release()
+	binaries, err := d.Binaries()
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
 	}
 	model = appendSection([]byte(storeMagic), sectionIdentity, []byte(x.backend.StoreIdentity()))
 	model = appendSection(model, sectionPlan, plan.Encode(x.Plan()))
 	if len(binaries) > 0 {
 		model = appendSection(model, sectionBinaries, binaries)
 	}
-	return model, data, nil
+	return appendSection(model, sectionEstimates, encodeEstimates(x.Estimates())), nil
+}
+
+// encodeEstimates: 8 bytes of nanoseconds a segment, least significant first.
+func encodeEstimates(list []time.Duration) []byte {
+	var b []byte
+	for _, t := range list {
+		b = binary.LittleEndian.AppendUint64(b, uint64(t))
+	}
+	return b
+}
+
+// decodeEstimates undoes encodeEstimates for a plan of so many segments.
+func decodeEstimates(b []byte, segments int) ([]time.Duration, error) {
+	if len(b) != 8*segments {
+		return nil, fmt.Errorf("%d bytes of estimates for %d segments", len(b), segments)
+	}
+	list := make([]time.Duration, segments)
+	for i := range list {
+		list[i] = time.Duration(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return list, checkEstimates(list, segments)
 }
 
 // Restore implements backend.Restorer. data is read in ascending order; constants go straight into memory that
@@ -61,14 +137,25 @@ func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, 
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
-	if err := b.device.AddBinaries(s[sectionBinaries], p.Pipelines()); err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
-	}
-	x, err := vulkan.NewExecutableFrom(ctx, b.device, p, data, vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget})
+	estimates, err := decodeEstimates(s[sectionEstimates], len(p.Segments))
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
-	return &executable{x, b, o.Storable}, nil
+	d, err := b.devices.use()
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	err = d.AddBinaries(s[sectionBinaries], p.Pipelines())
+	if d.Release(); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	x, err := b.newLasting(ctx, p, data, vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget})
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	restored := newExecutable(x, b, o)
+	restored.SetEstimates(estimates)
+	return restored, nil
 }
 
 // storeMagic begins the model part of a stored executable; its last byte is the version. Sections follow, in
@@ -78,16 +165,17 @@ func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, 
 // needs no new version of the whole.
 const storeMagic = "nngpu\x00\x00\x01"
 
-// Kinds of sections. The first two must be there.
+// Kinds of sections. All but the binaries must be there.
 const (
-	sectionIdentity = iota // Backend.StoreIdentity
-	sectionPlan            // plan.Encode
-	sectionBinaries        // vulkan.Device.Binaries, where there are any
+	sectionIdentity  = iota // Backend.StoreIdentity
+	sectionPlan             // plan.Encode
+	sectionBinaries         // vulkan.Device.Binaries, where there are any
+	sectionEstimates        // encodeEstimates
 	sectionKinds
 )
 
 // sectionVersions has the version of each kind.
-var sectionVersions = [sectionKinds]byte{1, 1, 1}
+var sectionVersions = [sectionKinds]byte{1, 2, 1, 1}
 
 const sectionHeader = 1 + 1 + 4
 
@@ -117,7 +205,7 @@ func parseStored(model []byte) (sections [sectionKinds][]byte, err error) {
 		}
 		sections[kind], b, last = b[:size:size], b[size:], kind
 	}
-	if sections[sectionIdentity] == nil || sections[sectionPlan] == nil {
+	if sections[sectionIdentity] == nil || sections[sectionPlan] == nil || sections[sectionEstimates] == nil {
 		return sections, errors.New("a section is missing")
 	}
 	return sections, nil

@@ -191,6 +191,11 @@ func TestRestoreRefuses(t *testing.T) {
 			require.NoError(t, err)
 			other := appendSection([]byte(storeMagic), sectionIdentity, []byte(strings.Replace(b.StoreIdentity(), "driver", "drivel", 1)))
 			other = appendSection(other, sectionPlan, sections[sectionPlan])
+			other = appendSection(other, sectionEstimates, sections[sectionEstimates])
+			planEnd := bytes.Index(model, sections[sectionPlan]) + len(sections[sectionPlan])
+			withEstimates := func(content ...byte) []byte {
+				return appendSection(slices.Clone(model[:len(model)-sectionHeader-len(sections[sectionEstimates])]), sectionEstimates, content)
+			}
 			identityOnly := appendSection([]byte(storeMagic), sectionIdentity, sections[sectionIdentity])
 			planOnly := appendSection([]byte(storeMagic), sectionPlan, sections[sectionPlan])
 			whole := bytes.NewReader(data)
@@ -210,8 +215,14 @@ func TestRestoreRefuses(t *testing.T) {
 				{"no identity", planOnly, whole, "a section is missing"},
 				{"a section twice", append(slices.Clone(identityOnly), identityOnly[len(storeMagic):]...), whole, "after section 0"},
 				{"more", append(slices.Clone(model), 0), whole, "cut off"},
-				{"less", model[:len(model)-1], whole, "section 1 of"},
-				{"damaged plan", with(len(model)-1, 0xff), whole, "encoded plan"},
+				{"less", model[:len(model)-1], whole, "section 3 of"},
+				{"damaged plan", with(planEnd-1, 0xff), whole, "encoded plan"},
+				{"an estimate below 0", with(len(model)-1, 0xff), whole, "an estimate of -"},
+				{"an estimate of 0", withEstimates(0, 0, 0, 0, 0, 0, 0, 0), whole, "an estimate of 0s"},
+				{"an estimate of years", with(len(model)-1, 0x7f), whole, "an estimate of 25"},
+				{"no estimate", withEstimates(), whole, "0 bytes of estimates"},
+				{"half an estimate", withEstimates(1, 0, 0, 0), whole, "4 bytes of estimates"},
+				{"estimates too many", withEstimates(make([]byte, 16)...), whole, "16 bytes of estimates"},
 				{"short data", model, bytes.NewReader(data[:len(data)-1]), "bytes of weights"},
 				{"no data", model, bytes.NewReader(nil), "bytes of weights"},
 				{"data that shrinks", model, fileDataOf(t, data[:len(data)-1], int64(len(data))), "unexpected EOF"},

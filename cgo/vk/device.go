@@ -5,9 +5,7 @@ package vk
 */
 import "C"
 
-import (
-	"time"
-)
+import "sync/atomic"
 
 // Features that are switched on with a device.
 type Features uint32
@@ -16,60 +14,48 @@ type Features uint32
 const (
 	FeatureIntegerDot Features = C.NNGPU_FEATURE_INTEGER_DOT
 	FeatureRobust     Features = C.NNGPU_FEATURE_ROBUST
+	// FeatureHostMemory: ImportHost. FeatureMemoryFD and FeatureDmaBuf: fds of the kind.
+	FeatureHostMemory Features = C.NNGPU_FEATURE_HOST_MEMORY
+	FeatureMemoryFD   Features = C.NNGPU_FEATURE_MEMORY_FD
+	FeatureDmaBuf     Features = C.NNGPU_FEATURE_DMA_BUF
+	// FeatureSyncFD: SyncFD.
+	FeatureSyncFD Features = C.NNGPU_FEATURE_SEMAPHORE_FD
+	// FeatureBinaries: CapturePipeline and the like.
+	FeatureBinaries Features = C.NNGPU_FEATURE_PIPELINE_BINARY
 )
 
-// Device is a VkDevice with one queue and one timeline semaphore.
+// Device is a VkDevice with one or two queues, each with a timeline semaphore.
 //
-// Objects may be made and destroyed concurrently. Submit and WaitIdle use the queue: one call at a time.
+// Objects may be made and destroyed concurrently. SubmitOn uses a queue and WaitIdle all: one call at a time for each
+// queue.
 type Device struct {
-	c      *C.nngpu_device
-	handle uint64
+	c        *C.nngpu_device
+	handle   uint64
+	props    *Properties // immutable
+	features Features    // immutable
+	queues   int         // immutable
+	faults   atomic.Pointer[injected]
 }
 
-// NewDevice makes a device with a queue of the given family. Preconditions: props are p's; it has timeline
-// semaphores and the features. The instance outlives the device.
-func NewDevice(p Physical, props *Properties, family int, f Features) (*Device, error) {
-	r := C.nngpu_device_create(p.inst.c, C.uint64_t(p.handle), C.uint32_t(props.API), C.uint32_t(family), C.uint32_t(f))
+// NewDevice makes a device. Preconditions: props are p's; it has timeline semaphores and the features. The instance
+// outlives the device.
+func NewDevice(p Physical, props *Properties, q Queues, f Features) (*Device, error) {
+	r := C.nngpu_device_create(p.inst.c, C.uint64_t(p.handle), C.uint32_t(props.API), q.c(props), C.uint32_t(f))
 	if err := check("vkCreateDevice", r.result); err != nil {
 		return nil, err
 	}
-	return &Device{c: r.device, handle: uint64(r.handle)}, nil
+	d := &Device{c: r.device, handle: uint64(r.handle), props: props, features: f, queues: q.count()}
+	d.enlist()
+	return d, nil
 }
 
 // Close destroys the device. Preconditions: it is idle and all its objects are destroyed.
 func (d *Device) Close() {
 	if d.c != nil {
+		d.delist()
 		C.nngpu_device_destroy(d.c)
 		d.c = nil
 	}
-}
-
-// WaitIdle blocks until the queue is empty.
-func (d *Device) WaitIdle() error { return check("vkDeviceWaitIdle", C.nngpu_device_idle(d.c)) }
-
-// Submit hands command buffers to the queue, in order; the timeline reaches value when they are done.
-// Preconditions: value is larger than in any earlier call; no other call uses the queue. Borrows the command
-// buffers until then.
-func (d *Device) Submit(cmds []CommandBuffer, value uint64) error {
-	return check("vkQueueSubmit", C.nngpu_submit(d.c, first(cmds), C.uint32_t(len(cmds)), C.uint64_t(value)))
-}
-
-// Wait blocks until the timeline reaches value, for at most the given time, and says whether it did.
-func (d *Device) Wait(value uint64, limit time.Duration) (bool, error) {
-	r := C.nngpu_wait(d.c, C.uint64_t(value), C.uint64_t(max(limit, 0)))
-	if Result(r) == timeout {
-		return false, nil
-	}
-	if err := check("vkWaitSemaphores", r); err != nil {
-		return false, err
-	}
-	return true, nil
-}
-
-// Reached is the value of the timeline.
-func (d *Device) Reached() (uint64, error) {
-	v := C.nngpu_reached(d.c)
-	return uint64(v.value), check("vkGetSemaphoreCounterValue", v.result)
 }
 
 // QueryPool holds timestamps.

@@ -29,6 +29,18 @@ const (
 	outOfPoolMemory       Result = -1000069000
 	invalidExternalHandle Result = -1000072003
 	fragmentation         Result = -1000161000
+	notPermitted          Result = -1000174001
+)
+
+// Results that others look for, or inject.
+const (
+	ResultSuccess              = success
+	ResultOutOfHostMemory      = outOfHostMemory
+	ResultOutOfDeviceMemory    = outOfDeviceMemory
+	ResultInitializationFailed = initializationFailed
+	ResultDeviceLost           = deviceLost
+	ResultUnknown              = unknown
+	ResultNotPermitted         = notPermitted
 )
 
 var resultNames = map[Result]string{
@@ -41,6 +53,7 @@ var resultNames = map[Result]string{
 	formatNotSupported: "VK_ERROR_FORMAT_NOT_SUPPORTED", fragmentedPool: "VK_ERROR_FRAGMENTED_POOL",
 	unknown: "VK_ERROR_UNKNOWN", outOfPoolMemory: "VK_ERROR_OUT_OF_POOL_MEMORY",
 	invalidExternalHandle: "VK_ERROR_INVALID_EXTERNAL_HANDLE", fragmentation: "VK_ERROR_FRAGMENTATION",
+	notPermitted: "VK_ERROR_NOT_PERMITTED",
 }
 
 func (r Result) String() string {
@@ -62,6 +75,10 @@ var (
 	ErrOutOfMemory = errors.New("out of Vulkan memory")
 	// ErrNoLayer: the validation layer was asked for and is not installed.
 	ErrNoLayer = errors.New("no Vulkan validation layer")
+	// ErrNotSupported: the device lacks the ability, or has it for other sizes and addresses only.
+	ErrNotSupported = errors.New("not supported by the Vulkan device")
+	// ErrInvalidHandle: the fd is not what was said of it, by the driver's judgement or ours.
+	ErrInvalidHandle = errors.New("not a handle for the Vulkan device")
 )
 
 // Error is a Vulkan call that failed. errors.Is finds the sentinels above in it.
@@ -83,6 +100,10 @@ func (e *Error) Is(target error) bool {
 		return target == ErrIncompatibleDriver
 	case layerNotPresent:
 		return target == ErrNoLayer
+	case extensionNotPresent:
+		return target == ErrNotSupported
+	case invalidExternalHandle:
+		return target == ErrInvalidHandle
 	}
 	return false
 }

@@ -184,6 +184,14 @@ type Properties struct {
 	StorageTexelRGBA32F bool
 	MemoryTypes         []MemoryType
 	Heaps               []int64
+	HostImport          bool     // Device.ImportHost
+	HostAlign           int64    // divides the address and the size of what it imports; 0 without
+	OpaqueFD, DmaBuf    External // of buffers with all the usages that this package names
+	Priorities          bool     // Queues.Priority can be asked for
+	SyncFD              bool     // Device.SyncFD
+	Binaries            bool     // VK_KHR_pipeline_binary: FeatureBinaries can be asked for
+	semaphoreFD         bool     // VK_KHR_external_semaphore_fd
+	priorityExtension   uint32
 	hasBudget           bool
 }
 
@@ -227,6 +235,15 @@ func (p Physical) Properties() (*Properties, error) {
 	out.Robust = info.robust != 0
 	out.StorageTexelRGBA32F = info.texel_rgba32f != 0
 	out.hasBudget = info.budget != 0
+	out.semaphoreFD = info.semaphore_fd != 0
+	out.SyncFD = p.exportsSemaphore(syncFD, out.semaphoreFD)
+	out.Binaries = info.pipeline_binary != 0
+	out.priorityExtension = uint32(info.priority)
+	out.Priorities = info.priority != 0
+	// The extension is all that counts: SwiftShader imports buffers, but denies it when asked as by external.
+	out.HostImport, out.HostAlign = info.host_memory != 0, clampSize(uint64(info.host_align))
+	out.OpaqueFD = p.external(OpaqueFD, info.memory_fd != 0)
+	out.DmaBuf = p.external(DmaBuf, info.dma_buf != 0)
 	p.readMemory(out)
 	return out, nil
 }
@@ -278,6 +295,19 @@ func (p Physical) Budget(props *Properties, heap int) int64 {
 		}
 	}
 	return size / 10 * 9
+}
+
+// HasBudget reports whether Room has an answer: VK_EXT_memory_budget.
+func (p *Properties) HasBudget() bool { return p.hasBudget }
+
+// Room is the number of bytes of a heap that this process may expect to get beyond what it has, at this moment, by
+// the driver's estimate of all processes. Precondition: HasBudget.
+func (p Physical) Room(heap int) int64 {
+	if heap >= 16 {
+		return 1 << 62
+	}
+	b := C.nngpu_physical_budget(p.inst.c, C.uint64_t(p.handle))
+	return max(clampSize(uint64(b.budget[heap]))-clampSize(uint64(b.usage[heap])), 0)
 }
 
 // QueueFamily is a group of like queues.

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <vulkan/vulkan.h>
 
+#include "pipeline_binary.h"
 #include "shim.h"
 
 enum { NNGPU_RING = 64 }; // validation messages kept; later ones are counted, not kept
@@ -33,19 +34,35 @@ struct nngpu_instance {
     X(CreateDescriptorPool) X(DestroyDescriptorPool) X(AllocateDescriptorSets) X(UpdateDescriptorSets) \
     X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) \
     X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) X(CmdDispatchBase) \
-    X(CmdCopyBuffer) X(CmdFillBuffer) X(CmdPipelineBarrier) X(CmdResetQueryPool) X(CmdWriteTimestamp)
+    X(CmdCopyBuffer) X(CmdFillBuffer) X(CmdPipelineBarrier) X(CmdResetQueryPool) X(CmdWriteTimestamp) \
+    X(CreateBuffer) X(GetBufferMemoryRequirements2) X(AllocateMemory)
+
+// Functions of extensions: NULL where the device was made without them.
+#define NNGPU_EXTENSION_FUNCTIONS(X) \
+    X(GetMemoryHostPointerPropertiesEXT) X(GetMemoryFdKHR) X(GetMemoryFdPropertiesKHR) X(GetSemaphoreFdKHR)
 
 struct nngpu_device {
     VkDevice handle;
-    VkQueue queue;
-    VkSemaphore timeline;
+    VkQueue queue[NNGPU_MAX_QUEUES];
+    VkSemaphore timeline[NNGPU_MAX_QUEUES]; // by queue
     uint32_t family;
 #define X(name) PFN_vk##name name;
     NNGPU_DEVICE_FUNCTIONS(X)
+    NNGPU_EXTENSION_FUNCTIONS(X)
 #undef X
     PFN_vkWaitSemaphores WaitSemaphores;
     PFN_vkGetSemaphoreCounterValue GetSemaphoreCounterValue;
+    NngpuCreatePipelineBinaries CreatePipelineBinaries; // this and the next four: NULL without the extension
+    NngpuDestroyPipelineBinary DestroyPipelineBinary;
+    NngpuGetPipelineKey GetPipelineKey;
+    NngpuGetPipelineBinaryData GetPipelineBinaryData;
+    NngpuReleaseCapturedData ReleaseCapturedData;
 };
+
+// nngpu_pipeline_chain is nngpu_pipeline with a pNext chain of VkComputePipelineCreateInfo, whose flags go before the
+// usual ones.
+nngpu_value nngpu_pipeline_chain(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
+                                 uint32_t local_x, uint64_t cache, const void *chain);
 
 // Handles are 64 bits wide on the supported machines, dispatchable ones too.
 _Static_assert(sizeof(VkBuffer) == 8 && sizeof(VkDevice) == 8, "64-bit machines only");

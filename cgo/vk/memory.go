@@ -1,5 +1,10 @@
 package vk
 
+/*
+#include "shim.h"
+*/
+import "C"
+
 import (
 	binding "github.com/vulkan-go/vulkan"
 )
@@ -38,10 +43,15 @@ type Requirements struct {
 	Size  int64
 	Align int64
 	Types uint32 // bit i: memory type i will do
+	// Dedicated: the memory must be made for this buffer alone; only for buffers by NewExternalBuffer.
+	Dedicated bool
 }
 
 // NewBuffer makes a buffer without memory; bytes > 0.
 func (d *Device) NewBuffer(bytes int64, usage uint32) (Buffer, error) {
+	if err := d.fault(CallNewBuffer, "vkCreateBuffer"); err != nil {
+		return 0, err
+	}
 	info := binding.BufferCreateInfo{
 		SType: binding.StructureTypeBufferCreateInfo, Size: binding.DeviceSize(bytes),
 		Usage: binding.BufferUsageFlags(usage),
@@ -56,15 +66,17 @@ func (d *Device) NewBuffer(bytes int64, usage uint32) (Buffer, error) {
 
 // Requirements of b.
 func (d *Device) Requirements(b Buffer) Requirements {
-	var r binding.MemoryRequirements
-	binding.GetBufferMemoryRequirements(toDevice(d.handle), toBuffer(b), &r)
-	r.Deref()
-	defer r.Free()
-	return Requirements{Size: clampSize(uint64(r.Size)), Align: int64(r.Alignment), Types: r.MemoryTypeBits}
+	r := C.nngpu_buffer_requirements(d.c, C.uint64_t(b))
+	return Requirements{
+		Size: clampSize(uint64(r.size)), Align: int64(r.align), Types: uint32(r.types), Dedicated: r.dedicated != 0,
+	}
 }
 
 // Allocate takes memory of a type. Its content is undefined: clear it before anyone can read it.
 func (d *Device) Allocate(bytes int64, memoryType int) (Memory, error) {
+	if err := d.fault(CallAllocate, "vkAllocateMemory"); err != nil {
+		return 0, err
+	}
 	info := binding.MemoryAllocateInfo{
 		SType: binding.StructureTypeMemoryAllocateInfo, AllocationSize: binding.DeviceSize(bytes),
 		MemoryTypeIndex: uint32(memoryType),

@@ -44,6 +44,9 @@ func (d *Device) NewPipelineLayout(set SetLayout, pushBytes int) (PipelineLayout
 // NewPipeline compiles SPIR-V words to a compute pipeline with specialisation constant 0 = localX. cache
 // may be 0. Safe for concurrent use, with the same cache too.
 func (d *Device) NewPipeline(code []uint32, layout PipelineLayout, localX uint32, cache PipelineCache) (Pipeline, error) {
+	if err := d.fault(CallNewPipeline, "vkCreateComputePipelines"); err != nil {
+		return 0, err
+	}
 	v := C.nngpu_pipeline(d.c, firstWord32(code), C.uint64_t(len(code)*4), C.uint64_t(layout), C.uint32_t(localX),
 		C.uint64_t(cache))
 	return Pipeline(v.value), check("vkCreateComputePipelines", v.result)

@@ -136,6 +136,9 @@ func (c *Commands) Timestamp(p QueryPool, query int, stage uint32) {
 // Record writes c into cmd in one call; cmd can then be submitted any number of times, once at a time.
 // Precondition: cmd is new.
 func (d *Device) Record(cmd CommandBuffer, c *Commands) error {
+	if err := d.fault(CallRecord, "vkEndCommandBuffer"); err != nil {
+		return err
+	}
 	var ops *C.nngpu_op
 	if len(c.ops) > 0 {
 		ops = &c.ops[0]

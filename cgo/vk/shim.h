@@ -71,6 +71,8 @@ char *nngpu_instance_message(nngpu_instance *inst);
 // Ownership: none.    Threads: any.    Blocking: no.    Go memory: none; name is C memory.
 void *nngpu_instance_proc(nngpu_instance *inst, const char *name);
 
+enum { NNGPU_PRIORITY_KHR = 1, NNGPU_PRIORITY_EXT = 2 }; // VK_KHR_global_priority and its older name
+
 typedef struct nngpu_physical_info {
     int32_t result;
     uint32_t timeline;      // timeline semaphores: feature present
@@ -81,6 +83,13 @@ typedef struct nngpu_physical_info {
     uint32_t driver_id;     // VkDriverId, 0 when unknown
     uint32_t texel_rgba32f; // storage texel buffers of R32G32B32A32_SFLOAT
     uint32_t budget;        // VK_EXT_memory_budget
+    uint32_t host_memory;   // VK_EXT_external_memory_host
+    uint32_t memory_fd;     // VK_KHR_external_memory_fd
+    uint32_t dma_buf;       // VK_EXT_external_memory_dma_buf, with VK_KHR_external_memory_fd
+    uint32_t priority;      // NNGPU_PRIORITY_KHR or NNGPU_PRIORITY_EXT, 0 without either
+    uint32_t semaphore_fd;    // VK_KHR_external_semaphore_fd
+    uint32_t pipeline_binary; // VK_KHR_pipeline_binary, with VK_KHR_maintenance5, on 1.3: features present
+    uint64_t host_align;    // minImportedHostPointerAlignment, bytes
     uint64_t max_allocation;
     char driver_name[256];
     char driver_info[256];
@@ -119,7 +128,24 @@ nngpu_families nngpu_physical_families(nngpu_instance *inst, uint64_t physical);
 
 // ---- shim_device.c ----
 
-enum { NNGPU_FEATURE_INTEGER_DOT = 1, NNGPU_FEATURE_ROBUST = 2 };
+enum {
+    NNGPU_FEATURE_INTEGER_DOT = 1,
+    NNGPU_FEATURE_ROBUST = 2,
+    NNGPU_FEATURE_HOST_MEMORY = 4, // VK_EXT_external_memory_host
+    NNGPU_FEATURE_MEMORY_FD = 8,   // VK_KHR_external_memory_fd
+    NNGPU_FEATURE_DMA_BUF = 16,    // VK_EXT_external_memory_dma_buf and VK_KHR_external_memory_fd
+    NNGPU_FEATURE_PIPELINE_BINARY = 32, // VK_KHR_pipeline_binary and VK_KHR_maintenance5
+    NNGPU_FEATURE_SEMAPHORE_FD = 64,    // VK_KHR_external_semaphore_fd
+};
+
+enum { NNGPU_MAX_QUEUES = 2 };
+
+typedef struct nngpu_queues {
+    uint32_t family;
+    uint32_t count;    // 1 to NNGPU_MAX_QUEUES and what the family has
+    uint32_t priority; // VkQueueGlobalPriorityKHR of all of them, 0 for the driver's own choice
+    uint32_t priority_extension; // NNGPU_PRIORITY_KHR or NNGPU_PRIORITY_EXT, if priority is not 0
+} nngpu_queues;
 
 typedef struct nngpu_device_result {
     int32_t result;
@@ -127,46 +153,47 @@ typedef struct nngpu_device_result {
     nngpu_device *device; // NULL on failure
 } nngpu_device_result;
 
-// nngpu_device_create makes a device with one queue, one timeline semaphore (value 0) and `features`.
+// nngpu_device_create makes a device with `features` and queues, each with a timeline semaphore (value 0). Later queues
+// have a lower priority than the first, among each other.
 //
 // Ownership: the result belongs to the caller: nngpu_device_destroy. inst must outlive it.
 // Threads:   any.    Blocking: may start the driver's threads.    Go memory: none.
 nngpu_device_result nngpu_device_create(nngpu_instance *inst, uint64_t physical, uint32_t api,
-                                        uint32_t family, uint32_t features);
+                                        nngpu_queues queues, uint32_t features);
 
-// nngpu_device_destroy destroys device and semaphore.
+// nngpu_device_destroy destroys device and semaphores.
 //
-// Ownership: takes dev; everything made from it must be gone and its queue idle.
+// Ownership: takes dev; everything made from it must be gone and its queues idle.
 // Threads:   no other use of dev at the same time.    Blocking: no.    Go memory: none.
 void nngpu_device_destroy(nngpu_device *dev);
 
-// nngpu_device_idle waits until the queue has nothing left to do.
+// nngpu_device_idle waits until the queues have nothing left to do.
 //
-// Ownership: borrows dev.    Threads: caller holds the queue's lock.
+// Ownership: borrows dev.    Threads: caller holds the locks of all queues.
 // Blocking:  until the device is idle.    Go memory: none.
 int32_t nngpu_device_idle(nngpu_device *dev);
 
-// nngpu_submit submits command buffers in order; the timeline reaches `value` when all are done.
+// nngpu_submit submits command buffers to a queue, in order; its timeline reaches `value` when all are done.
 //
 // Ownership: borrows every handle; the caller keeps the command buffers and what they name until then.
 // Threads:   caller holds the queue's lock (queues are externally synchronized).
 // Blocking:  does not wait for the device.    Go memory: cmds is read during the call only.
-int32_t nngpu_submit(nngpu_device *dev, const uint64_t *cmds, uint32_t count, uint64_t value);
+int32_t nngpu_submit(nngpu_device *dev, uint32_t queue, const uint64_t *cmds, uint32_t count, uint64_t value);
 
-// nngpu_wait waits for the timeline to reach `value`, at most timeout_ns. Returns VK_TIMEOUT (2) then.
+// nngpu_wait waits for the timeline of a queue to reach `value`, at most timeout_ns. Returns VK_TIMEOUT (2) then.
 //
 // Ownership: borrows dev.    Threads: any.    Blocking: up to timeout_ns.    Go memory: none.
-int32_t nngpu_wait(nngpu_device *dev, uint64_t value, uint64_t timeout_ns);
+int32_t nngpu_wait(nngpu_device *dev, uint32_t queue, uint64_t value, uint64_t timeout_ns);
 
 typedef struct nngpu_value {
     int32_t result;
     uint64_t value;
 } nngpu_value;
 
-// nngpu_reached reads the timeline.
+// nngpu_reached reads the timeline of a queue.
 //
 // Ownership: borrows dev.    Threads: any.    Blocking: no.    Go memory: none.
-nngpu_value nngpu_reached(nngpu_device *dev);
+nngpu_value nngpu_reached(nngpu_device *dev, uint32_t queue);
 
 // nngpu_query_pool makes a pool of `count` timestamps.
 //
@@ -185,6 +212,97 @@ void nngpu_query_pool_destroy(nngpu_device *dev, uint64_t pool);
 // Ownership: borrows pool.    Threads: pool is not in use elsewhere.
 // Blocking:  no, given the precondition.    Go memory: out is written during the call only.
 int32_t nngpu_timestamps(nngpu_device *dev, uint64_t pool, uint32_t first, uint32_t count, uint64_t *out);
+
+// ---- shim_external.c ----
+
+typedef struct nngpu_external {
+    uint32_t features;   // VkExternalMemoryFeatureFlags
+    uint32_t compatible; // VkExternalMemoryHandleTypeFlags that one memory can be exported as together
+} nngpu_external;
+
+// nngpu_physical_external tells what a buffer of the given usage can do with handles of a type. Precondition:
+// the device has the extension that defines the type.
+//
+// Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_external nngpu_physical_external(nngpu_instance *inst, uint64_t physical, uint32_t usage, uint32_t type);
+
+// nngpu_external_buffer makes a buffer without memory, which may be bound to memory of a handle type.
+//
+// Ownership: the result belongs to the caller.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_value nngpu_external_buffer(nngpu_device *dev, uint64_t bytes, uint32_t usage, uint32_t type);
+
+typedef struct nngpu_requirements {
+    uint64_t size, align;
+    uint32_t types;     // bit i: memory type i will do
+    uint32_t dedicated; // the memory must be made for this buffer alone
+} nngpu_requirements;
+
+// nngpu_buffer_requirements asks what memory a buffer wants.
+//
+// Ownership: borrows buffer.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_requirements nngpu_buffer_requirements(nngpu_device *dev, uint64_t buffer);
+
+typedef struct nngpu_allocation {
+    uint64_t bytes;
+    uint64_t dedicated;   // VkBuffer that the memory is made for, 0 for none
+    uint64_t host;        // address to import, 0 for none
+    uint32_t memory_type;
+    uint32_t import_type; // VkExternalMemoryHandleTypeFlagBits of fd, 0 for none
+    uint32_t export_type; // VkExternalMemoryHandleTypeFlagBits to export as, 0 for none
+    int32_t fd;
+} nngpu_allocation;
+
+// nngpu_allocate allocates or imports memory. At most one of host and import_type is set.
+//
+// Ownership: the result belongs to the caller. fd goes to the driver on success, else stays the caller's. The
+//            memory at host is borrowed until the result is freed.
+// Threads:   any.    Blocking: may map memory.    Go memory: none; host is not Go memory.
+nngpu_value nngpu_allocate(nngpu_device *dev, nngpu_allocation a);
+
+// nngpu_host_types returns in value the memory types that the pages at host can be imported as.
+//
+// Ownership: borrows the pages.    Threads: any.    Blocking: no.    Go memory: none; host is not Go memory.
+nngpu_value nngpu_host_types(nngpu_device *dev, uint64_t host);
+
+// nngpu_fd_types returns in value the memory types that fd, of a type other than opaque, can be imported as.
+//
+// Ownership: borrows fd.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_value nngpu_fd_types(nngpu_device *dev, uint32_t type, int32_t fd);
+
+typedef struct nngpu_fd {
+    int32_t result;
+    int32_t fd; // -1 on failure
+} nngpu_fd;
+
+// nngpu_export_fd makes an fd of memory that was allocated with this export_type.
+//
+// Ownership: borrows memory; the fd belongs to the caller.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_fd nngpu_export_fd(nngpu_device *dev, uint64_t memory, uint32_t type);
+
+// nngpu_physical_semaphore returns the VkExternalSemaphoreFeatureFlags of binary semaphores and handles of a type.
+// Precondition: the device has VK_KHR_external_semaphore_fd.
+//
+// Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
+uint32_t nngpu_physical_semaphore(nngpu_instance *inst, uint64_t physical, uint32_t type);
+
+// nngpu_semaphore makes a binary semaphore that can be exported as handles of a type.
+//
+// Ownership: the result belongs to the caller: nngpu_semaphore_destroy.    Threads: any.    Blocking: no.
+// Go memory: none.
+nngpu_value nngpu_semaphore(nngpu_device *dev, uint32_t type);
+
+// nngpu_semaphore_destroy destroys a semaphore; 0 is ignored.
+//
+// Ownership: takes semaphore; what signals it is done.    Threads: no other use of semaphore.
+// Blocking:  no.    Go memory: none.
+void nngpu_semaphore_destroy(nngpu_device *dev, uint64_t semaphore);
+
+// nngpu_semaphore_export makes a queue signal the semaphore when all that was submitted to it before is done, and
+// returns an fd of that; -1 without an error is an fd that is signalled already.
+//
+// Ownership: borrows semaphore; the fd belongs to the caller.    Threads: caller holds the queue's lock.
+// Blocking:  no.    Go memory: none.
+nngpu_fd nngpu_semaphore_export(nngpu_device *dev, uint32_t queue, uint64_t semaphore, uint32_t type);
 
 // ---- shim_pipeline.c ----
 
@@ -272,6 +390,57 @@ typedef struct nngpu_write {
 // Ownership: borrows every handle; buffers and views outlive the sets' use.
 // Threads:   no other use of the sets.    Blocking: no.    Go memory: writes is read during the call only.
 int32_t nngpu_descriptor_write(nngpu_device *dev, const nngpu_write *writes, uint32_t count);
+
+// ---- shim_binary.c: VK_KHR_pipeline_binary. Without the extension all fail with EXTENSION_NOT_PRESENT. ----
+
+typedef struct nngpu_binary {
+    int32_t result;
+    uint32_t key_bytes; // of key
+    uint64_t bytes;     // of data, where asked for
+    uint8_t key[32];
+} nngpu_binary;
+
+// nngpu_binary_global_key reads the key that changes when stored binaries become invalid.
+//
+// Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_binary nngpu_binary_global_key(nngpu_device *dev);
+
+// nngpu_pipeline_binary is nngpu_pipeline from `count` binaries, which it does not compile; with count 0 it compiles
+// and keeps what nngpu_binary_capture wants.
+//
+// Ownership: borrows code, layout and binaries; the result belongs to the caller.
+// Threads:   any.    Blocking: may compile.    Go memory: code and binaries are read during the call only.
+nngpu_value nngpu_pipeline_binary(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
+                                  uint32_t local_x, const uint64_t *binaries, uint32_t count);
+
+// nngpu_binary_capture makes the binaries of a pipeline, at most `max`, and returns their number in value. With an
+// error those that are not 0 were made all the same.
+//
+// Ownership: borrows pipeline; the binaries belong to the caller.    Threads: no other use of pipeline.
+// Blocking:  no.    Go memory: binaries is written during the call only.
+nngpu_value nngpu_binary_capture(nngpu_device *dev, uint64_t pipeline, uint64_t *binaries, uint32_t max);
+
+// nngpu_binary_release frees what the driver keeps for nngpu_binary_capture.
+//
+// Ownership: borrows pipeline.    Threads: no other use of pipeline.    Blocking: no.    Go memory: none.
+int32_t nngpu_binary_release(nngpu_device *dev, uint64_t pipeline);
+
+// nngpu_binary_data reads key and content of a binary; with bytes 0 only the content's size.
+//
+// Ownership: borrows binary.    Threads: any.    Blocking: no.    Go memory: data is written during the call only.
+nngpu_binary nngpu_binary_data(nngpu_device *dev, uint64_t binary, uint8_t *data, uint64_t bytes);
+
+// nngpu_binary_create makes a binary of what nngpu_binary_data gave, in this process or another.
+//
+// Ownership: the result belongs to the caller.    Threads: any.    Blocking: no.
+// Go memory: key and data are read during the call only.
+nngpu_value nngpu_binary_create(nngpu_device *dev, const uint8_t *key, uint32_t key_bytes, const uint8_t *data,
+                                uint64_t bytes);
+
+// nngpu_binary_destroy destroys a binary; 0 is ignored. Pipelines that were made of it stay.
+//
+// Ownership: takes binary.    Threads: no other use of binary.    Blocking: no.    Go memory: none.
+void nngpu_binary_destroy(nngpu_device *dev, uint64_t binary);
 
 // ---- shim_record.c ----
 

@@ -12,6 +12,9 @@ static int load(nngpu_instance *inst, nngpu_device *dev) {
     ok &= dev->name != NULL;
     NNGPU_DEVICE_FUNCTIONS(X)
 #undef X
+#define X(name) dev->name = (PFN_vk##name)get(dev->handle, "vk" #name);
+    NNGPU_EXTENSION_FUNCTIONS(X)
+#undef X
     dev->WaitSemaphores = (PFN_vkWaitSemaphores)get(dev->handle, "vkWaitSemaphores");
     if (dev->WaitSemaphores == NULL) {
         dev->WaitSemaphores = (PFN_vkWaitSemaphores)get(dev->handle, "vkWaitSemaphoresKHR");
@@ -21,24 +24,38 @@ static int load(nngpu_instance *inst, nngpu_device *dev) {
         dev->GetSemaphoreCounterValue =
             (PFN_vkGetSemaphoreCounterValue)get(dev->handle, "vkGetSemaphoreCounterValueKHR");
     }
+    dev->CreatePipelineBinaries = (NngpuCreatePipelineBinaries)get(dev->handle, "vkCreatePipelineBinariesKHR");
+    dev->DestroyPipelineBinary = (NngpuDestroyPipelineBinary)get(dev->handle, "vkDestroyPipelineBinaryKHR");
+    dev->GetPipelineKey = (NngpuGetPipelineKey)get(dev->handle, "vkGetPipelineKeyKHR");
+    dev->GetPipelineBinaryData = (NngpuGetPipelineBinaryData)get(dev->handle, "vkGetPipelineBinaryDataKHR");
+    dev->ReleaseCapturedData = (NngpuReleaseCapturedData)get(dev->handle, "vkReleaseCapturedPipelineDataKHR");
     return ok && dev->WaitSemaphores != NULL && dev->GetSemaphoreCounterValue != NULL;
 }
 
 static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice physical, uint32_t api,
-                       uint32_t features) {
-    const char *extensions[2];
-    float priority = 1;
+                       nngpu_queues queues, uint32_t features) {
+    const char *extensions[12];
+    const float priorities[NNGPU_MAX_QUEUES] = {1, 0.25f};
+    VkDeviceQueueGlobalPriorityCreateInfoKHR global = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
+        .globalPriority = (VkQueueGlobalPriorityKHR)queues.priority,
+    };
     VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-        .queueFamilyIndex = dev->family,
-        .queueCount = 1,
-        .pQueuePriorities = &priority,
+        .pNext = queues.priority != 0 ? &global : NULL,
+        .queueFamilyIndex = queues.family,
+        .queueCount = queues.count,
+        .pQueuePriorities = priorities,
     };
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
         .shaderIntegerDotProduct = VK_TRUE};
+    NngpuOneFeature binaries = {
+        .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_FEATURES, .feature = VK_TRUE};
+    NngpuOneFeature maintenance5 = {
+        .sType = (VkStructureType)NNGPU_STYPE_MAINTENANCE_5_FEATURES, .pNext = &binaries, .feature = VK_TRUE};
     VkPhysicalDeviceFeatures core = {.robustBufferAccess = (features & NNGPU_FEATURE_ROBUST) != 0};
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
@@ -57,6 +74,29 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
             extensions[info.enabledExtensionCount++] = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
         }
     }
+    if (queues.priority != 0) {
+        extensions[info.enabledExtensionCount++] = queues.priority_extension == NNGPU_PRIORITY_KHR
+                                                       ? VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME
+                                                       : VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME;
+    }
+    if ((features & NNGPU_FEATURE_HOST_MEMORY) != 0) {
+        extensions[info.enabledExtensionCount++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    }
+    if ((features & (NNGPU_FEATURE_MEMORY_FD | NNGPU_FEATURE_DMA_BUF)) != 0) {
+        extensions[info.enabledExtensionCount++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+    }
+    if ((features & NNGPU_FEATURE_DMA_BUF) != 0) {
+        extensions[info.enabledExtensionCount++] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
+    }
+    if ((features & NNGPU_FEATURE_SEMAPHORE_FD) != 0) {
+        extensions[info.enabledExtensionCount++] = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
+    }
+    if ((features & NNGPU_FEATURE_PIPELINE_BINARY) != 0) {
+        binaries.pNext = (void *)info.pNext;
+        info.pNext = &maintenance5;
+        extensions[info.enabledExtensionCount++] = NNGPU_PIPELINE_BINARY_EXTENSION;
+        extensions[info.enabledExtensionCount++] = NNGPU_MAINTENANCE_5_EXTENSION;
+    }
     PFN_vkCreateDevice create_device = (PFN_vkCreateDevice)inst->proc(inst->handle, "vkCreateDevice");
     VkResult r = create_device(physical, &info, NULL, &dev->handle);
     if (r != VK_SUCCESS) {
@@ -66,23 +106,30 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
     if (!load(inst, dev)) {
         return VK_ERROR_INCOMPATIBLE_DRIVER;
     }
-    dev->GetDeviceQueue(dev->handle, dev->family, 0, &dev->queue);
     VkSemaphoreTypeCreateInfo type = {
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-    return dev->CreateSemaphore(dev->handle, &semaphore, NULL, &dev->timeline);
+    for (uint32_t i = 0; i < queues.count && r == VK_SUCCESS; i++) {
+        dev->GetDeviceQueue(dev->handle, dev->family, i, &dev->queue[i]);
+        r = dev->CreateSemaphore(dev->handle, &semaphore, NULL, &dev->timeline[i]);
+    }
+    return r;
 }
 
-nngpu_device_result nngpu_device_create(nngpu_instance *inst, uint64_t physical, uint32_t api, uint32_t family,
+nngpu_device_result nngpu_device_create(nngpu_instance *inst, uint64_t physical, uint32_t api, nngpu_queues queues,
                                         uint32_t features) {
     nngpu_device_result out = {0};
+    if (queues.count == 0 || queues.count > NNGPU_MAX_QUEUES) {
+        out.result = VK_ERROR_UNKNOWN;
+        return out;
+    }
     nngpu_device *dev = calloc(1, sizeof *dev);
     if (dev == NULL) {
         out.result = VK_ERROR_OUT_OF_HOST_MEMORY;
         return out;
     }
-    dev->family = family;
-    out.result = create(inst, dev, NNGPU_HANDLE(VkPhysicalDevice, physical), api, features);
+    dev->family = queues.family;
+    out.result = create(inst, dev, NNGPU_HANDLE(VkPhysicalDevice, physical), api, queues, features);
     if (out.result != VK_SUCCESS) {
         nngpu_device_destroy(dev);
         return out;
@@ -94,8 +141,10 @@ nngpu_device_result nngpu_device_create(nngpu_instance *inst, uint64_t physical,
 
 void nngpu_device_destroy(nngpu_device *dev) {
     if (dev->handle != NULL && dev->DestroyDevice != NULL) {
-        if (dev->timeline != VK_NULL_HANDLE) {
-            dev->DestroySemaphore(dev->handle, dev->timeline, NULL);
+        for (uint32_t i = 0; i < NNGPU_MAX_QUEUES; i++) {
+            if (dev->timeline[i] != VK_NULL_HANDLE) {
+                dev->DestroySemaphore(dev->handle, dev->timeline[i], NULL);
+            }
         }
         dev->DestroyDevice(dev->handle, NULL);
     }
@@ -104,7 +153,7 @@ void nngpu_device_destroy(nngpu_device *dev) {
 
 int32_t nngpu_device_idle(nngpu_device *dev) { return dev->DeviceWaitIdle(dev->handle); }
 
-int32_t nngpu_submit(nngpu_device *dev, const uint64_t *cmds, uint32_t count, uint64_t value) {
+int32_t nngpu_submit(nngpu_device *dev, uint32_t queue, const uint64_t *cmds, uint32_t count, uint64_t value) {
     VkTimelineSemaphoreSubmitInfo timeline = {
         .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
         .signalSemaphoreValueCount = 1,
@@ -116,24 +165,24 @@ int32_t nngpu_submit(nngpu_device *dev, const uint64_t *cmds, uint32_t count, ui
         .commandBufferCount = count,
         .pCommandBuffers = (const VkCommandBuffer *)cmds, // handles are 64 bits wide, see internal.h
         .signalSemaphoreCount = 1,
-        .pSignalSemaphores = &dev->timeline,
+        .pSignalSemaphores = &dev->timeline[queue],
     };
-    return dev->QueueSubmit(dev->queue, 1, &info, VK_NULL_HANDLE);
+    return dev->QueueSubmit(dev->queue[queue], 1, &info, VK_NULL_HANDLE);
 }
 
-int32_t nngpu_wait(nngpu_device *dev, uint64_t value, uint64_t timeout_ns) {
+int32_t nngpu_wait(nngpu_device *dev, uint32_t queue, uint64_t value, uint64_t timeout_ns) {
     VkSemaphoreWaitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
         .semaphoreCount = 1,
-        .pSemaphores = &dev->timeline,
+        .pSemaphores = &dev->timeline[queue],
         .pValues = &value,
     };
     return dev->WaitSemaphores(dev->handle, &info, timeout_ns);
 }
 
-nngpu_value nngpu_reached(nngpu_device *dev) {
+nngpu_value nngpu_reached(nngpu_device *dev, uint32_t queue) {
     nngpu_value out = {0};
-    out.result = dev->GetSemaphoreCounterValue(dev->handle, dev->timeline, &out.value);
+    out.result = dev->GetSemaphoreCounterValue(dev->handle, dev->timeline[queue], &out.value);
     return out;
 }
 

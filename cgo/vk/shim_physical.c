@@ -46,11 +46,13 @@ static int available(const extension_list *list, uint32_t api, uint32_t core, co
 }
 
 static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_physical_info *out, int timeline,
-                           int dot) {
+                           int dot, int binary) {
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline_features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot_features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+    NngpuOneFeature binaries = {.sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_FEATURES};
+    NngpuOneFeature maintenance5 = {.sType = (VkStructureType)NNGPU_STYPE_MAINTENANCE_5_FEATURES, .pNext = &binaries};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     void **tail = &features.pNext;
     if (timeline) {
@@ -59,17 +61,22 @@ static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngp
     }
     if (dot) {
         *tail = &dot_features;
+        tail = &dot_features.pNext;
+    }
+    if (binary) {
+        *tail = &maintenance5;
     }
     PFN_vkGetPhysicalDeviceFeatures2 get =
         (PFN_vkGetPhysicalDeviceFeatures2)inst->proc(inst->handle, "vkGetPhysicalDeviceFeatures2");
     get(physical, &features);
     out->timeline = timeline_features.timelineSemaphore;
     out->integer_dot = dot_features.shaderIntegerDotProduct;
+    out->pipeline_binary = maintenance5.feature && binaries.feature;
     out->robust = features.features.robustBufferAccess;
 }
 
 static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_physical_info *out, int driver,
-                             int dot) {
+                             int dot, int host) {
     VkPhysicalDeviceMaintenance3Properties maintenance = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
     VkPhysicalDeviceSubgroupProperties subgroup = {
@@ -79,6 +86,8 @@ static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nn
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceShaderIntegerDotProductProperties dot_properties = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host_properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
     void **tail = &maintenance.pNext;
     if (driver) {
@@ -87,10 +96,15 @@ static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nn
     }
     if (dot) {
         *tail = &dot_properties;
+        tail = &dot_properties.pNext;
+    }
+    if (host) {
+        *tail = &host_properties;
     }
     PFN_vkGetPhysicalDeviceProperties2 get =
         (PFN_vkGetPhysicalDeviceProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceProperties2");
     get(physical, &properties);
+    out->host_align = host_properties.minImportedHostPointerAlignment;
     out->max_allocation = maintenance.maxMemoryAllocationSize;
     out->subgroup_size = subgroup.subgroupSize;
     memcpy(out->device_uuid, id.deviceUUID, sizeof out->device_uuid);
@@ -115,11 +129,21 @@ nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t handle, 
     extension_list list = device_extensions(inst, physical);
     out.result = list.result;
     if (list.result == VK_SUCCESS) {
+        out.host_memory = listed(&list, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+        out.memory_fd = listed(&list, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+        out.dma_buf = out.memory_fd && listed(&list, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+        out.semaphore_fd = listed(&list, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
+        out.priority = listed(&list, VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME)   ? NNGPU_PRIORITY_KHR
+                       : listed(&list, VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME) ? NNGPU_PRIORITY_EXT
+                                                                              : 0;
         int dot = available(&list, api, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
         query_features(inst, physical, &out,
-                       available(&list, api, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME), dot);
+                       available(&list, api, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME), dot,
+                       api >= VK_API_VERSION_1_3 && listed(&list, NNGPU_PIPELINE_BINARY_EXTENSION) &&
+                           listed(&list, NNGPU_MAINTENANCE_5_EXTENSION));
         query_properties(inst, physical, &out,
-                         available(&list, api, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME), dot);
+                         available(&list, api, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME), dot,
+                         out.host_memory);
         out.budget = listed(&list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
         PFN_vkGetPhysicalDeviceFormatProperties get_format = (PFN_vkGetPhysicalDeviceFormatProperties)inst->proc(
             inst->handle, "vkGetPhysicalDeviceFormatProperties");

@@ -49,6 +49,11 @@ nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint32
 
 nngpu_value nngpu_pipeline(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
                            uint32_t local_x, uint64_t cache) {
+    return nngpu_pipeline_chain(dev, code, code_bytes, layout, local_x, cache, NULL);
+}
+
+nngpu_value nngpu_pipeline_chain(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
+                                 uint32_t local_x, uint64_t cache, const void *chain) {
     nngpu_value out = {0};
     VkShaderModuleCreateInfo module_info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -65,6 +70,7 @@ nngpu_value nngpu_pipeline(nngpu_device *dev, const uint32_t *code, uint64_t cod
         .mapEntryCount = 1, .pMapEntries = &entry, .dataSize = sizeof local_x, .pData = &local_x};
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .pNext = chain,
         .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
         .stage = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,

@@ -78,7 +78,7 @@ func openCPU(t *testing.T) (*Instance, *Device, *Properties) {
 		if props.IntegerDot {
 			f |= FeatureIntegerDot
 		}
-		d, err := NewDevice(p, props, 0, f)
+		d, err := NewDevice(p, props, Queues{}, f)
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			require.NoError(t, d.WaitIdle())

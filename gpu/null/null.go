@@ -43,7 +43,7 @@ type Backend struct {
 }
 
 // Calls returns what was called so far, in order: "compile", "begin", "submit", "finish", "release",
-// "close executable", "close", and of memory "allocate", "import", "write memory", "read memory", "free memory".
+// "close executable", "close", "compile image", and of memory "allocate", "import", "write memory", "read memory", "free memory".
 func (b *Backend) Calls() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +93,7 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (
 			return nil, nn.Invalid("model", "%w", why)
 		}
 	}
-	return &executable{b, sizes(m, m.Main.Inputs), sizes(m, m.Main.Outputs)}, nil
+	return &executable{b: b, inputs: sizes(m, m.Main.Inputs), outputs: sizes(m, m.Main.Outputs), compute: b.Compute}, nil
 }
 
 // sizes of operands in bytes, 0 where the model leaves them open.
@@ -117,6 +117,8 @@ func (b *Backend) segments() int { return max(b.Segments, 1) }
 type executable struct {
 	b               *Backend
 	inputs, outputs []int // sizes
+	compute         func(inputs, outputs [][]byte) error
+	converted       int64 // bytes, by each execution
 }
 
 func (e *executable) Stats() backend.Stats {
@@ -132,7 +134,7 @@ func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x := &execution{b: e.b}
+	x := &execution{b: e.b, compute: e.compute, traffic: backend.Traffic{Converted: e.converted}}
 	x.inputs, x.outputs = x.hosts(inputs, e.inputs), x.hosts(outputs, e.outputs)
 	return x, nil
 }
@@ -164,6 +166,7 @@ func (e *executable) Close() error {
 
 type execution struct {
 	b               *Backend
+	compute         func(inputs, outputs [][]byte) error
 	inputs, outputs [][]byte
 	borrowed        []*memory
 	traffic         backend.Traffic
@@ -177,8 +180,8 @@ func (x *execution) Submit(int, int) (backend.Fence, error) {
 
 func (x *execution) Finish() error {
 	x.b.record("finish")
-	if x.b.Compute != nil {
-		return x.b.Compute(x.inputs, x.outputs)
+	if x.compute != nil {
+		return x.compute(x.inputs, x.outputs)
 	}
 	return nil
 }

@@ -29,5 +29,12 @@ func dataVariants() []variant {
 	for _, elem := range []string{"1", "4"} {
 		add("rgb_e"+elem, "rgb", 2, map[string]string{"ELEM": elem})
 	}
+	for _, t := range []struct {
+		name, macro     string
+		words8, words16 int // push constants, from bytes and from half floats
+	}{{"f32", "ELEM_F32", 8, 7}, {"f16", "ELEM_F16", 8, 7}, {"q8", "ELEM_Q8", 9, 11}} {
+		add("image_u8_"+t.name, "image", t.words8, map[string]string{"FROM_U8": "1", t.macro: "1"})
+		add("image_f16_"+t.name, "image", t.words16, map[string]string{"FROM_F16": "1", t.macro: "1"})
+	}
 	return list
 }

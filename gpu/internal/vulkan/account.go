@@ -9,6 +9,9 @@ import (
 // account counts the bytes that are taken from a device. Safe for concurrent use.
 type account struct {
 	limit int64 // immutable
+	// room, if there, is what the device can give at this moment beyond what was taken, whoever else uses it.
+	// immutable
+	room func() int64
 
 	mu   sync.Mutex
 	used int64 // guarded by mu
@@ -18,11 +21,17 @@ type account struct {
 // take reserves bytes; what names their use. budget, if not 0, is a tighter limit than the account's.
 //
 // Errors: RESOURCE_EXHAUSTED_PERSISTENT for what exceeds the limit by itself, _TRANSIENT for what does not
-// fit beside the rest.
+// fit beside the rest, of this process or of others.
 func (a *account) take(bytes, budget int64, what string) error {
 	limit := a.limitFor(budget)
 	if bytes > limit {
 		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the memory budget of %d", bytes, limit)
+	}
+	if a.room != nil {
+		if room := a.room(); bytes > room {
+			return nn.Errorf(nn.StatusResourceExhaustedTransient, what,
+				"%d bytes exceed the %d that the device has left beside other programs", bytes, room)
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

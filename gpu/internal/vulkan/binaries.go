@@ -16,10 +16,13 @@ const (
 	maxBinaries = 64 << 20
 )
 
-// Binaries returns the pipelines that the device has compiled so far, as its VkPipelineCache tells them; nil
-// where it tells nothing, as software implementations do, which compile elsewhere.
+// Binaries returns the pipelines that the device has compiled so far, by VK_KHR_pipeline_binary or as its
+// VkPipelineCache tells them; nil where it tells nothing, as software implementations do, which compile elsewhere.
 func (d *Device) Binaries() ([]byte, error) {
 	t := &d.pipelines
+	if t.khr != nil {
+		return t.khr.encode(), nil
+	}
 	t.cacheMu.RLock()
 	defer t.cacheMu.RUnlock()
 	b, err := d.dev.PipelineCacheData(t.cache)
@@ -38,6 +41,12 @@ func (d *Device) Binaries() ([]byte, error) {
 //
 // A driver trusts the content: the caller has verified it.
 func (d *Device) AddBinaries(b []byte, list []plan.Pipeline) error {
+	if khr := d.pipelines.khr; khr != nil {
+		if !d.pipelines.has(list) {
+			khr.add(b)
+		}
+		return nil
+	}
 	if len(b) <= binariesHeader || len(b) > maxBinaries || !binariesFit(d.props, b) || d.pipelines.has(list) {
 		return nil
 	}

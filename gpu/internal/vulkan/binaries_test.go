@@ -77,7 +77,7 @@ func TestDamagedPlansAreJudged(t *testing.T) {
 	k := shaders.ConvGemmF32X8x8TexelStore
 	p := &plan.Plan{
 		ArenaBytes: 512, WeightBytes: 512, HostBytes: 512,
-		Inputs: []plan.IO{{Name: "x", Size: 48}}, Outputs: []plan.IO{{Offset: 256, Size: 48}},
+		Inputs: []plan.IO{{Name: "x", Size: 48, DeviceBytes: 48}}, Outputs: []plan.IO{{Offset: 256, Size: 48, DeviceBytes: 48}},
 		Steps: []plan.Step{{
 			Kernel: k, LocalX: 8, Groups: [3]uint32{2, 1, 1}, Push: make([]uint32, k.Info().PushWords), Label: "CONV_2D #0",
 			Bindings: []plan.Binding{

@@ -45,6 +45,7 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 		return nil, err
 	}
 	b.taken = b.bytes
+	d.counters.allocations.Add(1)
 	defer func() {
 		if err != nil {
 			b.free()

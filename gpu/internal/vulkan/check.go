@@ -45,8 +45,8 @@ func (d *Device) checkStep(s *plan.Step) error {
 		}
 	}
 	for i, n := range s.Groups {
-		if n > d.props.MaxGroups[i] {
-			return fmt.Errorf("%v workgroups; the device allows 1 to %v", s.Groups, d.props.MaxGroups)
+		if n > d.props.MaxGroups[i] || s.Base[i] > d.props.MaxGroups[i]-n {
+			return fmt.Errorf("%v workgroups from %v on; the device allows 1 to %v", s.Groups, s.Base, d.props.MaxGroups)
 		}
 	}
 	return nil

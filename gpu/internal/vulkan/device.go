@@ -1,13 +1,13 @@
 package vulkan
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
@@ -21,11 +21,16 @@ type Options struct {
 	// synchronization, "core" only usage. A missing layer is an error only where NNGPU_REQUIRE names
 	// "validation".
 	Validation bool
-	// MemoryBudget bounds the bytes that the device's account gives out; 0 for the heap's own budget.
+	// MemoryBudget bounds the bytes that the device's account gives out; 0 for the heap's own budget: what
+	// VK_EXT_memory_budget says when the device is opened, and then, at each allocation, what other programs have
+	// left of it; without the extension nine tenths of the heap.
 	MemoryBudget int64
 	// Robust switches robustBufferAccess on where the device has it. Kernels check their indexes
 	// themselves.
 	Robust bool
+	// Watchdog is how long a submission may run, or 50 times its estimate if that is longer, before the device counts
+	// as hung and is given up; 0 for 10 seconds, negative for ever.
+	Watchdog time.Duration
 }
 
 // Device is an opened device. Safe for concurrent use, except Close.
@@ -34,24 +39,40 @@ type Device struct {
 	dev        *vk.Device
 	info       DeviceInfo
 	props      *vk.Properties
+	priority   vk.Priority // of the queues, beside other processes
 	validating bool
 	poison     bool // NNGPU_POISON: fill memory with NaN before each execution
 	stampMask  uint64
 	account    account
+	counters   counters
 	pipelines  pipelineTable
 
 	queueMu sync.Mutex
 	next    uint64 // guarded by queueMu; the timeline value of the last submission
 	last    *fence // guarded by queueMu; of the last submission, nil before the first
 
-	failed atomic.Pointer[error] // sticky: device lost or abandoned
+	failed   atomic.Pointer[error] // sticky: device lost or abandoned
+	failedAt atomic.Int64          // by now(); set before failed
+	hung     atomic.Bool           // abandoned
+	drained  sync.Once             // see drain
+	watch    watchdog
+	holders  holders
+
+	// How it was opened, for Reopen.
+	selector string
+	options  Options
 }
 
 // Open opens the device that the selector means: "" for the best, an index of Enumerate, "swiftshader",
 // "lavapipe", or a part of a device's name in any case.
 //
 // Errors: ErrUnknownDevice, vk.ErrNoLoader, vk.ErrIncompatibleDriver, vk.ErrNoLayer.
-func Open(selector string, o Options) (d *Device, err error) {
+func Open(selector string, o Options) (*Device, error) {
+	return openChosen(selector, o, func(list []DeviceInfo) (int, error) { return choose(list, selector) })
+}
+
+// openChosen opens the device of the selector's drivers whose index choose returns.
+func openChosen(selector string, o Options, choose func([]DeviceInfo) (int, error)) (d *Device, err error) {
 	v := validation(o)
 	inst, _, err := openInstance(selector, v)
 	if errors.Is(err, vk.ErrNoLayer) && !required("validation") {
@@ -70,35 +91,46 @@ func Open(selector string, o Options) (d *Device, err error) {
 	if err != nil {
 		return nil, err
 	}
-	i, err := choose(list, selector)
+	i, err := choose(list)
 	if err != nil {
 		return nil, err
 	}
-	return open(inst, physicals[i], list[i], o, v != 0)
+	if d, err = open(inst, physicals[i], list[i], o, v != 0); err != nil {
+		return nil, err
+	}
+	d.selector, d.options = selector, o
+	return d, nil
 }
 
 func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options, validating bool) (*Device, error) {
 	families := p.QueueFamilies()
 	family := queueFamily(families)
-	var f vk.Features
+	f := info.Properties.ExternalFeatures()
 	if info.Facts.IntegerDot {
 		f |= vk.FeatureIntegerDot
+	}
+	if info.Properties.Binaries {
+		f |= vk.FeatureBinaries
 	}
 	if o.Robust && info.Properties.Robust {
 		f |= vk.FeatureRobust
 	}
-	dev, err := vk.NewDevice(p, info.Properties, family, f)
+	dev, priority, err := newDevice(p, info.Properties, family, families[family], f)
 	if err != nil {
 		return nil, fmt.Errorf("device %q: %w", info.Name, err)
 	}
 	d := &Device{
-		inst: inst, dev: dev, info: info, props: info.Properties, validating: validating,
+		inst: inst, dev: dev, info: info, props: info.Properties, priority: priority, validating: validating,
 		poison: os.Getenv("NNGPU_POISON") == "1",
 	}
+	d.watch.init(o.Watchdog)
 	if bits := families[family].TimestampBits; bits > 0 {
 		d.stampMask = ^uint64(0) >> (64 - bits)
 	}
 	d.account.limit = budget(p, info.Properties, o.MemoryBudget)
+	if t := deviceMemory(d.props, ^uint32(0)); t >= 0 && o.MemoryBudget == 0 && d.props.HasBudget() {
+		d.account.room = func() int64 { return p.Room(d.props.MemoryTypes[t].Heap) }
+	}
 	if err := d.pipelines.init(d); err != nil {
 		dev.Close()
 		return nil, fmt.Errorf("device %q: %w", info.Name, err)
@@ -143,14 +175,18 @@ func required(word string) bool {
 // Close frees the device. Preconditions: its executables are closed, and no other call is under way. An
 // abandoned device is left alone, because destroying it may never return.
 func (d *Device) Close() error {
+	if d.failed.Load() != nil {
+		d.drain()
+	} else {
+		d.queueMu.Lock()
+		err := d.dev.WaitIdle()
+		d.queueMu.Unlock()
+		if err != nil && !errors.Is(err, vk.ErrDeviceLost) {
+			return d.failure("close", err)
+		}
+	}
 	if d.abandoned() {
 		return nil
-	}
-	d.queueMu.Lock()
-	err := d.dev.WaitIdle()
-	d.queueMu.Unlock()
-	if err != nil && !errors.Is(err, vk.ErrDeviceLost) {
-		return d.failure("close", err)
 	}
 	d.pipelines.close()
 	d.dev.Close()
@@ -186,14 +222,17 @@ var ErrAbandoned = fmt.Errorf("abandoned after a hang: %w", vk.ErrDeviceLost)
 
 // Abandon gives a hung device up: waits under way end with ErrAbandoned within a fraction of a second,
 // later calls fail, and nothing of the device is freed any more.
-func (d *Device) Abandon() { d.fail(ErrAbandoned) }
+func (d *Device) Abandon() { d.giveUp(ErrAbandoned) }
 
-func (d *Device) abandoned() bool {
-	p := d.failed.Load()
-	return p != nil && errors.Is(*p, ErrAbandoned)
+// Inject makes calls of the device fail as vk.Inject does, for tests; nil ends that.
+func (d *Device) Inject(f *vk.Faults) { vk.Inject(d.dev, f) }
+
+func (d *Device) abandoned() bool { return d.hung.Load() }
+
+func (d *Device) fail(err error) {
+	d.failedAt.CompareAndSwap(0, int64(now()))
+	d.failed.CompareAndSwap(nil, &err)
 }
-
-func (d *Device) fail(err error) { d.failed.CompareAndSwap(nil, &err) }
 
 // failure turns err into what crosses the HAL, and notes a device loss. It also reports an earlier loss, so
 // that failure(where, nil) asks whether the device still works.
@@ -217,7 +256,10 @@ func (d *Device) failure(where string, err error) error {
 }
 
 // runOnce records, submits and waits, for the rare work outside of executions.
-func (d *Device) runOnce(c *vk.Commands) error {
+func (d *Device) runOnce(c *vk.Commands) error { return d.runFor(c, 0) }
+
+// runFor is runOnce of what is estimated to take that long.
+func (d *Device) runFor(c *vk.Commands, estimate time.Duration) error {
 	pool, err := d.dev.NewCommandPool()
 	if err != nil {
 		return d.failure("command pool", err)
@@ -228,8 +270,8 @@ func (d *Device) runOnce(c *vk.Commands) error {
 	}
 	if err == nil {
 		var f *fence
-		if f, _, err = d.submit(cmds); err == nil {
-			err = f.Wait(context.Background())
+		if f, _, err = d.submit(cmds, estimate); err == nil {
+			err = f.settle()
 		}
 	}
 	if !d.abandoned() {

@@ -5,13 +5,21 @@
 // buffers), copies the inputs into its mapped host memory, submits the recorded segments and copies the
 // outputs out; nothing else happens per run.
 //
-// A device has one queue and one timeline semaphore; each submission takes the next value, so a fence is
-// one number. Nothing enters the queue that waits for the host, and nothing polls.
+// Memory takes the place of a slot's host memory, and of the device form of a tensor in its arena. A slot keeps a
+// recording for each of the last ways in which inputs and outputs were bound, so that a way that comes back costs
+// nothing; the recording of another way leaves out the steps that only bring a tensor from one form to the other.
+//
+// Work goes to the device's first queue, which has a timeline semaphore; each submission takes the next value, so
+// a fence is one number. Queues says what else there is. Nothing enters the queue that waits for the host, and
+// nothing polls.
+//
+// Memory from outside (host pages, opaque fds, dma-bufs) becomes a block that takes nothing of the account; External
+// says what a device can do, and what it cannot is copied.
 //
 // The device keeps its own account of memory against a budget, checked before Vulkan is asked, because
 // some implementations never refuse. Device loss is sticky: every later call fails with vk.ErrDeviceLost.
 //
-// No lock is held while another is taken.
+// No lock is held while another is taken, but that of a Memory, which comes before all.
 //
 // Must not know: models, operations, how plans are made.
 package vulkan

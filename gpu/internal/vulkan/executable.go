@@ -40,6 +40,8 @@ type Executable struct {
 	weights   *block
 	stats     backend.Stats
 	estimates []time.Duration // by segment
+	ios       []ioFacts       // inputs, then outputs
+	borrowed  bool            // arena and host of its slot are another's
 
 	viewsMu sync.Mutex // slots may be made concurrently
 	views   viewTable  // guarded by viewsMu; of weights, shared by the slots
@@ -91,6 +93,7 @@ func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backen
 	}
 	x := &Executable{
 		dev: d, plan: p, o: o,
+		ios:  ioFactsOf(p),
 		free: make(chan *slot, o.MaxSlots), closing: make(chan struct{}),
 	}
 	x.views = viewTable{dev: d, list: map[viewKey]vk.BufferView{}}
@@ -98,6 +101,7 @@ func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backen
 		x.destroy()
 		return nil, err
 	}
+	d.Hold()
 	return x, nil
 }
 
@@ -111,19 +115,8 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 	if err := errors.Join(<-prepared, err); err != nil {
 		return err
 	}
-	x.pipelines = make([]vk.Pipeline, len(p.Steps))
-	x.layouts = make([]*layout, len(p.Steps))
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.Kernel == shaders.Copy {
-			continue
-		}
-		if x.pipelines[i], err = d.pipelines.get(ctx, plan.Pipeline{Kernel: s.Kernel, LocalX: s.LocalX}); err != nil {
-			return err
-		}
-		if x.layouts[i], err = d.pipelines.layout(s.Kernel.Info().Bindings); err != nil {
-			return d.failure("layout", err)
-		}
+	if err := x.takePipelines(ctx); err != nil {
+		return err
 	}
 	s, err := x.newSlot()
 	if err != nil {
@@ -140,6 +133,26 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 		return nil
 	}
 	return s.warmUp(ctx)
+}
+
+// takePipelines sets pipelines and layouts, and compiles what is not there yet.
+func (x *Executable) takePipelines(ctx context.Context) (err error) {
+	d, p := x.dev, x.plan
+	x.pipelines = make([]vk.Pipeline, len(p.Steps))
+	x.layouts = make([]*layout, len(p.Steps))
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Kernel == shaders.Copy {
+			continue
+		}
+		if x.pipelines[i], err = d.pipelines.get(ctx, plan.Pipeline{Kernel: s.Kernel, LocalX: s.LocalX}); err != nil {
+			return err
+		}
+		if x.layouts[i], err = d.pipelines.layout(s.Kernel.Info().Bindings); err != nil {
+			return d.failure("layout", err)
+		}
+	}
+	return nil
 }
 
 func (x *Executable) loadWeights(ctx context.Context, data backend.Data) (err error) {
@@ -179,31 +192,32 @@ func (x *Executable) Weights() ([]byte, error) {
 func (x *Executable) Stats() backend.Stats { return x.stats }
 
 // Begin implements backend.Executable.
+//
+// Errors: INVALID_ARGUMENT for an output that lies where an input or another output does.
 func (x *Executable) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
-	e, err := x.BeginRun(ctx, hosts(inputs), hosts(outputs))
+	e, err := x.begin(ctx, inputs, outputs)
 	if err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-func hosts(list []backend.Binding) [][]byte {
-	out := make([][]byte, len(list))
-	for i := range list {
-		out[i] = list[i].Host
-	}
-	return out
-}
-
 // Estimates implements backend.Executable.
 func (x *Executable) Estimates() []time.Duration { return x.estimates }
 
-// BeginRun is Begin with the concrete result.
+// BeginRun is Begin with inputs and outputs in host memory, and with the concrete result.
 func (x *Executable) BeginRun(ctx context.Context, inputs, outputs [][]byte) (*Execution, error) {
-	if err := checkIO("input", x.plan.Inputs, inputs); err != nil {
+	return x.begin(ctx, backend.Hosts(inputs), backend.Hosts(outputs))
+}
+
+func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Binding) (*Execution, error) {
+	if err := x.checkBindings("input", x.plan.Inputs, inputs); err != nil {
 		return nil, err
 	}
-	if err := checkIO("output", x.plan.Outputs, outputs); err != nil {
+	if err := x.checkBindings("output", x.plan.Outputs, outputs); err != nil {
+		return nil, err
+	}
+	if err := x.checkOverlaps(inputs, outputs); err != nil {
 		return nil, err
 	}
 	if err := x.dev.failure("begin", nil); err != nil {
@@ -213,40 +227,14 @@ func (x *Executable) BeginRun(ctx context.Context, inputs, outputs [][]byte) (*E
 	if err != nil {
 		return nil, err
 	}
-	if s.host != nil {
-		if x.dev.poison { // not the inputs: their padding is zero and stays so
-			for _, out := range x.plan.Outputs {
-				poison(s.host.host[out.Offset : out.Offset+out.Size])
-			}
-		}
-		for i, in := range inputs {
-			io := &x.plan.Inputs[i]
-			copy(s.host.host[io.Offset:], in)
-			if in == nil { // what the last execution brought is not this one's
-				clear(s.host.host[io.Offset : io.Offset+io.Size])
-			}
-		}
+	copied := s.load(inputs, outputs)
+	r, err := s.recording()
+	if err != nil {
+		s.forget()
+		x.free <- s
+		return nil, err
 	}
-	return &Execution{slot: s, outputs: outputs}, nil
-}
-
-// poison sets every float to NaN.
-func poison(b []byte) {
-	for i := range b {
-		b[i] = 0xff
-	}
-}
-
-func checkIO(what string, want []plan.IO, got [][]byte) error {
-	if len(got) != len(want) {
-		return fmt.Errorf("%d %ss for a model with %d", len(got), what, len(want))
-	}
-	for i, b := range got {
-		if b != nil && int64(len(b)) != want[i].Size {
-			return fmt.Errorf("%s %d (%s): %d bytes, the plan has %d", what, i, want[i].Name, len(b), want[i].Size)
-		}
-	}
-	return nil
+	return &Execution{slot: s, recording: r, copied: copied}, nil
 }
 
 // takeSlot returns a free slot, makes one more, or waits.
@@ -327,6 +315,7 @@ func (x *Executable) Close() error {
 	x.reading.Wait()
 	x.views.destroy()
 	x.weights.free()
+	x.dev.Release()
 	return nil
 }
 

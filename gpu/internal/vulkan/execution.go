@@ -1,7 +1,6 @@
 package vulkan
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -11,10 +10,11 @@ import (
 
 // Execution is one run; it implements backend.Execution.
 type Execution struct {
-	slot    *slot // nil once released
-	outputs [][]byte
-	next    int    // the first segment that is not submitted
-	last    *fence // of the last submission
+	slot      *slot // nil once released
+	recording *recording
+	copied    int64  // bytes that the host copied so far
+	next      int    // the first segment that is not submitted
+	last      *fence // of the last submission
 	// Where the host takes the times: when the first submission was made, and what was queued before it.
 	begun  time.Duration
 	before *fence
@@ -27,10 +27,10 @@ func (e *Execution) Submit(first, last int) (backend.Fence, error) {
 	if e.slot == nil {
 		return nil, errReleased
 	}
-	if first != e.next || last <= first || last > len(e.slot.cmds) {
-		return nil, fmt.Errorf("segments %d to %d submitted after %d of %d", first, last, e.next, len(e.slot.cmds))
+	if first != e.next || last <= first || last > len(e.recording.cmds) {
+		return nil, fmt.Errorf("segments %d to %d submitted after %d of %d", first, last, e.next, len(e.recording.cmds))
 	}
-	f, before, err := e.slot.x.dev.submit(e.slot.cmds[first:last])
+	f, before, err := e.slot.x.dev.submit(e.recording.cmds[first:last], e.slot.x.cost(first, last))
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +46,10 @@ func (e *Execution) Finish() error {
 	if e.slot == nil {
 		return errReleased
 	}
-	if e.next != len(e.slot.cmds) {
-		return fmt.Errorf("%d of %d segments were submitted", e.next, len(e.slot.cmds))
+	if e.next != len(e.recording.cmds) {
+		return fmt.Errorf("%d of %d segments were submitted", e.next, len(e.recording.cmds))
 	}
-	for i, out := range e.outputs {
-		if len(out) > 0 {
-			copy(out, e.slot.host.host[e.slot.x.plan.Outputs[i].Offset:])
-		}
-	}
+	e.copied += e.slot.store()
 	return nil
 }
 
@@ -127,18 +123,25 @@ func (e *Execution) StepTimes() []time.Duration {
 func (e *Execution) Segments() int { return e.segments() }
 
 // Traffic implements backend.Execution.
-func (e *Execution) Traffic() backend.Traffic { return backend.Traffic{} }
+func (e *Execution) Traffic() backend.Traffic {
+	if e.slot == nil {
+		return backend.Traffic{}
+	}
+	t := e.recording.traffic
+	t.Copied += e.copied
+	return t
+}
 
 func (e *Execution) segments() int {
 	if e.slot == nil {
 		return 0
 	}
-	return len(e.slot.cmds)
+	return len(e.recording.cmds)
 }
 
 // stamps reads n timestamps from query first on; nil when there are none.
 func (e *Execution) stamps(first, n int) []uint64 {
-	if e.slot == nil || e.slot.stamps == 0 || n == 0 || e.next != len(e.slot.cmds) {
+	if e.slot == nil || e.slot.stamps == 0 || n == 0 || e.next != len(e.recording.cmds) {
 		return nil
 	}
 	t := make([]uint64, n)
@@ -162,9 +165,10 @@ func (e *Execution) Release() {
 	}
 	if e.last != nil {
 		// A lost device ends the wait too; the slot goes back all the same, and its next use fails.
-		_ = e.last.Wait(context.Background())
+		_ = e.last.settle()
 	}
-	e.slot, e.outputs, e.last, e.before = nil, nil, nil, nil
+	e.slot, e.recording, e.last, e.before = nil, nil, nil, nil
+	s.forget()
 	s.x.free <- s
 }
 

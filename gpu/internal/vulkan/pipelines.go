@@ -23,6 +23,7 @@ type pipelineTable struct {
 	dev   *Device
 	cache vk.PipelineCache
 	slots chan struct{} // bounds the compilations that run at once
+	khr   *binaryTable  // in the place of cache, where the device has VK_KHR_pipeline_binary; else nil
 
 	// cacheMu is held for reading by whoever uses cache, for writing by who merges into it.
 	cacheMu sync.RWMutex
@@ -52,6 +53,7 @@ func (t *pipelineTable) init(d *Device) error {
 	t.entries = map[plan.Pipeline]*pipelineEntry{}
 	t.layouts = map[string]*layout{}
 	t.warm = map[warmKey]bool{}
+	t.khr = newBinaryTable(d.dev, d.props.Binaries)
 	var err error
 	t.cache, err = d.dev.NewPipelineCache(nil)
 	return err
@@ -143,6 +145,10 @@ func (t *pipelineTable) compile(ctx context.Context, key plan.Pipeline) (vk.Pipe
 	words := make([]uint32, len(code)/4)
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint32(code[4*i:])
+	}
+	if t.khr != nil {
+		p, err := t.khr.pipeline(key, words, l.pipeline)
+		return p, t.dev.failure(where, err)
 	}
 	t.cacheMu.RLock()
 	defer t.cacheMu.RUnlock()

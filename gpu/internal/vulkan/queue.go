@@ -19,14 +19,21 @@ type fence struct {
 
 var _ backend.Fence = (*fence)(nil)
 
-// submit queues command buffers. The second result is the fence of what was queued before, nil if nothing
-// ever was.
-func (d *Device) submit(cmds []vk.CommandBuffer) (f, before *fence, err error) {
+// submit queues command buffers, which are estimated to take that long; 0 for what takes no time to speak of. The
+// second result is the fence of what was queued before, nil if nothing ever was.
+func (d *Device) submit(cmds []vk.CommandBuffer, estimate time.Duration) (f, before *fence, err error) {
+	if f, before, err = d.enqueue(cmds); err == nil {
+		d.watch.add(f.value, estimate, now())
+	}
+	return f, before, err
+}
+
+func (d *Device) enqueue(cmds []vk.CommandBuffer) (f, before *fence, err error) {
+	d.queueMu.Lock()
+	defer d.queueMu.Unlock()
 	if err := d.failure("submit", nil); err != nil {
 		return nil, nil, err
 	}
-	d.queueMu.Lock()
-	defer d.queueMu.Unlock()
 	if err := d.dev.Submit(cmds, d.next+1); err != nil {
 		return nil, nil, d.failure("submit", err)
 	}
@@ -39,7 +46,8 @@ func (d *Device) submit(cmds []vk.CommandBuffer) (f, before *fence, err error) {
 // waitSlice bounds how long a wait stays inside Vulkan before it looks at its context again.
 const waitSlice = 10 * time.Millisecond
 
-// Wait implements backend.Fence. It also ends when the device is given up.
+// Wait implements backend.Fence. It also ends when the device is given up, which it does itself when the watchdog
+// says so.
 func (f *fence) Wait(ctx context.Context) error {
 	deadline, hasDeadline := ctx.Deadline()
 	for {
@@ -51,8 +59,13 @@ func (f *fence) Wait(ctx context.Context) error {
 		}
 		ok, err := f.dev.dev.Wait(f.value, limit)
 		if ok {
-			f.seen.CompareAndSwap(0, int64(now()))
+			at := now()
+			f.seen.CompareAndSwap(0, int64(at))
+			f.dev.watch.ended(f.value, at)
 			return nil
+		}
+		if err == nil {
+			err = f.dev.lookAfter()
 		}
 		if err := f.dev.failure("wait", err); err != nil {
 			return err
@@ -61,6 +74,27 @@ func (f *fence) Wait(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// settle blocks until the device has done the work or never will, so that what the work uses can be freed or used
+// again.
+func (f *fence) settle() error {
+	err := f.Wait(context.Background())
+	if err != nil {
+		f.dev.drain()
+	}
+	return err
+}
+
+// lookAfter gives the device up where the watchdog says so. The error is for Device.failure.
+func (d *Device) lookAfter() error {
+	reached, err := d.dev.Reached()
+	if err == nil {
+		if err = d.watch.look(reached, now()); err != nil {
+			d.giveUp(err)
+		}
+	}
+	return err
 }
 
 // reached is when a waiter first saw the fence signalled, 0 if none did.

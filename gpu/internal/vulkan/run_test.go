@@ -28,12 +28,12 @@ func absPlan(n int64, segments int) *plan.Plan {
 	grid := [3]uint32{min(groups, 32768), (groups + 32767) / 32768, 1}
 	p := &plan.Plan{
 		ArenaBytes: 2 * room, HostBytes: 2 * room,
-		Inputs:  []plan.IO{{Name: "x", Offset: 0, Size: 4 * n}},
-		Outputs: []plan.IO{{Name: "y", Offset: room, Size: 4 * n}},
+		Inputs:  []plan.IO{{Name: "x", Offset: 0, Size: 4 * n, DeviceBytes: bytes}},
+		Outputs: []plan.IO{{Name: "y", Offset: room, Size: 4 * n, DeviceBytes: bytes}},
 	}
 	push := make([]uint32, shaders.UnaryAbsF32.Info().PushWords)
 	push[0] = quads // the kernel ignores the rest
-	from := plan.Binding{Buffer: plan.Host, Offset: 0, Size: bytes}
+	from := plan.Binding{Buffer: plan.Host, Offset: 0, Size: bytes, Of: plan.InputRef(0)}
 	for i := range segments {
 		to := plan.Binding{Buffer: plan.Arena, Offset: int64(i%2) * room, Size: bytes, Write: true}
 		p.Steps = append(p.Steps, plan.Step{
@@ -45,8 +45,8 @@ func absPlan(n int64, segments int) *plan.Plan {
 		from.Write = false
 	}
 	p.Steps = append(p.Steps, plan.Step{
-		Kernel: shaders.Copy, Label: "copy", Barrier: true,
-		Bindings: []plan.Binding{from, {Buffer: plan.Host, Offset: room, Size: bytes, Write: true}},
+		Kernel: shaders.Copy, Label: "copy", Barrier: true, Serves: plan.OutputRef(0),
+		Bindings: []plan.Binding{from, {Buffer: plan.Host, Offset: room, Size: bytes, Write: true, Of: plan.OutputRef(0)}},
 	})
 	p.Segments[segments-1]++
 	return p

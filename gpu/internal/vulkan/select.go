@@ -20,6 +20,8 @@ type DeviceInfo struct {
 	Driver string // name and version of the driver
 	API    string // Vulkan version
 	Facts  plan.Facts
+	// External says which foreign memory is used in place.
+	External External
 	// Properties are the limits and identities that Vulkan reports.
 	Properties *vk.Properties
 	// Unusable says why Open refuses the device; nil for a usable one.
@@ -125,6 +127,7 @@ func describe(p vk.Physical) DeviceInfo {
 		d.Unusable = fmt.Errorf("no compute queue: %w", vk.ErrIncompatibleDriver)
 	default:
 		d.Facts = facts(props, p.QueueFamilies()[family])
+		d.External = external(props)
 	}
 	return d
 }

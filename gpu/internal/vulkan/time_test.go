@@ -89,7 +89,7 @@ func TestWeights(t *testing.T) {
 			}
 			p := absPlan(4, 1)
 			p.WeightBytes, p.HostBytes = n, align(n)
-			p.Inputs, p.Outputs = nil, []plan.IO{{Name: "w", Size: n}}
+			p.Inputs, p.Outputs = nil, []plan.IO{{Name: "w", Size: n, DeviceBytes: n}}
 			p.Steps, p.Segments = p.Steps[1:], []int{1}
 			p.Steps[0].Bindings = []plan.Binding{
 				{Buffer: plan.Weights, Size: n}, {Buffer: plan.Host, Size: n, Write: true},

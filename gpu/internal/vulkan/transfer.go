@@ -56,6 +56,7 @@ func (b *block) download(dst []byte, budget int64) error {
 			return nil
 		}
 		var c vk.Commands
+		c.Barrier(computeTransfer, deviceWrites, vk.StageTransfer, vk.AccessTransferRead|vk.AccessTransferWrite)
 		c.Copy(b.buffer, at, staging.buffer, 0, size)
 		c.Barrier(vk.StageTransfer, vk.AccessTransferWrite, vk.StageHost, vk.AccessHostRead)
 		if err := b.dev.runOnce(&c); err != nil {

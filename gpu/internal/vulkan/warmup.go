@@ -37,7 +37,7 @@ func (s *slot) warmUp(ctx context.Context) error {
 	t := &d.pipelines
 	for k := range s.x.plan.Steps {
 		l := s.x.layouts[k]
-		if l == nil {
+		if l == nil || s.base.sets[k] == 0 {
 			continue
 		}
 		key := keyOf(&s.x.plan.Steps[k])
@@ -52,10 +52,10 @@ func (s *slot) warmUp(ctx context.Context) error {
 		}
 		var c vk.Commands
 		c.Pipeline(s.x.pipelines[k])
-		c.Set(s.sets[k], l.pipeline)
+		c.Set(s.base.sets[k], l.pipeline)
 		c.Push(l.pipeline, zeros)
 		c.Dispatch([3]uint32{0, 1, 1})
-		if err := d.runOnce(&c); err != nil {
+		if err := d.runFor(&c, compileTime); err != nil {
 			return err
 		}
 		t.mu.Lock()

@@ -1,0 +1,207 @@
+package vulkan
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// ioFacts is what an execution must know of an input or output to bind it; in the order of inputs, then
+// outputs.
+type ioFacts struct {
+	of    plan.IORef
+	bytes int64 // dense
+	// importable: the steps that touch the dense form see, in its place, imported memory, of which they read the
+	// first reach bytes and write no more than the tensor.
+	importable bool
+	reach      int64
+}
+
+// index is the place of an input or output among x.ios.
+func (x *Executable) index(of plan.IORef) int {
+	if i, ok := of.Input(); ok {
+		return i
+	}
+	i, _ := of.Output()
+	return len(x.plan.Inputs) + i
+}
+
+// ioFactsOf returns the facts of all inputs and outputs of p.
+func ioFactsOf(p *plan.Plan) []ioFacts {
+	var list []ioFacts
+	for i, io := range p.Inputs {
+		list = append(list, ioFacts{of: plan.InputRef(i), bytes: io.Size, importable: io.Size > 0, reach: io.Size})
+	}
+	for i, io := range p.Outputs {
+		list = append(list, ioFacts{of: plan.OutputRef(i), bytes: io.Size, importable: io.Size > 0, reach: io.Size})
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		for k := range s.Bindings {
+			b := &s.Bindings[k]
+			if b.Of == 0 || b.Buffer != plan.Host || s.Serves == b.Of && s.When == plan.WhenDevice {
+				continue
+			}
+			n, ok := b.Of.Input()
+			if !ok {
+				n, _ = b.Of.Output()
+				n += len(p.Inputs)
+			}
+			f, io := &list[n], p.IO(b.Of)
+			size := min(b.Size, io.DeviceBytes-b.At)
+			f.reach = max(f.reach, b.At+size)
+			converts := s.Serves == b.Of && s.Kernel != shaders.Copy
+			switch {
+			case size <= 0:
+				f.importable = false
+			case b.Write:
+				f.importable = f.importable && b.At+size <= io.Size
+			case !converts: // it needs the padding, which belongs to nobody there
+				f.importable = f.importable && io.DeviceBytes == io.Size
+			}
+		}
+	}
+	return list
+}
+
+// checkBindings reports what in list, the inputs or outputs, cannot be bound.
+func (x *Executable) checkBindings(what string, want []plan.IO, list []backend.Binding) error {
+	if len(list) != len(want) {
+		return fmt.Errorf("%d %ss for a model with %d", len(list), what, len(want))
+	}
+	for i := range list {
+		if err := x.checkBound(what == "output", &want[i], &list[i]); err != nil {
+			return fmt.Errorf("%s %d (%s): %w", what, i, want[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (x *Executable) checkBound(output bool, want *plan.IO, b *backend.Binding) error {
+	if b.Host != nil && int64(len(b.Host)) != want.Size {
+		return fmt.Errorf("%d bytes, the plan has %d", len(b.Host), want.Size)
+	}
+	if b.Memory == nil {
+		return nil
+	}
+	m, ok := b.Memory.(*Memory)
+	switch {
+	case ok && m.dev != x.dev && m.Lost():
+		return m.dev.failure("memory", nil)
+	case !ok || m.dev != x.dev:
+		return fmt.Errorf("memory of another device")
+	case b.Host != nil:
+		return fmt.Errorf("both host memory and device memory")
+	case m.closed.Load():
+		return errClosedMemory
+	case output && m.readOnly:
+		return fmt.Errorf("memory that can only be read")
+	case m.imported && (b.Offset < 0 || b.Offset > int64(len(m.host))-want.Size):
+		return fmt.Errorf("%d bytes at %d of memory of %d", want.Size, b.Offset, len(m.host))
+	case !m.imported && b.Offset != 0:
+		return fmt.Errorf("offset %d in allocated memory", b.Offset)
+	case !m.imported && (m.form.DenseBytes != want.Size || m.form.DeviceBytes != want.DeviceBytes):
+		return fmt.Errorf("memory for a tensor of %d bytes, %d on the device; the plan has %d and %d",
+			m.form.DenseBytes, m.form.DeviceBytes, want.Size, want.DeviceBytes)
+	}
+	return nil
+}
+
+// checkOverlaps refuses an output in memory that another output or an input lies in.
+func (x *Executable) checkOverlaps(inputs, outputs []backend.Binding) error {
+	overlap := func(a *backend.Binding, aSize int64, b *backend.Binding, bSize int64) bool {
+		if a.Memory == nil || a.Memory != b.Memory {
+			return false
+		}
+		return !a.Memory.(*Memory).imported || a.Offset < b.Offset+bSize && b.Offset < a.Offset+aSize
+	}
+	for i := range outputs {
+		out, size := &outputs[i], x.plan.Outputs[i].Size
+		if out.Memory == nil {
+			continue
+		}
+		for k := range inputs {
+			if overlap(out, size, &inputs[k], x.plan.Inputs[k].Size) {
+				return nn.Invalid(fmt.Sprintf("output %d", i), "it lies where input %d does", k)
+			}
+		}
+		for k := range outputs[:i] {
+			if overlap(out, size, &outputs[k], x.plan.Outputs[k].Size) {
+				return nn.Invalid(fmt.Sprintf("output %d", i), "it lies where output %d does", k)
+			}
+		}
+	}
+	return nil
+}
+
+// resolve returns the place of input or output i, bound as b, or the bytes to copy instead: those of imported
+// memory too, where its offset is not aligned or the tensor has another form there. Precondition: checkBindings.
+func (x *Executable) resolve(i int, b *backend.Binding) (place, []byte) {
+	if b.Memory == nil {
+		return place{}, b.Host
+	}
+	m, f := b.Memory.(*Memory), &x.ios[i]
+	if !m.imported {
+		return place{m, 0}, nil
+	}
+	align := max(x.dev.info.Facts.StorageAlign, x.dev.info.Facts.TexelAlign, 4)
+	if f.importable && b.Offset%align == 0 && f.reach <= m.block.bytes-b.Offset {
+		return place{m, b.Offset}, nil
+	}
+	return place{}, m.host[b.Offset : b.Offset+f.bytes]
+}
+
+// load binds inputs and outputs to s and copies the inputs that lie in host memory into it. It returns the bytes
+// copied.
+func (s *slot) load(inputs, outputs []backend.Binding) int64 {
+	x, copied := s.x, int64(0)
+	for i := range outputs {
+		n := len(inputs) + i
+		s.at[n], s.out[i] = x.resolve(n, &outputs[i])
+	}
+	if s.host != nil && x.dev.poison { // not the inputs: their padding is zero and stays so
+		for _, out := range x.plan.Outputs {
+			poison(s.host.host[out.Offset : out.Offset+out.Size])
+		}
+	}
+	for i := range inputs {
+		var in []byte
+		if s.at[i], in = x.resolve(i, &inputs[i]); s.at[i].memory != nil || s.host == nil {
+			continue
+		}
+		io := &x.plan.Inputs[i]
+		if in == nil { // what the last execution brought is not this one's
+			clear(s.host.host[io.Offset : io.Offset+io.Size])
+			continue
+		}
+		copied += int64(copy(s.host.host[io.Offset:], in))
+	}
+	return copied
+}
+
+// store copies the outputs that lie in host memory there. It returns the bytes copied.
+func (s *slot) store() int64 {
+	copied := int64(0)
+	for i, out := range s.out {
+		if len(out) > 0 {
+			copied += int64(copy(out, s.host.host[s.x.plan.Outputs[i].Offset:]))
+		}
+	}
+	return copied
+}
+
+// forget lets go of what load bound.
+func (s *slot) forget() {
+	clear(s.at)
+	clear(s.out)
+}
+
+// poison sets every float to NaN.
+func poison(b []byte) {
+	for i := range b {
+		b[i] = 0xff
+	}
+}

@@ -1,0 +1,19 @@
+package vulkan
+
+import "sync/atomic"
+
+// Counters count what an execution should not do twice.
+type Counters struct {
+	Recordings  int64 // sets of command buffers, one for each way in which a slot's inputs and outputs were bound
+	Imports     int64 // of host memory
+	Allocations int64 // of device memory
+}
+
+type counters struct{ recordings, imports, allocations atomic.Int64 }
+
+// Counters of the device since it was opened.
+func (d *Device) Counters() Counters {
+	return Counters{
+		Recordings: d.counters.recordings.Load(), Imports: d.counters.imports.Load(), Allocations: d.counters.allocations.Load(),
+	}
+}

@@ -1,0 +1,156 @@
+package vulkan
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nngpu/nngpu/cgo/vk"
+)
+
+// Lost says why the device can no longer be used, as an error with DEVICE_UNAVAILABLE, and since when; nil for a
+// device that works.
+func (d *Device) Lost() (error, time.Time) {
+	err := d.failure("device", nil)
+	if err == nil {
+		return nil, time.Time{}
+	}
+	return err, start.Add(time.Duration(d.failedAt.Load()))
+}
+
+// giveUp makes err the device's end: nobody waits for it any more, and nothing of it is freed.
+func (d *Device) giveUp(err error) {
+	d.hung.Store(true)
+	d.fail(err)
+}
+
+// drainLimit bounds how long a lost device may take to end what it was at.
+const drainLimit = 10 * time.Second
+
+// drain blocks until a lost device works on nothing any more, so that memory can be freed. Vulkan promises that this
+// comes soon; a device that breaks the promise is given up, and with it the goroutine that waits inside the driver.
+func (d *Device) drain() {
+	d.drained.Do(func() {
+		if d.abandoned() {
+			return
+		}
+		d.queueMu.Lock() // who submits later finds the device lost
+		d.last = nil
+		d.queueMu.Unlock()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = d.dev.WaitIdle() // a lost device says so
+		}()
+		limit := time.NewTimer(drainLimit)
+		defer limit.Stop()
+		select {
+		case <-done:
+		case <-limit.C:
+			d.giveUp(ErrAbandoned)
+		}
+	})
+}
+
+// holders counts who needs a device open. Safe for concurrent use.
+type holders struct {
+	mu sync.Mutex
+	n  int // guarded by mu
+	// retired is called once when n is 0; nil while the device is in use. Guarded by mu.
+	retired func()
+}
+
+// Hold keeps a device from being closed by Retire until Release. Executables and memories hold theirs until they are
+// closed.
+func (d *Device) Hold() {
+	d.holders.mu.Lock()
+	defer d.holders.mu.Unlock()
+	d.holders.n++
+}
+
+// Release undoes Hold.
+func (d *Device) Release() {
+	h := &d.holders
+	h.mu.Lock()
+	if h.n--; h.n < 0 {
+		panic("vulkan: device released twice")
+	}
+	var last func()
+	if h.n == 0 {
+		last, h.retired = h.retired, nil
+	}
+	h.mu.Unlock()
+	if last != nil {
+		last()
+	}
+}
+
+// Retire closes the device as soon as nobody holds it, which may be now, and then calls done with the last messages of
+// the validation layer. It is called once, and Close is not.
+func (d *Device) Retire(done func(messages []string, err error)) {
+	d.Hold()
+	d.holders.mu.Lock()
+	d.holders.retired = func() {
+		messages := d.ValidationMessages()
+		done(messages, d.Close())
+	}
+	d.holders.mu.Unlock()
+	d.Release()
+}
+
+// Reopen opens the device of d once more, after a loss; d stays as it is. Errors: those of Open, in particular
+// ErrUnknownDevice where the device has gone or its driver is another one.
+func (d *Device) Reopen() (*Device, error) {
+	was := d.props
+	n, err := openChosen(d.selector, d.options, func(list []DeviceInfo) (int, error) {
+		for i := range list {
+			p := list[i].Properties
+			if list[i].Name == d.info.Name && p.VendorID == was.VendorID && p.DeviceID == was.DeviceID &&
+				p.DeviceUUID == was.DeviceUUID && p.DriverUUID == was.DriverUUID && p.DriverVersion == was.DriverVersion {
+				return usable(&list[i])
+			}
+		}
+		return 0, fmt.Errorf("%w: %q is gone; known are %s", ErrUnknownDevice, d.info.Name, names(list))
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.SetRates(d.info.Facts.Measured)
+	return n, nil
+}
+
+// MapsWeights says whether executables have their packed constants where the host reads them as fast as its own
+// memory.
+func (d *Device) MapsWeights() bool {
+	t := deviceMemory(d.props, ^uint32(0))
+	const fast = hostFlags | vk.HostCached
+	return t >= 0 && d.props.MemoryTypes[t].Flags&fast == fast
+}
+
+// MappedWeights are the packed constants where the device has them; nil where the host cannot see them, or slowly. They
+// must not be written and are valid until Close, also when the device is lost: then nobody vouches for what they hold.
+func (x *Executable) MappedWeights() []byte {
+	if x.weights == nil || x.weights.host == nil || !x.weights.cached {
+		return nil
+	}
+	return x.weights.host[:x.plan.WeightBytes]
+}
+
+// Device is where x runs.
+func (x *Executable) Device() *Device { return x.dev }
+
+// Lost says whether the memory went with its device: what it held is gone, and nothing but Close works.
+func (m *Memory) Lost() bool { return m.dev.failed.Load() != nil }
+
+// cost is the estimate of segments [first, last) by the cost model. What was learned may come from a file, which shall
+// not decide how long a device may hang.
+func (x *Executable) cost(first, last int) time.Duration {
+	var sum time.Duration
+	for _, t := range x.estimates[first:last] {
+		sum += min(max(t, 0), maxCost)
+	}
+	return sum
+}
+
+// maxCost bounds what the cost model may say of one segment: those that are cut take milliseconds.
+const maxCost = time.Minute

@@ -1,0 +1,195 @@
+package vulkan
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// Memory is memory that executions of one device share; it implements backend.Memory. Executions bind it through
+// views and descriptors of their own.
+type Memory struct {
+	dev      *Device
+	imported bool
+	readOnly bool // an input only
+	block    *block
+	views    *sharedViews
+	host     []byte // imported: what was handed over
+	form     Form   // allocated
+	budget   int64  // of staging memory; as account.take
+
+	// mu is held for reading by who copies, for writing by Close.
+	mu     sync.RWMutex
+	closed atomic.Bool // set under mu
+}
+
+var _ backend.Memory = (*Memory)(nil)
+
+var errClosedMemory = errors.New("memory is closed")
+
+// Form is what Allocate must know of a tensor.
+type Form struct {
+	DenseBytes  int64 // as clients see it
+	DeviceBytes int64 // in the device's form; at least DenseBytes
+	// Pad and Unpad convert between the dense form at the start of plan.Host and the device's at the start of
+	// plan.Arena; nil where the dense form is the beginning of the device's.
+	Pad, Unpad *plan.Plan
+}
+
+// Allocate takes memory for a tensor and clears it. Kernels may see plan.Align bytes behind it. budget as
+// ExecutableOptions.MemoryBudget.
+//
+// Errors: RESOURCE_EXHAUSTED_*.
+func (d *Device) Allocate(f Form, budget int64) (*Memory, error) {
+	for _, p := range []*plan.Plan{f.Pad, f.Unpad} {
+		if p == nil {
+			continue
+		}
+		if err := d.checkPlan(p); err != nil {
+			return nil, fmt.Errorf("plan: %w", err)
+		}
+	}
+	if f.DenseBytes <= 0 || f.DeviceBytes < f.DenseBytes {
+		return nil, fmt.Errorf("%d bytes on the device for %d", f.DeviceBytes, f.DenseBytes)
+	}
+	if err := d.failure("allocate", nil); err != nil {
+		return nil, err
+	}
+	b, err := d.newBlock(plan.AlignUp(f.DeviceBytes)+plan.Align, budget, deviceBlock, "tensor memory")
+	if err != nil {
+		return nil, err
+	}
+	if err := b.zero(); err != nil {
+		b.free()
+		return nil, err
+	}
+	d.Hold()
+	return &Memory{dev: d, block: b, views: newSharedViews(d), form: f, budget: budget}, nil
+}
+
+// Import lets executions use host memory where it is, as backend.Allocator says.
+func (d *Device) Import(b []byte, readOnly bool) (*Memory, error) {
+	x, err := d.importHost(b, readOnly)
+	if err != nil {
+		return nil, err
+	}
+	d.counters.imports.Add(1)
+	d.Hold()
+	return &Memory{dev: d, imported: true, readOnly: readOnly, block: x, views: newSharedViews(d), host: b}, nil
+}
+
+// Bytes implements backend.Memory.
+func (m *Memory) Bytes() int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.block.taken
+}
+
+// Close implements backend.Memory.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed.Swap(true) {
+		return nil
+	}
+	m.views.close()
+	m.block.free()
+	m.dev.Release()
+	return nil
+}
+
+// Write implements backend.Memory.
+func (m *Memory) Write(ctx context.Context, dense []byte) error {
+	return m.exchange("write", dense, func() error {
+		if m.form.Pad == nil {
+			return m.block.upload(ctx, bytes.NewReader(dense), m.form.DenseBytes, m.budget)
+		}
+		return m.convert(ctx, m.form.Pad, func(staging []byte) { clear(staging[copy(staging, dense):]) }, nil)
+	})
+}
+
+// Read implements backend.Memory.
+func (m *Memory) Read(ctx context.Context, dense []byte) error {
+	return m.exchange("read", dense, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if m.form.Unpad == nil {
+			return m.block.download(dense, m.budget)
+		}
+		return m.convert(ctx, m.form.Unpad, nil, func(staging []byte) { copy(dense, staging) })
+	})
+}
+
+// exchange does what Write and Read share.
+func (m *Memory) exchange(what string, dense []byte, do func() error) error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	switch {
+	case m.closed.Load():
+		return errClosedMemory
+	case m.imported:
+		return fmt.Errorf("%s: imported memory is its owner's", what)
+	case int64(len(dense)) != m.form.DenseBytes:
+		return fmt.Errorf("%s: %d bytes of a tensor of %d", what, len(dense), m.form.DenseBytes)
+	}
+	if err := m.dev.failure(what, nil); err != nil {
+		return err
+	}
+	return m.dev.failure(what, do())
+}
+
+// convert runs p on staging memory and m. before fills the staging memory, after takes what is in it.
+func (m *Memory) convert(ctx context.Context, p *plan.Plan, before, after func(staging []byte)) error {
+	staging, err := m.dev.newBlock(p.HostBytes, m.budget, hostBlock, "staging memory")
+	if err != nil {
+		return err
+	}
+	defer staging.free()
+	if before != nil {
+		before(staging.host)
+	}
+	if err := m.dev.runPlan(ctx, p, m.block, staging); err != nil {
+		return err
+	}
+	if after != nil {
+		after(staging.host)
+	}
+	return nil
+}
+
+// runPlan runs a plan without weights, inputs and outputs once, on memory of others. Segments are submitted one
+// by one, and others' may come between them; ctx is looked at there.
+func (d *Device) runPlan(ctx context.Context, p *plan.Plan, arena, host *block) error {
+	x := &Executable{dev: d, plan: p, borrowed: true}
+	if err := x.takePipelines(ctx); err != nil {
+		return err
+	}
+	s := x.emptySlot()
+	defer s.destroy()
+	s.arena, s.host = arena, host
+	r, err := s.newRecording(nil, nil)
+	if err != nil {
+		return err
+	}
+	defer r.destroy()
+	for i := range r.cmds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f, _, err := d.submit(r.cmds[i:i+1], compileTime)
+		if err == nil {
+			err = f.settle()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

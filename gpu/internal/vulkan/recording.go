@@ -1,0 +1,282 @@
+package vulkan
+
+import (
+	"slices"
+
+	"github.com/nngpu/nngpu/cgo/vk"
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// place says where an execution finds an input or leaves an output: in the slot's host memory where memory is
+// nil.
+type place struct {
+	memory *Memory
+	offset int64
+}
+
+// recording is a slot's descriptor sets and command buffers for one way of binding inputs and outputs.
+//
+// It may outlive memory that it names: then it is never submitted again, because nobody can bind that memory
+// any more, and goes with its slot or when others have taken its place.
+type recording struct {
+	slot *slot
+	// at has the places of inputs, then outputs; nil where all are in the slot's host memory.
+	at      []place
+	dpool   vk.DescriptorPool
+	sets    []vk.DescriptorSet // by step; 0 for copies and for what does not run
+	cpool   vk.CommandPool
+	cmds    []vk.CommandBuffer // by segment
+	views   []memoryView       // of the memories in at
+	traffic backend.Traffic    // of its steps
+	used    uint64             // when it was last asked for, in the slot's count
+}
+
+// memoryView is a view that a recording holds.
+type memoryView struct {
+	memory *Memory
+	key    viewKey
+}
+
+// newRecording describes and records the plan for inputs and outputs at the given places. Sets of steps that see
+// no other memory are those of base, which may be nil.
+func (s *slot) newRecording(at []place, base *recording) (r *recording, err error) {
+	r = &recording{slot: s, at: slices.Clone(at)}
+	if err = r.describe(base); err == nil {
+		err = r.record()
+	}
+	if err != nil {
+		r.destroy()
+		return nil, s.x.dev.failure("recording", err)
+	}
+	s.x.dev.counters.recordings.Add(1)
+	return r, nil
+}
+
+// place is where of is bound.
+func (r *recording) place(of plan.IORef) place {
+	if r.at == nil || of == 0 {
+		return place{}
+	}
+	return r.at[r.slot.x.index(of)]
+}
+
+// runs says whether step s is a part of the execution.
+func (r *recording) runs(s *plan.Step) bool {
+	if s.When == plan.Always {
+		return true
+	}
+	m := r.place(s.Serves).memory
+	return (m != nil && !m.imported) == (s.When == plan.WhenDevice)
+}
+
+// replaced says whether b is of memory that is not the slot's.
+func (r *recording) replaced(b *plan.Binding) bool {
+	m := r.place(b.Of).memory
+	return m != nil && (!m.imported || b.Buffer == plan.Host)
+}
+
+// locate returns the block that b is in, with the range of it.
+func (r *recording) locate(b *plan.Binding) (x *block, offset, size int64) {
+	if !r.replaced(b) {
+		return r.slot.block(b.Buffer), b.Offset, b.Size
+	}
+	p := r.place(b.Of)
+	offset, size = p.offset+b.At, b.Size
+	if p.memory.imported {
+		size = r.fit(b, p)
+	}
+	return p.memory.block, offset, size
+}
+
+// fit is the size of b in imported memory: without what lowering added behind the tensor (see
+// lower.Builder.steadyViews), unless it fits in there as well. For other inputs and outputs it would count as an
+// access to them.
+func (r *recording) fit(b *plan.Binding, p place) int64 {
+	size := min(b.Size, r.slot.x.plan.IO(b.Of).DeviceBytes-b.At)
+	if size == b.Size {
+		return size
+	}
+	from, to := p.offset+b.At+size, p.offset+b.At+b.Size
+	if to > p.memory.block.bytes {
+		return size
+	}
+	for i, other := range r.at {
+		if other.memory == p.memory && i != r.slot.x.index(b.Of) && other.offset < to && from < other.offset+r.slot.x.ios[i].bytes {
+			return size
+		}
+	}
+	return b.Size
+}
+
+// describe allocates and writes a descriptor set for each step that needs one of its own.
+func (r *recording) describe(base *recording) error {
+	x := r.slot.x
+	d, steps := x.dev.dev, x.plan.Steps
+	r.sets = make([]vk.DescriptorSet, len(steps))
+	var count [8]int // by descriptor type
+	var layouts []vk.SetLayout
+	var own []int // steps
+	for i := range steps {
+		l := x.layouts[i]
+		if l == nil || !r.runs(&steps[i]) {
+			continue
+		}
+		if base != nil && base.sets[i] != 0 && !slices.ContainsFunc(steps[i].Bindings, func(b plan.Binding) bool { return r.replaced(&b) }) {
+			r.sets[i] = base.sets[i]
+			continue
+		}
+		own = append(own, i)
+		layouts = append(layouts, l.set)
+		for _, t := range l.types {
+			count[t]++
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	var err error
+	r.dpool, err = d.NewDescriptorPool(len(layouts), count[vk.StorageBuffer], count[vk.UniformTexelBuffer], count[vk.StorageTexelBuffer])
+	if err != nil {
+		return err
+	}
+	sets, err := d.NewDescriptorSets(r.dpool, layouts)
+	if err != nil {
+		return err
+	}
+	var w vk.Writes
+	for n, i := range own {
+		r.sets[i] = sets[n]
+		for k := range steps[i].Bindings {
+			b, t := &steps[i].Bindings[k], x.layouts[i].types[k]
+			block, offset, size := r.locate(b)
+			if t == vk.StorageBuffer {
+				w.Buffer(sets[n], k, block.buffer, offset, size)
+				continue
+			}
+			v, err := r.view(b, viewKey{block.buffer, b.Format, offset, size})
+			if err != nil {
+				return err
+			}
+			w.View(sets[n], k, v, t)
+		}
+	}
+	return d.WriteDescriptors(&w)
+}
+
+// view returns the view that key describes, from the table of the memory that it is of.
+func (r *recording) view(b *plan.Binding, key viewKey) (vk.BufferView, error) {
+	x := r.slot.x
+	switch {
+	case r.replaced(b):
+		m := r.place(b.Of).memory
+		v, err := m.views.take(key)
+		if err == nil {
+			r.views = append(r.views, memoryView{m, key})
+		}
+		return v, err
+	case b.Buffer == plan.Weights:
+		x.viewsMu.Lock()
+		defer x.viewsMu.Unlock()
+		return x.views.get(key)
+	}
+	return r.slot.views.get(key)
+}
+
+// record writes one command buffer for each segment. Queries 2i and 2i+1 hold the times at which segment i
+// began and ended; with profiling, query 2n+i the time at which step i ended.
+func (r *recording) record() (err error) {
+	s := r.slot
+	d, p := s.x.dev, s.x.plan
+	n := len(p.Segments)
+	if n == 0 {
+		return nil
+	}
+	if r.cpool, err = d.dev.NewCommandPool(); err != nil {
+		return err
+	}
+	if r.cmds, err = d.dev.NewCommandBuffers(r.cpool, n); err != nil {
+		return err
+	}
+	var c vk.Commands
+	first := 0
+	barrier := false // that a step which does not run has left
+	for i, end := range p.Segments {
+		c.Reset()
+		if i == 0 {
+			s.recordStart(&c)
+		}
+		s.stamp(&c, 2*i)
+		var bound vk.Pipeline
+		for k := first; k < end; k++ {
+			step := &p.Steps[k]
+			barrier = barrier || step.Barrier
+			if r.runs(step) {
+				if barrier {
+					c.Barrier(computeTransfer, deviceWrites, computeTransfer, deviceAccess)
+					barrier = false
+				}
+				r.recordStep(&c, k, &bound)
+			}
+			if s.x.o.Profile {
+				s.stamp(&c, 2*n+k)
+			}
+		}
+		if i == n-1 {
+			c.Barrier(computeTransfer, deviceWrites, vk.StageHost, vk.AccessHostRead)
+		}
+		s.stamp(&c, 2*i+1)
+		if err := d.dev.Record(r.cmds[i], &c); err != nil {
+			return err
+		}
+		first = end
+	}
+	return nil
+}
+
+// recordStep records step k without its barrier; bound is the pipeline that the command buffer has bound.
+func (r *recording) recordStep(c *vk.Commands, k int, bound *vk.Pipeline) {
+	x := r.slot.x
+	step := &x.plan.Steps[k]
+	if step.Kernel == shaders.Copy {
+		from, fromOffset, fromSize := r.locate(&step.Bindings[0])
+		to, toOffset, size := r.locate(&step.Bindings[1])
+		size = min(size, fromSize)
+		c.Copy(from.buffer, fromOffset, to.buffer, toOffset, size)
+		if step.Serves != 0 {
+			r.traffic.Copied += size
+		}
+		return
+	}
+	if step.Serves != 0 {
+		r.traffic.Converted += step.Bindings[0].Size
+	}
+	l := x.layouts[k]
+	if *bound != x.pipelines[k] {
+		*bound = x.pipelines[k]
+		c.Pipeline(*bound)
+	}
+	c.Set(r.sets[k], l.pipeline)
+	c.Push(l.pipeline, step.Push)
+	if step.Base == [3]uint32{} {
+		c.Dispatch(step.Groups)
+	} else {
+		c.DispatchBase(step.Base, step.Groups)
+	}
+}
+
+// destroy frees the recording; nil is ignored. Precondition: no pending work uses it.
+func (r *recording) destroy() {
+	if r == nil {
+		return
+	}
+	if d := r.slot.x.dev; !d.abandoned() {
+		vk.Destroy(d.dev, r.cpool)
+		vk.Destroy(d.dev, r.dpool)
+	}
+	for _, v := range r.views {
+		v.memory.views.give(v.key)
+	}
+	r.views = nil
+}

@@ -1,0 +1,49 @@
+package gpu
+
+import (
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+)
+
+var _ backend.Allocator = (*Backend)(nil)
+
+// Allocate implements backend.Allocator.
+func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backend.Memory, error) {
+	x, err := compile.Exchange(&b.facts, t, dims)
+	if err != nil {
+		return nil, err
+	}
+	form := vulkan.Form{DenseBytes: x.DenseBytes, DeviceBytes: x.DeviceBytes, Pad: x.Pad, Unpad: x.Unpad}
+	d, err := b.devices.use()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Release()
+	m, err := d.Allocate(form, budget)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Import implements backend.Allocator.
+func (b *Backend) Import(host []byte, readOnly bool) (backend.Memory, error) {
+	d, err := b.devices.use()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Release()
+	m, err := d.Import(host, readOnly)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Counters count what executions should not do twice.
+type Counters = vulkan.Counters
+
+// Counters of the device since it was opened, or opened again.
+func (b *Backend) Counters() Counters { return b.devices.now().Counters() }

@@ -1,0 +1,96 @@
+package gpu
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+)
+
+// betweenLosses is how long a device that was opened again must last. One that is lost sooner is not worth another
+// try, nor is one that cannot be opened tried more often.
+const betweenLosses = time.Minute
+
+// succession is a device and what comes after it: when it is lost, the next call opens it again. What was made on a
+// lost device stays there and closes it in the end. Safe for concurrent use.
+type succession struct {
+	mu       sync.Mutex
+	current  *vulkan.Device // guarded by mu
+	since    time.Time      // guarded by mu; when current took the place of another, zero for the first
+	given    bool           // guarded by mu; up: current was lost too soon
+	retry    time.Time      // guarded by mu; no attempt to open before
+	messages []string       // guarded by mu; of the validation layer, of devices that are closed
+	failures []error        // guarded by mu; of closing them
+
+	retiring sync.WaitGroup // calls of Retire
+}
+
+// use returns the device, opened again if it was lost, and keeps it open until the caller calls its Release.
+//
+// Errors: DEVICE_UNAVAILABLE where it is lost for good, or for the time being.
+func (s *succession) use() (*vulkan.Device, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if lost, at := s.current.Lost(); lost != nil {
+		if err := s.replace(lost, at); err != nil {
+			return nil, err
+		}
+	}
+	s.current.Hold()
+	return s.current, nil
+}
+
+// replace opens the device again, which was lost at some time. Precondition: mu is held.
+func (s *succession) replace(lost error, at time.Time) error {
+	if !s.since.IsZero() && at.Sub(s.since) < betweenLosses {
+		s.given = true
+	}
+	now := time.Now()
+	if s.given || now.Before(s.retry) {
+		return lost
+	}
+	next, err := s.current.Reopen()
+	if err != nil {
+		s.retry = now.Add(betweenLosses)
+		return &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: errors.Join(err, lost)}
+	}
+	old := s.current
+	s.current, s.since = next, time.Now()
+	s.retiring.Go(func() { // it may close the device, which waits for it
+		old.Retire(func(messages []string, err error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.messages = append(s.messages, messages...)
+			if err != nil {
+				s.failures = append(s.failures, err)
+			}
+		})
+	})
+	return nil
+}
+
+// now returns the device as it is, lost or not.
+func (s *succession) now() *vulkan.Device {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// validationMessages takes those of the device and of the ones before it that are closed.
+func (s *succession) validationMessages() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := append(s.messages, s.current.ValidationMessages()...)
+	s.messages = nil
+	return list
+}
+
+// close frees the device. Preconditions: all that was made on it, and on those before it, is closed.
+func (s *succession) close() error {
+	s.retiring.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(append(s.failures, s.current.Close())...)
+}

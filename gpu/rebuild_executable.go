@@ -1,0 +1,151 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+)
+
+// lasting is a plan on a device that may be lost: then the next execution makes it anew, from the plan and from the
+// constants that were kept. Safe for concurrent use.
+type lasting struct {
+	devices *succession
+	plan    *plan.Plan // immutable
+	o       vulkan.ExecutableOptions
+	kept    kept
+	stats   backend.Stats
+	seed    []time.Duration // what the cost model expects of each segment
+
+	at   atomic.Pointer[vulkan.Executable] // changes while lock is held
+	lock chan struct{}                     // held by who puts something into it: makes the executable, or closes
+	// closed is guarded by lock.
+	closed bool
+
+	leaving sync.WaitGroup // executables of lost devices that wait for their last execution
+}
+
+var errClosedExecutable = errors.New("executable is closed")
+
+// newLasting makes an executable of p, whose constants are at the beginning of data; o and the errors as of
+// vulkan.NewExecutableFrom.
+func (b *Backend) newLasting(ctx context.Context, p *plan.Plan, data backend.Data, o vulkan.ExecutableOptions) (*lasting, error) {
+	d, err := b.devices.use()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Release()
+	x := &lasting{devices: &b.devices, plan: p, o: o, lock: make(chan struct{}, 1)}
+	if data, err = x.kept.take(data, p.WeightBytes, d.MapsWeights() && !b.copyWeights); err != nil {
+		return nil, err
+	}
+	v, err := vulkan.NewExecutableFrom(ctx, d, p, data, o)
+	if err == nil {
+		if err = x.kept.made(v); err != nil {
+			err = errors.Join(err, v.Close())
+		}
+	}
+	if err != nil {
+		x.kept.close()
+		return nil, err
+	}
+	x.at.Store(v)
+	x.seed = v.Estimates()
+	x.stats = v.Stats()
+	x.stats.KeptBytes = x.kept.bytes()
+	return x, nil
+}
+
+// Plan is what x runs. It must not be changed.
+func (x *lasting) Plan() *plan.Plan { return x.plan }
+
+// Stats implements backend.Executable.
+func (x *lasting) Stats() backend.Stats { return x.stats }
+
+// Estimates implements backend.Executable.
+func (x *lasting) Estimates() []time.Duration { return x.seed }
+
+// Begin implements backend.Executable. After a loss of the device it takes as long as preparing the model did, or
+// longer than ctx lasts.
+func (x *lasting) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
+	v, err := x.alive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, err := v.Begin(ctx, inputs, outputs)
+	if err != nil {
+		if lost, _ := v.Device().Lost(); lost != nil { // whatever became of v since
+			return nil, lost
+		}
+		return nil, err
+	}
+	return e, nil
+}
+
+// Weights reads the packed constants back.
+func (x *lasting) Weights() ([]byte, error) {
+	v, err := x.alive(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return v.Weights()
+}
+
+// alive returns x on a device that works, as far as is known.
+func (x *lasting) alive(ctx context.Context) (*vulkan.Executable, error) {
+	v := x.at.Load()
+	if lost, _ := v.Device().Lost(); lost == nil {
+		return v, nil
+	}
+	select {
+	case x.lock <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-x.lock }()
+	v = x.at.Load()
+	if lost, _ := v.Device().Lost(); lost == nil || x.closed {
+		return v, nil
+	}
+	return x.rebuild(ctx, v)
+}
+
+// rebuild makes x anew; old is where it was. Precondition: lock is held.
+func (x *lasting) rebuild(ctx context.Context, old *vulkan.Executable) (*vulkan.Executable, error) {
+	d, err := x.devices.use()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Release()
+	v, err := vulkan.NewExecutableFrom(ctx, d, x.plan, x.kept.from(old), x.o)
+	if err != nil {
+		return nil, err
+	}
+	if !x.kept.same(v) {
+		err := nn.Errorf(nn.StatusDeviceUnavailable, "model", "its constants were lost with the device")
+		return nil, errors.Join(err, v.Close())
+	}
+	x.at.Store(v)
+	x.leaving.Go(func() { _ = old.Close() }) // waits for its executions
+	return v, nil
+}
+
+// Close implements backend.Executable.
+func (x *lasting) Close() error {
+	x.lock <- struct{}{}
+	defer func() { <-x.lock }()
+	if x.closed {
+		return nil
+	}
+	x.closed = true
+	err := x.at.Load().Close()
+	x.leaving.Wait()
+	x.kept.close()
+	return err
+}

@@ -1,0 +1,116 @@
+package gpu
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+)
+
+// kept is where the packed constants of an executable can be had when its device is lost. Where the host sees the
+// device's own copy that is what is used, and all that is kept is a checksum, by which one finds out what became of
+// it. Elsewhere it is a copy in a sealed memfd.
+//
+// Not safe for concurrent use.
+type kept struct {
+	size int64
+	sum  uint64   // of what the device has; valid where file is nil
+	file *os.File // nil where the device's copy will do
+}
+
+// sumSeed: sums are compared within a process.
+var sumSeed = maphash.MakeSeed()
+
+// take prepares to keep the first size bytes of data. It returns where the executable is to read them from. mapped
+// says that the host will see the device's copy.
+func (k *kept) take(data backend.Data, size int64, mapped bool) (backend.Data, error) {
+	k.size = size
+	if mapped || size == 0 || data.Size() < size { // that is an error of who uses them
+		return data, nil
+	}
+	if err := k.copy(io.NewSectionReader(data, 0, size)); err != nil {
+		return nil, err
+	}
+	return sized{k.file, size}, nil
+}
+
+// made is called when v has the constants.
+func (k *kept) made(v *vulkan.Executable) error {
+	if k.size == 0 || k.file != nil {
+		return nil
+	}
+	if b := v.MappedWeights(); b != nil {
+		k.sum = maphash.Bytes(sumSeed, b)
+		return nil
+	}
+	b, err := v.Weights() // the device gave them another place than expected
+	if err != nil {
+		return err
+	}
+	return k.copy(bytes.NewReader(b))
+}
+
+// copy fills the memfd.
+func (k *kept) copy(r io.Reader) (err error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	fd, err := unix.MemfdCreate("nngpu-weights", flags|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3, which has no MFD_NOEXEC_SEAL
+		fd, err = unix.MemfdCreate("nngpu-weights", flags)
+	}
+	if err != nil {
+		return nn.Errorf(nn.StatusResourceExhaustedTransient, "weights", "memfd_create: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "memfd:nngpu-weights")
+	if _, err = io.Copy(f, r); err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("copy of the weights: %w", err), f.Close())
+	}
+	k.file = f
+	return nil
+}
+
+// from returns the constants, v being the executable that lost its device.
+func (k *kept) from(v *vulkan.Executable) backend.Data {
+	if k.file != nil {
+		return sized{k.file, k.size}
+	}
+	return bytes.NewReader(v.MappedWeights())
+}
+
+// same reports whether v, made from what from returned, has what it should.
+func (k *kept) same(v *vulkan.Executable) bool {
+	return k.size == 0 || k.file != nil || maphash.Bytes(sumSeed, v.MappedWeights()) == k.sum
+}
+
+// bytes is what keeping costs.
+func (k *kept) bytes() int64 {
+	if k.file == nil {
+		return 0
+	}
+	return k.size
+}
+
+func (k *kept) close() {
+	if k.file != nil {
+		_ = k.file.Close()
+	}
+}
+
+// sized is a file as backend.Data.
+type sized struct {
+	*os.File
+	size int64
+}
+
+func (s sized) Size() int64 { return s.size }
