@@ -127,7 +127,7 @@ wrong; 3 the model is refused, or the device cannot be used; 130 interrupted.`,
 		}
 	}
 	for _, c := range []*cobra.Command{
-		a.infoCommand(), a.inspectCommand(), a.runCommand(), a.verifyCommand(), a.conformanceCommand(),
+		a.infoCommand(), a.inspectCommand(), a.compileCommand(), a.runCommand(), a.verifyCommand(), a.conformanceCommand(),
 		a.benchCommand(), a.coldCommand(), a.prepareTimesCommand(), a.cacheCommand(), a.versionCommand(),
 	} {
 		root.AddCommand(c)

@@ -18,6 +18,8 @@ type benchFlags struct {
 	warmup      int
 	concurrency int
 	startup     bool
+	io          string
+	against     againstFlags
 }
 
 // benchResult is the JSON of `nngpu bench`; its field names are an interface.
@@ -37,6 +39,15 @@ type benchResult struct {
 	ArenaBytes  int64        `json:"arena_bytes"`
 	WeightBytes int64        `json:"weight_bytes"`
 	GFLOPS      float64      `json:"gflops"`
+	// What the device was expected to take for the first execution and for the last, and what it took: the median, 0
+	// where only the host can tell.
+	PredictedFirst float64 `json:"predicted_first_ms"`
+	Predicted      float64 `json:"predicted_ms"`
+	OnDevice       float64 `json:"on_device_ms"`
+	// Of inputs and outputs, beside the computation.
+	IO             string `json:"io"`
+	BytesCopied    int64  `json:"bytes_copied_per_run"`
+	BytesConverted int64  `json:"bytes_converted_per_run"`
 }
 
 type benchLatency struct {
@@ -57,7 +68,15 @@ over the median latency.
 
 With --startup only the start is measured: from process start to first result with every cache off, with empty
 ones, and with those that the process before left; and the preparation of the model in full and from the cache,
-both on a device that has the pipelines already, beside what making the pipelines takes.`,
+both on a device that has the pipelines already, beside what making the pipelines takes.
+
+With --against the latency of the network at high priority is measured three times, --duration each: alone, while
+another network saturates the device at a priority of its own, and the same with preemption off. Missed are
+executions that were admitted but ended after their --deadline, refused those that were turned away at once; latencies
+are of those that ended with a result.
+
+With --io pool, inputs and outputs lie in shared memory, which a device may use in place; with --io device they lie
+in buffers of the driver, where they stay from one execution to the next.`,
 		Args:              exactArgs(1, "one model"),
 		ValidArgsFunction: completeModels,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -67,8 +86,16 @@ both on a device that has the pipelines already, beside what making the pipeline
 			if c.Flags().Changed("runs") && f.runs < 1 {
 				return usageError("--runs must be at least 1, not %d", f.runs)
 			}
+			if f.against.rival != "" || c.Flags().Changed("against") {
+				return a.against(c, args[0], &f)
+			}
+			for _, other := range againstOnly {
+				if c.Flags().Changed(other) {
+					return usageError("--%s is of use with --against only", other)
+				}
+			}
 			if f.startup {
-				for _, other := range []string{"runs", "duration", "warmup", "concurrency", "input"} {
+				for _, other := range []string{"runs", "duration", "warmup", "concurrency", "input", "io"} {
 					if c.Flags().Changed(other) {
 						return usageError("--startup and --%s exclude each other", other)
 					}
@@ -85,6 +112,9 @@ both on a device that has the pipelines already, beside what making the pipeline
 	flags.IntVar(&f.concurrency, "concurrency", 1, "executions at the same time")
 	flags.StringArrayVarP(&f.inputs.files, "input", "i", nil, "input files as for run; random numbers of a fixed seed when none is given")
 	flags.BoolVar(&f.startup, "startup", false, "measure the start only: without caches, with empty and with filled ones")
+	flags.StringVar(&f.io, "io", ioHost, "where inputs and outputs lie: host, pool or device")
+	complete(c, "io", ioHost, ioPool, ioDevice)
+	f.against.register(c)
 	return c
 }
 
@@ -97,6 +127,8 @@ func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
 		return usageError("--duration must be positive, not %v", f.duration)
 	case f.warmup < 0:
 		return usageError("--warmup must not be negative, but is %d", f.warmup)
+	case checkIO(f.io) != nil:
+		return checkIO(f.io)
 	case f.concurrency < 1 || f.concurrency > maxConcurrency:
 		return usageError("--concurrency must be from 1 to %d, not %d", maxConcurrency, f.concurrency)
 	}
@@ -119,17 +151,19 @@ func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
 		return err
 	}
 	m, err := a.measure(ctx, s, inputs, f)
-	res := a.benchFigures(s, path, cold, m)
+	res := a.benchFigures(s, path, cold, m, f)
 	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
 	return a.print(res, func() { a.printBench(res, len(m.times)) })
 }
 
-// measurement is the times of all executions, ascending, and the time that they took together.
+// measurement is the times of all executions, ascending, the time that they took together, and what else they
+// tell.
 type measurement struct {
-	times []time.Duration
-	wall  time.Duration
+	times   []time.Duration
+	wall    time.Duration
+	details *runDetails
 }
 
 // quantile is in milliseconds; 0 when nothing was measured.
@@ -140,13 +174,22 @@ func (m *measurement) quantile(q float64) float64 {
 	return milliseconds(m.times[int(q*float64(len(m.times)-1)+0.5)])
 }
 
-func (a *app) measure(ctx context.Context, s *session, inputs [][]byte, f *benchFlags) (*measurement, error) {
-	m := &measurement{}
-	outputs := s.model.NewOutputs()
-	for range f.warmup {
-		if _, err := s.model.Run(ctx, inputs, outputs); err != nil {
+func (a *app) measure(ctx context.Context, s *session, inputs [][]byte, f *benchFlags) (m *measurement, err error) {
+	m = &measurement{details: &runDetails{}}
+	runs := make([]*boundRun, f.concurrency)
+	for i := range runs {
+		if runs[i], err = bindRun(ctx, s, inputs, f.io); err != nil {
 			return m, err
 		}
+		defer func() { err = errors.Join(err, runs[i].close()) }()
+	}
+	warm := &runDetails{}
+	for range f.warmup {
+		res, err := runs[0].run(ctx)
+		if err != nil {
+			return m, err
+		}
+		warm.add(res)
 	}
 	total := unknownTotal
 	if f.runs > 0 {
@@ -155,14 +198,16 @@ func (a *app) measure(ctx context.Context, s *session, inputs [][]byte, f *bench
 	bar := a.progress(total, "measure")
 	defer bar.finish()
 	start := time.Now()
-	var err error
-	m.times, err = repeat(ctx, s, inputs, f, bar.step)
+	m.times, err = repeat(ctx, runs, f, m.details, bar.step)
 	m.wall = time.Since(start)
 	slices.Sort(m.times)
+	if f.warmup > 0 {
+		m.details.first = warm.first
+	}
 	return m, err
 }
 
-func (a *app) benchFigures(s *session, path string, cold time.Duration, m *measurement) *benchResult {
+func (a *app) benchFigures(s *session, path string, cold time.Duration, m *measurement, f *benchFlags) *benchResult {
 	info, stats := s.device.Info(), s.model.Stats()
 	r := &benchResult{
 		Device: info.Name, Driver: info.Driver, Version: version(), Model: path,
@@ -171,6 +216,10 @@ func (a *app) benchFigures(s *session, path string, cold time.Duration, m *measu
 		Pipelines: stats.Pipelines, Dispatches: stats.Dispatches, Segments: stats.Segments,
 		ArenaBytes: stats.ArenaBytes, WeightBytes: stats.WeightBytes,
 	}
+	r.PredictedFirst, r.Predicted = milliseconds(m.details.first), milliseconds(m.details.last)
+	r.OnDevice = m.details.onDevice()
+	r.IO = f.io
+	r.BytesCopied, r.BytesConverted = m.details.perRun()
 	if m.wall > 0 {
 		r.Throughput = float64(len(m.times)) / m.wall.Seconds()
 	}
@@ -180,8 +229,9 @@ func (a *app) benchFigures(s *session, path string, cold time.Duration, m *measu
 	return r
 }
 
-// repeat runs the model from f.concurrency goroutines, calls step after each run and returns their times.
-func repeat(ctx context.Context, s *session, inputs [][]byte, f *benchFlags, step func()) ([]time.Duration, error) {
+// repeat executes each of runs in a goroutine of its own, again and again, calls step after each execution and returns
+// their times.
+func repeat(ctx context.Context, runs []*boundRun, f *benchFlags, details *runDetails, step func()) ([]time.Duration, error) {
 	var (
 		mu    sync.Mutex
 		times []time.Duration
@@ -202,14 +252,16 @@ func repeat(ctx context.Context, s *session, inputs [][]byte, f *benchFlags, ste
 		return len(times) == 0 || time.Now().Before(end)
 	}
 	var wg sync.WaitGroup
-	for range f.concurrency {
+	for _, r := range runs {
 		wg.Go(func() {
-			outputs := s.model.NewOutputs()
 			for next() {
 				start := time.Now()
-				_, err := s.model.Run(ctx, inputs, outputs)
+				res, err := r.run(ctx)
 				took := time.Since(start)
 				step()
+				if err == nil {
+					details.add(res)
+				}
 				mu.Lock()
 				times = append(times, took)
 				if err != nil && first == nil {
@@ -231,9 +283,15 @@ func (a *app) printBench(r *benchResult, runs int) {
 	fmt.Fprintf(a.out, "  cold start  %9.1f ms   process start to first result, caches off\n", r.ColdStart)
 	fmt.Fprintf(a.out, "  prepare     %9.1f ms   cache: %s\n", r.Prepare, r.Cache)
 	fmt.Fprintf(a.out, "  latency     %9.3f ms   median of %d; min %.3f, p90 %.3f, p99 %.3f\n", r.Latency.Median, runs, r.Latency.Min, r.Latency.P90, r.Latency.P99)
+	fmt.Fprintf(a.out, "  predicted   %9.3f ms   on the device, %.3f before the first execution", r.Predicted, r.PredictedFirst)
+	if r.OnDevice > 0 {
+		fmt.Fprintf(a.out, "; measured %.3f, median", r.OnDevice)
+	}
+	fmt.Fprintln(a.out)
 	fmt.Fprintf(a.out, "  throughput  %9.1f runs/s, %.1f GFLOP/s at the median\n", r.Throughput, r.GFLOPS)
 	fmt.Fprintf(a.out, "  plan        %d pipelines, %d dispatches, %d segments\n", r.Pipelines, r.Dispatches, r.Segments)
 	fmt.Fprintf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
+	fmt.Fprintf(a.out, "  io          %s; %s copied and %s converted a run\n", r.IO, bytesText(r.BytesCopied), bytesText(r.BytesConverted))
 }
 
 func bytesText(n int64) string {

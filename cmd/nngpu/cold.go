@@ -26,7 +26,8 @@ var noDriverCaches = []string{
 	"__GL_SHADER_DISK_CACHE=0", // NVIDIA
 }
 
-// coldDone is what the child process prints when it has its first result; behind it, what the cache did.
+// coldDone is what the child process prints when it has its first result; behind it, what the cache did, the peak
+// of its resident memory, and that of the device's memory.
 const coldDone = "first result"
 
 // coldStart measures from the start of a child process to its first result, with every cache off. An error of
@@ -34,19 +35,32 @@ const coldDone = "first result"
 func (a *app) coldStart(ctx context.Context, path string) (time.Duration, error) {
 	bar := a.progress(nothingToCount, "cold start")
 	defer bar.finish()
-	return a.firstResult(ctx, path, driver.CacheOff, []string{"--no-cache"}, noDriverCaches)
+	s, err := a.firstResult(ctx, path, driver.CacheOff, []string{"--no-cache"}, noDriverCaches)
+	return s.took, err
+}
+
+// start is what it took a process to have its first result.
+type start struct {
+	took time.Duration // since the process was started
+	// Bytes at most until then: resident in the process, and of the device's account. A software device's memory is
+	// in both.
+	resident, device int64
 }
 
 // firstResult measures a child process up to its first result. cached is what the cache must have done.
-func (a *app) firstResult(ctx context.Context, path string, cached driver.CacheStatus, flags, env []string) (time.Duration, error) {
+func (a *app) firstResult(ctx context.Context, path string, cached driver.CacheStatus, flags, env []string) (start, error) {
 	took, line, rest, err := a.child(ctx, append([]string{"cold-start"}, flags...), env, path)
 	if err != nil || !strings.HasPrefix(line, coldDone) {
-		return 0, coldError(err, line, rest)
+		return start{}, coldError(err, line, rest)
 	}
-	if line != fmt.Sprintf("%s %s\n", coldDone, cached) {
-		return 0, coldError(fmt.Errorf("%s instead of %s in the cache", strings.TrimSpace(strings.TrimPrefix(line, coldDone)), cached), line, rest)
+	s, status := start{took: took}, driver.CacheStatus("")
+	if _, err := fmt.Sscan(strings.TrimPrefix(line, coldDone), &status, &s.resident, &s.device); err != nil {
+		return start{}, coldError(err, line, rest)
 	}
-	return took, nil
+	if status != cached {
+		return start{}, coldError(fmt.Errorf("%s instead of %s in the cache", status, cached), line, rest)
+	}
+	return s, nil
 }
 
 // child runs a subcommand of this program on path and measures up to its first line of output.
@@ -115,9 +129,26 @@ func (a *app) coldCommand() *cobra.Command {
 			if _, err := s.model.Run(c.Context(), randomInputs(net.Model), s.model.NewOutputs()); err != nil {
 				return errors.Join(err, s.close())
 			}
-			fmt.Fprintln(a.out, coldDone, s.model.Cached())
+			_, device, _ := s.device.backend.Memory()
+			fmt.Fprintln(a.out, coldDone, s.model.Cached(), peakResident(), device)
 			a.printed = true
 			return s.close()
 		},
 	}
+}
+
+// peakResident is the most that was resident of this process so far, in bytes; 0 where nobody knows. It is not what
+// getrusage tells: that counts the process that started this one, too.
+func peakResident() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		var kb int64
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kb); err == nil {
+			return kb << 10
+		}
+	}
+	return 0
 }

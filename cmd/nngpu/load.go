@@ -81,8 +81,8 @@ func (d *device) Close() error {
 // off. The caller closes it.
 func (a *app) openDevice() (*device, error) { return a.openCached(driver.CacheOptions{Off: true}) }
 
-// openCached is openDevice with a transparent cache.
-func (a *app) openCached(o driver.CacheOptions) (*device, error) {
+// openCached is openDevice with a transparent cache, and further options.
+func (a *app) openCached(o driver.CacheOptions, more ...driver.DeviceOption) (*device, error) {
 	b, err := gpu.Open(a.device, gpu.Options{MemoryBudget: a.budget})
 	if err != nil {
 		return nil, err
@@ -99,13 +99,14 @@ func (a *app) openCached(o driver.CacheOptions) (*device, error) {
 			}
 		}
 	}
-	return &device{driver.NewDevice(b, driver.WithCache(o)), a, b}, nil
+	return &device{driver.NewDevice(b, append(more, driver.WithCache(o))...), a, b}, nil
 }
 
 // session is a network prepared on a device.
 type session struct {
 	device  *device
 	net     *tflite.Network
+	client  *driver.Client
 	model   *driver.PreparedModel
 	prepare time.Duration
 }
@@ -135,6 +136,7 @@ func (s *session) prepareModel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.client = client
 	start := time.Now()
 	s.model, err = client.PrepareModel(ctx, s.net.Model)
 	s.prepare = time.Since(start)

@@ -26,7 +26,20 @@ type startupResult struct {
 	Miss float64 `json:"miss_ms"`
 	Hit  float64 `json:"hit_ms"`
 
+	startMemory
 	prepareTimes
+}
+
+// startMemory is the memory of the same three starts, in bytes: the peak of the process until its first result, code
+// and all, and that of the device's account. A software device's memory counts in both. The rest of the process's
+// peak is the program itself, the model's file and, where the model is compiled, its packed weights.
+type startMemory struct {
+	ColdResident int64 `json:"cold_rss_bytes"`
+	MissResident int64 `json:"miss_rss_bytes"`
+	HitResident  int64 `json:"hit_rss_bytes"`
+	ColdDevice   int64 `json:"cold_device_bytes"`
+	MissDevice   int64 `json:"miss_device_bytes"`
+	HitDevice    int64 `json:"hit_device_bytes"`
 }
 
 // prepareTimes are those of preparations on a device that has the pipelines already, and of making those.
@@ -68,7 +81,7 @@ func (a *app) startup(ctx context.Context, path string) error {
 func (a *app) measureStartup(ctx context.Context, path, dir string) (*startupResult, error) {
 	bar := a.progress(startupRounds+1, "start-up")
 	defer bar.finish()
-	var cold, miss, hit []time.Duration
+	var cold, miss, hit []start
 	for round := range startupRounds {
 		caches := filepath.Join(dir, strconv.Itoa(round))
 		flags := []string{"--cache-dir", filepath.Join(caches, "cache"), "--state-dir", filepath.Join(caches, "state")}
@@ -78,7 +91,7 @@ func (a *app) measureStartup(ctx context.Context, path, dir string) (*startupRes
 		}
 		env := driverCachesIn(driverCaches)
 		for _, m := range []struct {
-			times  *[]time.Duration
+			starts *[]start
 			cached driver.CacheStatus
 			flags  []string
 			env    []string
@@ -87,15 +100,18 @@ func (a *app) measureStartup(ctx context.Context, path, dir string) (*startupRes
 			{&miss, driver.CacheMiss, flags, env},
 			{&hit, driver.CacheHit, flags, env},
 		} {
-			took, err := a.firstResult(ctx, path, m.cached, m.flags, m.env)
+			s, err := a.firstResult(ctx, path, m.cached, m.flags, m.env)
 			if err != nil {
 				return nil, err
 			}
-			*m.times = append(*m.times, took)
+			*m.starts = append(*m.starts, s)
 		}
 		bar.step()
 	}
-	res := &startupResult{Cold: median(cold), Miss: median(miss), Hit: median(hit)}
+	res := &startupResult{}
+	res.Cold, res.ColdResident, res.ColdDevice = medians(cold)
+	res.Miss, res.MissResident, res.MissDevice = medians(miss)
+	res.Hit, res.HitResident, res.HitDevice = medians(hit)
 	_, line, rest, err := a.child(ctx, []string{"prepare-times", "--state-dir", filepath.Join(dir, "state")}, noDriverCaches, path)
 	if err != nil || json.Unmarshal([]byte(line), &res.prepareTimes) != nil {
 		return nil, coldError(err, line, rest)
@@ -109,6 +125,19 @@ func driverCachesIn(dir string) []string {
 	return []string{"MESA_SHADER_CACHE_DIR=" + dir, "MESA_GLSL_CACHE_DIR=" + dir, "__GL_SHADER_DISK_CACHE_PATH=" + dir}
 }
 
+// medians are in milliseconds and bytes.
+func medians(starts []start) (took float64, resident, device int64) {
+	var times []time.Duration
+	var residents, devices []int64
+	for _, s := range starts {
+		times = append(times, s.took)
+		residents, devices = append(residents, s.resident), append(devices, s.device)
+	}
+	slices.Sort(residents)
+	slices.Sort(devices)
+	return median(times), residents[len(residents)/2], devices[len(devices)/2]
+}
+
 // median is in milliseconds.
 func median(times []time.Duration) float64 {
 	slices.Sort(times)
@@ -120,6 +149,9 @@ func (a *app) printStartup(r *startupResult, path, device string) {
 	fmt.Fprintf(a.out, "  cold               %9.1f ms   process start to first result, caches off\n", r.Cold)
 	fmt.Fprintf(a.out, "  miss               %9.1f ms   caches empty\n", r.Miss)
 	fmt.Fprintf(a.out, "  hit                %9.1f ms   caches filled\n", r.Hit)
+	fmt.Fprintf(a.out, "  memory             %s, %s, %s at most in the process, in that order; %s, %s, %s on the device\n",
+		bytesText(r.ColdResident), bytesText(r.MissResident), bytesText(r.HitResident),
+		bytesText(r.ColdDevice), bytesText(r.MissDevice), bytesText(r.HitDevice))
 	fmt.Fprintf(a.out, "  prepare            %9.1f ms   in full, without making pipelines\n", r.Prepare)
 	fmt.Fprintf(a.out, "  prepare from cache %9.1f ms   without making pipelines\n", r.PrepareFromCache)
 	fmt.Fprintf(a.out, "  pipelines          %9.1f ms   making them, beside either\n", r.Pipelines)

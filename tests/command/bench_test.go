@@ -89,7 +89,10 @@ func TestBenchStartup(t *testing.T) {
 		r := ok(t, "bench", example(t, "digits_f32.tflite"), "--startup", "--device", device, "--json")
 		require.Empty(t, r.stderr)
 		v := object(t, r.stdout)
-		require.Equal(t, []string{"cold_ms", "hit_ms", "miss_ms", "pipeline_ms", "prepare_from_cache_ms", "prepare_ms"}, keys(v))
+		require.Equal(t, []string{
+			"cold_device_bytes", "cold_ms", "cold_rss_bytes", "hit_device_bytes", "hit_ms", "hit_rss_bytes",
+			"miss_device_bytes", "miss_ms", "miss_rss_bytes", "pipeline_ms", "prepare_from_cache_ms", "prepare_ms",
+		}, keys(v))
 		for name, ms := range v {
 			if name != "pipeline_ms" {
 				require.Greater(t, ms, 0.0, name)

@@ -75,14 +75,14 @@ func (c *tally) count(err error) {
 
 // TestSoak: four equal clients with jobs of every priority, deadlines from hopeless to none, and cancels. Every request
 // ends once, with a legal status, nothing is left behind, and the clients get equal shares. Ten minutes with
-// NNGPU_SOAK=1, half a minute else.
+// NNGPU_SOAK=1, half a minute on each device under the race detector, less else.
 func TestSoak(t *testing.T) {
-	duration := 30 * time.Second
+	duration := 5 * time.Second
+	if raced {
+		duration = 30 * time.Second
+	}
 	if soak() {
 		duration = 10 * time.Minute
-	}
-	if testing.Short() {
-		duration = 2 * time.Second
 	}
 	m := loadModel(t, "mobilenet_v1_025_224_f32")
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
