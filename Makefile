@@ -70,6 +70,7 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 soak: ## the long tests
 	@tools/setup.sh test
 	NNGPU_SOAK=1 $(GO) test -count=1 -timeout 12h $(GOTEST_FLAGS) ./...
+	NNGPU_SOAK=1 $(GO) test -race -count=1 -timeout 12h $(GOTEST_FLAGS) ./tests/qos ./tests/hammer
 
 .PHONY: bench
 bench: ## times the shipped networks

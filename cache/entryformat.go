@@ -70,8 +70,20 @@ func (e *entryInfo) fileSize() int64 {
 
 // encodeEntry gives the whole content of a model file.
 func (s *secret) encodeEntry(e entryInfo, model, data []byte) []byte {
+	e.data = int64(len(data))
+	hashes := make([][sha256.Size]byte, 0, e.chunks())
+	for len(data) > 0 {
+		n := min(int64(len(data)), e.chunk)
+		hashes = append(hashes, sha256.Sum256(data[:n]))
+		data = data[n:]
+	}
+	return s.encodeHashed(e, model, hashes)
+}
+
+// encodeHashed is encodeEntry for e.data bytes of data with these hashes.
+func (s *secret) encodeHashed(e entryInfo, model []byte, hashes [][sha256.Size]byte) []byte {
 	le := binary.LittleEndian
-	e.model, e.data = int64(len(model)), int64(len(data))
+	e.model = int64(len(model))
 	b := make([]byte, entryHead, maxHead+e.chunks()*sha256.Size+e.model)
 	copy(b, entryMagic)
 	le.PutUint32(b[8:], entryVersion)
@@ -86,11 +98,8 @@ func (s *secret) encodeEntry(e entryInfo, model, data []byte) []byte {
 		b = append(b, text...)
 	}
 	le.PutUint32(b[12:], uint32(len(b)-entryHead))
-	for len(data) > 0 {
-		n := min(int64(len(data)), e.chunk)
-		sum := sha256.Sum256(data[:n])
-		b = append(b, sum[:]...)
-		data = data[n:]
+	for i := range hashes {
+		b = append(b, hashes[i][:]...)
 	}
 	b = append(b, model...)
 	s.sumEntry(b[entryMAC:entryMAC], b)

@@ -244,6 +244,15 @@ func TestThingsThatAreNoFiles(t *testing.T) {
 	}
 }
 
+// setUsed makes the entry one that was last used at that time from now: file systems tell times of some
+// milliseconds only.
+func setUsed(t *testing.T, s *Store, k Key, at time.Duration) {
+	t.Helper()
+	model, _ := entryFiles(s, k)
+	when := time.Now().Add(at)
+	require.NoError(t, os.Chtimes(model, when, when))
+}
+
 func TestLeastRecentlyUsedGoes(t *testing.T) {
 	o := options(t)
 	o.MaxBytes = 10_000
@@ -257,7 +266,7 @@ func TestLeastRecentlyUsedGoes(t *testing.T) {
 	}
 	for i := range 4 {
 		put(i)
-		time.Sleep(10 * time.Millisecond)
+		setUsed(t, s, key(i), time.Duration(i-10)*time.Minute)
 	}
 	for i := range 4 {
 		require.True(t, has(i))
@@ -314,7 +323,7 @@ func TestListRemove(t *testing.T) {
 	require.NoError(t, s.Remove(s.ID(key(1))))
 	for i := range 3 {
 		require.NoError(t, s.Put(key(i), fmt.Sprintf("model %d\x1b[31m%s", i, strings.Repeat("ä", 300)), noise(1, 10), noise(1, 20)))
-		time.Sleep(5 * time.Millisecond)
+		setUsed(t, s, key(i), time.Duration(i-10)*time.Minute)
 	}
 	infos, err = s.List()
 	require.NoError(t, err)

@@ -18,19 +18,21 @@ type boundRequest struct {
 	inputs, outputs []backend.Binding
 	shapes          []nn.OutputShape
 	copied          int64 // bytes that bind and finish moved
+	converted       int64 // bytes that bind had converted
 	// unsubmitted says, before finish with an error, that the device saw nothing of the execution: buffers then
 	// keep what they hold.
 	unsubmitted bool
 
 	model    *PreparedModel
 	request  *nn.Request
-	known    []backend.Memory // nil, or of each pool what the device sees it as, where that is known
+	bySlot   []backend.Memory // nil, or of each pool what the device sees it as, where that is known
 	dims     *validate.Bound
 	pools    []pool
 	buffers  []bufferUse // each once, in the order of tokens
 	held     int         // buffers whose turn it is
 	files    []fileOutput
-	bound    bool // and not finished
+	images   []backend.Memory // tensors that images became; in the client's account
+	bound    bool             // and not finished
 	released bool
 }
 
@@ -98,8 +100,8 @@ func (b *boundRequest) bind(ctx context.Context) error {
 			if err := b.pools[i].acquire(poolName(i)); err != nil {
 				return err
 			}
-			if b.known != nil {
-				b.pools[i].imported = b.known[i] // as long as the pool is open, which it is
+			if b.bySlot != nil {
+				b.pools[i].imported = b.bySlot[i] // as long as the pool is open, which it is
 			}
 		}
 	}
@@ -115,7 +117,7 @@ func (b *boundRequest) bind(ctx context.Context) error {
 	if err := b.fit(); err != nil {
 		return err
 	}
-	return b.place()
+	return b.place(ctx)
 }
 
 func poolName(i int) string { return fmt.Sprintf("request pool %d", i) }
@@ -134,6 +136,10 @@ func (b *boundRequest) check() (err error) {
 				return nn.Invalid(poolName(i), "the client has no buffer of this token")
 			}
 		}
+		if m, ok := m.(nn.Image); ok {
+			layout := m.Layout()
+			b.pools[i].source, b.pools[i].image = m.Texels(), &layout
+		}
 	}
 	for i := range r.Inputs {
 		if r.Inputs[i].HasNoValue {
@@ -149,7 +155,7 @@ func (b *boundRequest) check() (err error) {
 		x := b.poolOf(&r.Outputs[i])
 		if x.buffer != nil {
 			err = b.use(x.buffer, i, true, b.dims.OutputDims[i])
-		} else if x.readOnly() {
+		} else if x.image != nil || x.readOnly() {
 			err = fmt.Errorf("in a pool that is read only")
 		}
 		if err != nil {
@@ -193,11 +199,17 @@ func (b *boundRequest) checkOverlap() error {
 			return
 		}
 		x := b.poolOf(a)
-		id := int(a.Location.PoolIndex)
+		if end := uint64(a.Location.Offset) + uint64(a.Location.Length); x.data != nil && end > uint64(len(x.data)) {
+			panic(fmt.Sprintf("driver: a pool of %d bytes has become one of %d", end, len(x.data)))
+		}
+		id, offset, length := int(a.Location.PoolIndex), uint64(a.Location.Offset), uint64(a.Location.Length)
+		if x.image != nil {
+			length = uint64(x.image.Bytes())
+		}
 		if x.file != nil {
 			id = slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(x.source, y.source) })
 		}
-		spans = x.spans(spans, validate.Span{Role: role, Index: i}, uint64(a.Location.Offset), uint64(a.Location.Length), id)
+		spans = x.spans(spans, validate.Span{Role: role, Index: i}, offset, length, id)
 	}
 	for i := range r.Inputs {
 		add(&r.Inputs[i], validate.InputSpan, i)
@@ -310,7 +322,7 @@ func (b *boundRequest) fit() (short error) {
 }
 
 // place says where each argument lies, reads the inputs from files, and gives buffers the size of what they take.
-func (b *boundRequest) place() error {
+func (b *boundRequest) place(ctx context.Context) error {
 	bindings := make([]backend.Binding, len(b.request.Inputs)+len(b.request.Outputs))
 	b.inputs, b.outputs = bindings[:len(b.request.Inputs):len(b.request.Inputs)], bindings[len(b.request.Inputs):]
 	for i := range b.inputs {
@@ -320,6 +332,10 @@ func (b *boundRequest) place() error {
 		}
 		x, l := b.poolOf(a), a.Location
 		switch {
+		case x.image != nil:
+			if err := b.convertImage(ctx, &b.inputs[i], x, i); err != nil {
+				return fmt.Errorf("input %d: %w", i, err)
+			}
 		case x.buffer != nil:
 			b.inputs[i].Memory = x.buffer.memory
 		case x.file != nil:
@@ -352,7 +368,7 @@ func (b *boundRequest) place() error {
 			data := make([]byte, size)
 			b.files = append(b.files, fileOutput{i, data, x.file, int64(l.Offset)})
 			b.outputs[i].Host = data
-		case !isKnown:
+		case !isKnown: // a device could not tell where the room ends
 			b.outputs[i].Host = x.data[l.Offset : uint64(l.Offset)+uint64(size)]
 		default:
 			if err := b.placeMapped(&b.outputs[i], x, l.Offset, size); err != nil {
@@ -364,12 +380,9 @@ func (b *boundRequest) place() error {
 }
 
 // placeMapped binds bytes of a mapped pool: in place where the device can, else to be copied.
-func (b *boundRequest) placeMapped(to *backend.Binding, x *pool, offset, size uint32) (err error) {
-	if p, ok := x.source.(nn.Pinned); ok && x.imported == nil {
-		d := b.model.client.device
-		if x.imported, err = d.imports.get(d.backend, p, x.data); err != nil {
-			return err
-		}
+func (b *boundRequest) placeMapped(to *backend.Binding, x *pool, offset, size uint32) error {
+	if _, err := b.importPool(x); err != nil {
+		return err
 	}
 	if x.imported != nil {
 		to.Memory, to.Offset = x.imported, int64(offset)
@@ -378,6 +391,15 @@ func (b *boundRequest) placeMapped(to *backend.Binding, x *pool, offset, size ui
 	end := uint64(offset) + uint64(size)
 	to.Host = x.data[offset:end:end]
 	return nil
+}
+
+// importPool returns what the device sees a mapped pool as, nil where its bytes are to be copied.
+func (b *boundRequest) importPool(x *pool) (m backend.Memory, err error) {
+	if p, ok := x.source.(nn.Pinned); ok && x.imported == nil {
+		d := b.model.client.device
+		x.imported, err = d.imports.get(d.backend, p, x.data)
+	}
+	return x.imported, err
 }
 
 // finish writes outputs to files and says of buffers whether they are initialised, err being how the execution ended.
@@ -414,6 +436,11 @@ func (b *boundRequest) release() {
 		}
 		u.buffer.turn.unlock(u.write)
 		u.buffer.leave()
+	}
+	for _, m := range b.images {
+		bytes := m.Bytes()
+		_ = m.Close()
+		b.model.client.give(bytes)
 	}
 	for i := range b.pools {
 		b.pools[i].close()

@@ -119,11 +119,8 @@ func (b *Buffer) reserve(dims nn.Dims) error {
 		return err
 	}
 	m, err := a.Allocate(b.operand.Type, dims, 0)
-	if nn.StatusOf(err) == nn.StatusInvalidArgument { // of the device; the client's were checked
-		err = &nn.Error{Status: nn.StatusGeneralFailure, Where: "buffer", Err: err}
-	}
 	if err != nil {
-		return err
+		return generalFailure("buffer", err)
 	}
 	if err := b.client.take(m.Bytes(), "buffer"); err != nil {
 		return errors.Join(err, m.Close())

@@ -39,7 +39,7 @@ func (p *PreparedModel) Burst() *Burst {
 // or with numbers below NoSlot.
 func (b *Burst) Execute(ctx context.Context, r *nn.Request, slots []int32, opts ...ExecuteOption) (*Result, error) {
 	if !b.running.TryLock() {
-		return nil, busyExecution()
+		return nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "burst", Err: errRunning}
 	}
 	defer b.running.Unlock()
 	if r == nil || len(slots) != len(r.Pools) {
@@ -57,11 +57,11 @@ func (b *Burst) Execute(ctx context.Context, r *nn.Request, slots []int32, opts 
 
 // bind is PreparedModel.bind with what the slots know.
 func (b *Burst) bind(ctx context.Context, r *nn.Request, slots []int32) (*boundRequest, error) {
-	x := &boundRequest{model: b.model, request: r, known: make([]backend.Memory, len(slots))}
+	x := &boundRequest{model: b.model, request: r, bySlot: make([]backend.Memory, len(slots))}
 	b.mu.Lock()
 	for i, s := range slots {
 		if old, ok := b.slots[s]; ok && sameMemory(old.source, r.Pools[i]) {
-			x.known[i] = old.imported
+			x.bySlot[i] = old.imported
 		}
 	}
 	b.mu.Unlock()

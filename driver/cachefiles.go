@@ -41,36 +41,29 @@ func WithCacheFiles(token cache.Token, model, data []*os.File) Option {
 
 // compileFor compiles m in the way that o asks for.
 func (d *Device) compileFor(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
-	switch f := o.files; {
+	f := o.files
+	switch {
+	case o.preparing.delayed:
+		exe, err := d.delay(m, o)
+		if err != nil {
+			return nil, CacheOff, err
+		}
+		return exe, CacheOff, nil
 	case f == nil || d.cache.restorer == nil:
-		return d.compileCached(ctx, m, o.Options)
+		return d.compileCached(ctx, m, o)
 	case f.dir != "":
 		return d.compileInDir(ctx, m, o)
 	case len(f.model) == 0 && len(f.data) == 0:
-		return d.compileCached(ctx, m, o.Options)
+		return d.compileCached(ctx, m, o)
 	}
-	exe, err := d.compileAndSave(ctx, m, o, o.files)
+	exe, err := d.compileAnew(ctx, m, o, &fileKeeper{d, f, m, o.Options})
 	return exe, CacheOff, err
-}
-
-// compileAndSave compiles m and saves it in the files of f, which may fail without harm.
-func (d *Device) compileAndSave(ctx context.Context, m *nn.Model, o *prepareOptions, f *cacheFiles) (backend.Executable, error) {
-	b := o.Options
-	b.Storable = true
-	exe, err := d.backend.Compile(ctx, m, b)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.save(exe, m, f, &b); err != nil {
-		d.cache.warn(err)
-	}
-	return exe, nil
 }
 
 func (d *Device) save(exe backend.Executable, m *nn.Model, f *cacheFiles, o *backend.Options) error {
 	storer, ok := exe.(backend.Storer)
 	if !ok {
-		return errors.New("the backend does not store this model")
+		return errNotStored
 	}
 	model, data, err := storer.Store()
 	if err != nil {
@@ -149,6 +142,7 @@ type storedSignature struct {
 	OutputDims []nn.Dims
 	Preference nn.Preference
 	Priority   nn.Priority
+	Quick      bool // the first form of a staged compilation
 }
 
 func (s *storedSignature) model() *nn.Model { return &nn.Model{Main: s.Main} }
@@ -161,7 +155,7 @@ func encodeSignature(m *nn.Model, o *backend.Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(storedSignature{interfaceOf(&m.Main), dims, o.Preference, o.Priority})
+	text, err := json.Marshal(storedSignature{interfaceOf(&m.Main), dims, o.Preference, o.Priority, o.Quick})
 	if err != nil {
 		return nil, err
 	}

@@ -29,8 +29,9 @@ type CacheOptions struct {
 	// MaxBytes bounds the transparent cache; 0 for 1 GiB. The least recently used goes first.
 	MaxBytes int64
 	// Warn is told at most once that the cache cannot work here (no home, read-only folder, full disk), at most
-	// once of damage to its state, and at most once that a model could not be kept for another reason. Models
-	// run all the same. It may be nil, and is called from whatever goroutine met the trouble.
+	// once of damage to its state, at most once that a model could not be kept for another reason, and at most
+	// once that one could not be optimised in the background. Models run all the same. It may be nil, and is called
+	// from whatever goroutine met the trouble.
 	Warn func(error)
 }
 
@@ -51,6 +52,9 @@ type compiledCache struct {
 	options  CacheOptions
 	open     func() (*cache.Store, error) // once
 	warning  sync.Once
+	// background holds an element while a staged compilation goes on: one at a time.
+	background chan struct{}
+	reporting  sync.Once
 }
 
 // warn reports the first compiled model that could not be kept for a reason that the cache knows nothing of.
@@ -61,8 +65,16 @@ func (c *compiledCache) warn(err error) {
 	c.warning.Do(func() { c.options.Warn(fmt.Errorf("compiled model is not kept: %w", err)) })
 }
 
+// report tells the first failure of a compilation in the background.
+func (c *compiledCache) report(err error) {
+	if c.options.Warn == nil {
+		return
+	}
+	c.reporting.Do(func() { c.options.Warn(err) })
+}
+
 func newCompiledCache(b backend.Backend, o CacheOptions) *compiledCache {
-	c := &compiledCache{options: o}
+	c := &compiledCache{options: o, background: make(chan struct{}, 1)}
 	c.restorer, _ = b.(backend.Restorer)
 	c.open = sync.OnceValues(func() (*cache.Store, error) {
 		// The identity covers program, kernels, device and Vulkan driver; of any length.
@@ -88,45 +100,57 @@ func (c *compiledCache) transparent() *cache.Store {
 }
 
 // compileCached compiles m, or takes it from the transparent cache.
-func (d *Device) compileCached(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, CacheStatus, error) {
+func (d *Device) compileCached(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
 	store := d.cache.transparent()
 	if store == nil {
-		exe, err := d.backend.Compile(ctx, m, o)
+		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, CacheOff, err
 	}
 	key, err := modelKey(m, o.Preference)
 	if err != nil {
 		return nil, CacheOff, err
 	}
-	status := CacheMiss
+	p := &entryKeeper{cache: d.cache, store: store, key: key, label: label(m)}
+	exe, status, err := d.restoreEntry(ctx, store, key, o.Options)
+	if exe != nil || err != nil {
+		return exe, status, err
+	}
+	if o.preparing.staged {
+		exe, quick, err := d.restoreEntry(ctx, store, quickKey(key), o.Options)
+		if err != nil {
+			return nil, quick, err
+		}
+		if exe != nil {
+			return d.stage(exe, m, o, p), quick, nil
+		}
+		if quick == CacheRejected {
+			status = quick
+		}
+	}
+	exe, err = d.compileAnew(ctx, m, o, p)
+	return exe, status, err
+}
+
+// restoreEntry takes a model from the transparent cache. It gives no executable and no error where there is none that
+// can be used.
+func (d *Device) restoreEntry(ctx context.Context, store *cache.Store, key cache.Key, o backend.Options) (backend.Executable, CacheStatus, error) {
 	entry, err := store.Get(key)
-	switch {
-	case err == nil:
-		exe, rerr := d.restore(ctx, entry, o)
-		if rerr == nil {
-			return exe, CacheHit, nil
-		}
-		if exhausted(rerr) || ctx.Err() != nil {
-			return nil, CacheHit, rerr
-		}
-		status = CacheRejected
-	case errors.Is(err, cache.ErrRejected):
-		status = CacheRejected
+	if errors.Is(err, cache.ErrRejected) {
+		return nil, CacheRejected, nil
+	}
+	if err != nil {
+		return nil, CacheMiss, nil
 	}
 	o.Storable = true
-	exe, err := d.backend.Compile(ctx, m, o)
-	if err != nil {
-		return nil, status, err
+	sum := sha256.Sum256(entry.Model)
+	exe, err := d.restore(ctx, entry, o)
+	if err == nil {
+		return &kept{Executable: exe, store: store, key: key, sum: sum}, CacheHit, nil
 	}
-	if storer, ok := exe.(backend.Storer); ok {
-		// A form that cannot be kept costs the next start its speed, nothing else.
-		if model, data, err := storer.Store(); err != nil {
-			d.cache.warn(err)
-		} else {
-			_ = store.Put(key, label(m), model, data) // it tells Warn itself
-		}
+	if exhausted(err) || ctx.Err() != nil {
+		return nil, CacheHit, err
 	}
-	return exe, status, nil
+	return nil, CacheRejected, nil
 }
 
 // restore makes an executable of e and closes e.

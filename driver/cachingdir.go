@@ -94,18 +94,24 @@ func (d *Device) compileInDir(ctx context.Context, m *nn.Model, o *prepareOption
 	model, data, err := openBoth(modelPaths, dataPaths, os.O_CREATE)
 	if err != nil {
 		d.cache.warn(err)
-		exe, err := d.backend.Compile(ctx, m, o.Options)
+		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, status, err
 	}
 	defer closeFiles(append(model, data...))
-	exe, err = d.compileAndSave(ctx, m, o, &cacheFiles{token: o.files.token, model: model, data: data})
+	exe, err = d.compileAnew(ctx, m, o, d.dirKeeper(m, o, model, data))
 	return exe, status, err
 }
 
 // errOtherModel is of a token that was used for two models.
 var errOtherModel = fmt.Errorf("inputs and outputs of another model: %w", cache.ErrRejected)
 
-// loadFromDir loads what is kept, if all files are there and it has the inputs and outputs of m.
+// dirKeeper keeps m in open files of the folder.
+func (d *Device) dirKeeper(m *nn.Model, o *prepareOptions, model, data []*os.File) *fileKeeper {
+	return &fileKeeper{d, &cacheFiles{token: o.files.token, model: model, data: data}, m, o.Options}
+}
+
+// loadFromDir loads what is kept, if all files are there and it has the inputs and outputs of m. A quick form counts
+// for staged compilations only, which go on from there.
 func (d *Device) loadFromDir(ctx context.Context, m *nn.Model, o *prepareOptions, modelPaths, dataPaths []string) (backend.Executable, error) {
 	model, data, err := openBoth(modelPaths, dataPaths, 0)
 	if err != nil {
@@ -120,14 +126,31 @@ func (d *Device) loadFromDir(ctx context.Context, m *nn.Model, o *prepareOptions
 	if err != nil {
 		return nil, err
 	}
-	signature, err := encodeSignature(m, &o.Options)
-	if err == nil && !bytes.HasPrefix(entry.Model, signature) {
-		err = errOtherModel
-	}
+	signature, quick, err := matchSignature(m, o, entry.Model)
 	if err != nil {
 		_ = entry.Close()
 		return nil, err
 	}
 	entry.Model = entry.Model[len(signature):]
-	return d.restore(ctx, entry, o.Options)
+	exe, err := d.restore(ctx, entry, o.Options)
+	if err != nil || !quick {
+		return exe, err
+	}
+	return d.stage(exe, m, o, d.dirKeeper(m, o, model, data)), nil
+}
+
+// matchSignature returns the signature of m that stored begins with.
+func matchSignature(m *nn.Model, o *prepareOptions, stored []byte) (signature []byte, quick bool, err error) {
+	for _, quick := range []bool{false, true} {
+		b := o.Options
+		b.Quick = quick
+		signature, err := encodeSignature(m, &b)
+		if err != nil {
+			return nil, false, err
+		}
+		if bytes.HasPrefix(stored, signature) && (!quick || o.preparing.staged) {
+			return signature, quick, nil
+		}
+	}
+	return nil, false, errOtherModel
 }

@@ -33,6 +33,7 @@ type Device struct {
 	prepares  prepareRates
 	buffers   bufferTable
 	imports   importTable
+	images    imageTable
 	closing   sync.Once
 
 	mu      sync.Mutex
@@ -119,7 +120,7 @@ func (d *Device) Close() (err error) {
 			errs = append(errs, c.Close())
 		}
 		d.busy.Wait()
-		err = errors.Join(append(errs, d.imports.close(), d.backend.Close())...)
+		err = errors.Join(append(errs, d.images.close(), d.imports.close(), d.backend.Close())...)
 	})
 	return err
 }
@@ -133,8 +134,9 @@ type Option func(*prepareOptions)
 
 type prepareOptions struct {
 	backend.Options
-	files    *cacheFiles // nil: none
-	deadline time.Time   // zero: none
+	files     *cacheFiles // nil: none
+	preparing preparing
+	deadline  time.Time // zero: none
 }
 
 // WithPrepareDeadline says when the preparation must have ended. It is refused with MISSED_DEADLINE_PERSISTENT where
@@ -156,7 +158,7 @@ func WithPriority(p nn.Priority) Option {
 }
 
 // PrepareModel compiles m, or takes it from the cache. ctx bounds the compilation. The main graph and the pools
-// of m are retained and must not change; its values are not.
+// of m are retained and must not change; its values are only where it leaves dimensions of its inputs open.
 func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (*PreparedModel, error) {
 	start := time.Now()
 	o, leave, err := c.enterPrepare(ctx, opts)
@@ -251,7 +253,8 @@ func (c *Client) adopt(exe backend.Executable, signature *nn.Model, outputs []nn
 	return pm, nil
 }
 
-// signatureOf keeps what a request is checked against: the main graph and the pools, without the values.
+// signatureOf keeps what a request is checked against: the main graph and the pools, and the values only
+// where they are needed.
 func signatureOf(m *nn.Model) *nn.Model {
 	s := &nn.Model{Main: m.Main, Pools: m.Pools}
 	for _, index := range m.Main.Inputs {

@@ -110,7 +110,9 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 	if o.bind != nil {
 		bind = o.bind
 	}
-	b, err := bind(ctx, r)
+	turn, cancel := withDeadline(ctx, o.deadline) // buffers may be in use
+	b, err := bind(turn, r)
+	cancel()
 	if b != nil {
 		defer b.release()
 	}
@@ -126,6 +128,7 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 		return nil, fmt.Errorf("execute: %w", err)
 	}
 	res.Traffic.Copied += b.copied
+	res.Traffic.Converted += b.converted
 	if res.InDriver = time.Since(start); !o.timing {
 		res.InDriver, res.OnDevice = 0, 0
 	}

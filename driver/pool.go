@@ -14,11 +14,12 @@ import (
 // pieces, or a buffer.
 type pool struct {
 	source   nn.Memory
-	data     []byte         // mapped
-	file     nn.File        // where it cannot be mapped
-	buffer   *Buffer        // that a token stands for
-	imported backend.Memory // data, as the device sees them; nil where they are copied
-	release  func()         // nil: nothing to release
+	data     []byte          // mapped
+	file     nn.File         // where it cannot be mapped
+	image    *nn.ImageLayout // of the texels that it has; nil: no image
+	buffer   *Buffer         // that a token stands for
+	imported backend.Memory  // data, as the device sees them; nil where they are copied
+	release  func()          // nil: nothing to release
 }
 
 // readOnly reports whether the pool must not be written.

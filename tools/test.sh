@@ -14,6 +14,9 @@ export NNGPU_POISON=${NNGPU_POISON:-1}         # memory starts as NaN, so that n
 "$go" vet ./...
 "$go" test "${flags[@]}" ./...
 
+echo "A minute of random requests under the race detector:"
+"$go" test -race -count=1 "${flags[@]}" -run 'TestSoak|TestHammer' ./tests/qos ./tests/hammer
+
 if [ ! -e "$newer" ]; then
 	echo "No newer lavapipe on this system: the second run is left out."
 	exit 0

@@ -50,6 +50,8 @@ type Options struct {
 	Priority   nn.Priority
 	// MemoryBudget bounds the device bytes that the backend may hold at once; 0 for the device's own limit.
 	MemoryBudget int64
+	// Quick asks for an executable that is ready soon, however slowly it runs. Outputs stay within tolerance.
+	Quick bool
 	// Storable asks for an executable that can be stored. Without it Store of a Storer is an error, and the
 	// executable need not keep what it takes.
 	Storable bool
@@ -77,6 +79,7 @@ type Stats struct {
 	Segments    int     // parts that are submitted one by one
 	ArenaBytes  int64   // device memory of one execution
 	WeightBytes int64   // packed constants
+	KeptBytes   int64   // host memory with a copy of them, for when the device is lost
 	GFLOP       float64 // multiplications and additions of one execution, in units of 1e9
 }
 

@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Storer is an Executable whose compiled form can be kept outside of the process.
@@ -11,6 +12,18 @@ type Storer interface {
 	// it comes back to Restore; data is constants only. Neither may be changed.
 	Store() (model, data []byte, err error)
 }
+
+// Estimated is an Executable that takes over what was learned of its segments.
+type Estimated interface {
+	// SetEstimates replaces Estimates, for this process and for what is stored from now on. What is not one time
+	// above 0 and of at most MaxEstimate for each segment is ignored. list is not retained.
+	SetEstimates(list []time.Duration)
+	// StoreModel returns what Store would return for model, without reading back the data.
+	StoreModel() (model []byte, err error)
+}
+
+// MaxEstimate bounds an estimate of one segment.
+const MaxEstimate = time.Hour
 
 // Restorer is a Backend that takes back what a Storer gave.
 type Restorer interface {

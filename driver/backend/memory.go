@@ -37,3 +37,11 @@ type Memory interface {
 	// Close frees it. Precondition: no execution borrows it. Idempotent.
 	Close() error
 }
+
+// Losable is a Memory whose device can be lost. Safe for concurrent use.
+type Losable interface {
+	Memory
+	// Lost reports that the device was lost, and what the memory held with it: nothing but Close works any more. When
+	// an error tells of the loss of a device, Lost reports it already.
+	Lost() bool
+}

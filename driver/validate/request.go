@@ -65,6 +65,10 @@ func checkRequestPools(pools []nn.Memory) error {
 			if m == 0 {
 				return nn.Invalid(fmt.Sprintf("request pool %d", i), "token 0 stands for no buffer")
 			}
+		case nn.Image:
+			if err := checkImage(m); err != nil {
+				return nn.Invalid(fmt.Sprintf("request pool %d", i), "%w", err)
+			}
 		default:
 			if n := p.Size(); n <= 0 {
 				return nn.Invalid(fmt.Sprintf("request pool %d", i), "memory of %d bytes", n)
@@ -115,9 +119,14 @@ func checkArgument(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory) (nn.
 	if err != nil {
 		return nil, err
 	}
-	if isToken(pools[l.PoolIndex]) {
+	image, isImage := pools[l.PoolIndex].(nn.Image)
+	if isImage || isToken(pools[l.PoolIndex]) {
 		if l.Offset != 0 || l.Length != 0 || l.Padding != 0 {
-			return nil, fmt.Errorf("offset %d, length %d, padding %d in a buffer", l.Offset, l.Length, l.Padding)
+			return nil, fmt.Errorf("offset %d, length %d, padding %d in a pool that is used as a whole", l.Offset, l.Length, l.Padding)
+		}
+		if isImage {
+			layout := image.Layout()
+			return dims, layout.CheckTensor(o.Type, dims)
 		}
 		return dims, nil
 	}
@@ -129,6 +138,21 @@ func checkArgument(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory) (nn.
 		return nil, fmt.Errorf("[%d, %d) and %d bytes of padding in a pool of %d bytes", l.Offset, end, l.Padding, size)
 	}
 	return dims, nil
+}
+
+// checkImage requires an image to be possible and to lie in its memory.
+func checkImage(m nn.Image) error {
+	layout, texels := m.Layout(), m.Texels()
+	if err := layout.Check(); err != nil {
+		return err
+	}
+	if texels == nil {
+		return fmt.Errorf("an image without memory")
+	}
+	if have, need := texels.Size(), layout.Bytes(); have < need {
+		return fmt.Errorf("an image of %d bytes in %d", need, have)
+	}
+	return nil
 }
 
 // join completes the open dimensions of o by those of a request, which may be left off as a whole.

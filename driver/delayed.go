@@ -1,0 +1,190 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// WithDelayedCompilation makes PrepareModel return once the model was checked. The first execution compiles it, or takes
+// it from the cache; what would have been an error of PrepareModel is one of that execution, and of those that
+// wait for it, and the next one tries again. Its context bounds the compilation; where it ends too early, one of those
+// that wait goes on with its own.
+//
+// Until then Stats are zero, Cached is CacheOff, and the values of the model are retained and must not change. Cache files are duplicated
+// as far as they are needed, so that the client may close its own. PrepareModelFromCache never delays.
+func WithDelayedCompilation() Option {
+	return func(o *prepareOptions) { o.preparing.delayed = true }
+}
+
+// delayed is an executable that is compiled when it is first needed.
+type delayed struct {
+	compile func(context.Context) (backend.Executable, CacheStatus, error)
+	done    func() // frees what compile needs
+
+	mu     sync.Mutex
+	exe    backend.Executable // guarded by mu; nil until it was compiled
+	status CacheStatus        // guarded by mu
+	flight *flight            // guarded by mu; the compilation that is going on
+	closed bool               // guarded by mu
+}
+
+// flight is one call of compile.
+type flight struct {
+	ended chan struct{}
+	err   error // once ended; nil also where the next one may try again at once
+}
+
+// delay checks what PrepareModel promises and leaves the rest to the first execution.
+func (d *Device) delay(m *nn.Model, o *prepareOptions) (*delayed, error) {
+	reasons, err := d.backend.Supports(m)
+	if err != nil {
+		return nil, err
+	}
+	for i, why := range reasons {
+		if why != nil {
+			return nil, nn.Invalid(fmt.Sprintf("operation %d (%v)", i, m.Main.Operations[i].Type), "%w", why)
+		}
+	}
+	own := *o
+	own.preparing.delayed = false
+	done := func() {}
+	if f := o.files; f != nil && f.dir == "" && d.cache.restorer != nil {
+		files, err := f.duplicate()
+		if err != nil { // it could not be saved in them either
+			d.cache.warn(err)
+			files = nil
+		} else {
+			done = files.close
+		}
+		own.files = files
+	}
+	compile := func(ctx context.Context) (backend.Executable, CacheStatus, error) {
+		full, release, err := keepConstants(m) // the pools that the caller kept open until now
+		if err != nil {
+			return nil, CacheOff, err
+		}
+		defer release()
+		return d.compileFor(ctx, full, &own)
+	}
+	return &delayed{compile: compile, done: done, status: CacheOff}, nil
+}
+
+// now returns the executable, and compiles it first where nobody has.
+func (x *delayed) now(ctx context.Context) (backend.Executable, error) {
+	for {
+		x.mu.Lock()
+		switch {
+		case x.closed:
+			x.mu.Unlock()
+			return nil, closed("executable")
+		case x.exe != nil:
+			defer x.mu.Unlock()
+			return x.exe, nil
+		case x.flight == nil:
+			f := &flight{ended: make(chan struct{})}
+			x.flight = f
+			x.mu.Unlock()
+			return x.fly(ctx, f)
+		}
+		f := x.flight
+		x.mu.Unlock()
+		select {
+		case <-f.ended:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if f.err != nil {
+			return nil, f.err
+		}
+	}
+}
+
+// fly compiles. A failure is that of all who wait, unless it is of ctx alone.
+func (x *delayed) fly(ctx context.Context, f *flight) (backend.Executable, error) {
+	exe, status, err := x.compile(ctx)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.flight = nil
+	if err == nil {
+		x.exe, x.status = exe, status
+		x.done()
+	} else if ctx.Err() == nil {
+		f.err = err
+	}
+	close(f.ended)
+	return exe, err
+}
+
+// known is the executable, nil before it was compiled.
+func (x *delayed) known() backend.Executable {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.exe
+}
+
+// cacheStatus is CacheOff before it was compiled.
+func (x *delayed) cacheStatus() CacheStatus {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.status
+}
+
+// Stats implements backend.Executable.
+func (x *delayed) Stats() backend.Stats {
+	if exe := x.known(); exe != nil {
+		return exe.Stats()
+	}
+	return backend.Stats{}
+}
+
+// unknownModel is the estimate of a model that nothing is known of: one segment, over in no time.
+var unknownModel = []time.Duration{time.Millisecond}
+
+// Estimates implements backend.Executable; they are a guess before it was compiled.
+func (x *delayed) Estimates() []time.Duration {
+	if exe := x.known(); exe != nil {
+		return exe.Estimates()
+	}
+	return unknownModel
+}
+
+// ready compiles the model where nobody has, so that Begin does not take that long and estimates are those of the
+// compiled form.
+func (x *delayed) ready(ctx context.Context) error {
+	_, err := x.now(ctx)
+	return err
+}
+
+// Begin implements backend.Executable.
+func (x *delayed) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
+	exe, err := x.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return exe.Begin(ctx, inputs, outputs)
+}
+
+// Close implements backend.Executable. Idempotent.
+func (x *delayed) Close() error {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil
+	}
+	x.closed = true
+	f := x.flight
+	x.mu.Unlock()
+	if f != nil {
+		<-f.ended
+	}
+	if exe := x.known(); exe != nil {
+		return exe.Close()
+	}
+	x.done()
+	return nil
+}

@@ -1,0 +1,215 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// preparing says when which form of a model is compiled.
+type preparing struct {
+	delayed bool
+	staged  bool
+	after   int // executions of the first form, before the optimised one is compiled
+}
+
+// WithStagedCompilation makes PrepareModel return after a compilation that is fast and whose executions are slow.
+// After so many executions, 0 for at once, the optimised form is compiled in the background, one at a time on each
+// device, and takes the place of the first one for the executions that begin then, and in the cache. Results stay
+// within tolerance. A compilation that fails changes nothing and is reported to CacheOptions.Warn; Close gives it up.
+//
+// The values of the model are retained until then, and must not change. Both forms are in memory for a moment.
+// PrepareModelFromCache loads the form that is in its files, and does not improve it.
+func WithStagedCompilation(after int) Option {
+	return func(o *prepareOptions) { o.preparing.staged, o.preparing.after = true, max(0, after) }
+}
+
+// staged is an executable that gives way to a better one.
+type staged struct {
+	better func(context.Context) (backend.Executable, error)
+	done   func()             // after better, or in its place
+	warn   func(error)        // of an error of better
+	turn   chan struct{}      // of the device: who has put its element in compiles
+	ctx    context.Context    // of better
+	cancel context.CancelFunc // by Close
+	work   sync.WaitGroup     // the compilation, until what it replaced is closed
+
+	mu      sync.Mutex
+	current *stage // guarded by mu
+	left    int    // guarded by mu; executions until better is called, below 0 once it was
+	closed  bool   // guarded by mu
+	err     error  // guarded by mu; of closing the first stage
+}
+
+// stage is one form of the model.
+type stage struct {
+	backend.Executable
+	beginning sync.WaitGroup // calls of Begin; added to under the mutex while it is the current one
+}
+
+// newStaged takes ownership of exe. It calls better after so many executions, never more than once, and done in any
+// case.
+func newStaged(exe backend.Executable, after int, turn chan struct{}, better func(context.Context) (backend.Executable, error), done func(), warn func(error)) *staged {
+	s := &staged{better: better, done: done, warn: warn, turn: turn, current: &stage{Executable: exe}, left: after}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if after == 0 {
+		s.left = 1
+		s.executed()
+	}
+	return s
+}
+
+// executed counts an execution that has ended.
+func (s *staged) executed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left < 0 || s.closed {
+		return
+	}
+	if s.left--; s.left == 0 {
+		s.left = -1
+		s.work.Go(s.improve)
+	}
+}
+
+func (s *staged) improve() {
+	defer s.done()
+	exe, err := s.compile()
+	if err != nil {
+		if s.ctx.Err() == nil {
+			s.warn(fmt.Errorf("optimise a model: %w", err))
+		}
+		return
+	}
+	s.mu.Lock()
+	old := s.current
+	s.current = &stage{Executable: exe}
+	s.mu.Unlock()
+	old.beginning.Wait()
+	err = old.Close() // waits for the executions
+	s.mu.Lock()
+	s.err = err
+	s.mu.Unlock()
+}
+
+func (s *staged) compile() (backend.Executable, error) {
+	select {
+	case s.turn <- struct{}{}:
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	return s.better(s.ctx)
+}
+
+// now is what an execution that begins now would run on.
+func (s *staged) now() backend.Executable {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current.Executable
+}
+
+// Stats implements backend.Executable.
+func (s *staged) Stats() backend.Stats { return s.now().Stats() }
+
+// Estimates implements backend.Executable.
+func (s *staged) Estimates() []time.Duration { return s.now().Estimates() }
+
+// Begin implements backend.Executable.
+func (s *staged) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, closed("executable")
+	}
+	at := s.current
+	at.beginning.Add(1)
+	s.mu.Unlock()
+	defer at.beginning.Done()
+	x, err := at.Begin(ctx, inputs, outputs)
+	if err != nil {
+		return nil, err
+	}
+	return &stagedExecution{Execution: x, of: s}, nil
+}
+
+// Close implements backend.Executable. It gives up a compilation that is going on and waits for its end. Idempotent.
+func (s *staged) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	started := s.left < 0
+	s.mu.Unlock()
+	s.cancel()
+	s.work.Wait()
+	if !started {
+		s.done()
+	}
+	return errors.Join(s.err, s.current.Close())
+}
+
+type stagedExecution struct {
+	backend.Execution
+	of       *staged
+	released bool
+}
+
+// Release implements backend.Execution.
+func (x *stagedExecution) Release() {
+	x.Execution.Release()
+	if !x.released {
+		x.released = true
+		x.of.executed()
+	}
+}
+
+// compileAnew compiles m in the form that o asks for first, and keeps it in p, which may be nil.
+func (d *Device) compileAnew(ctx context.Context, m *nn.Model, o *prepareOptions, p keeper) (backend.Executable, error) {
+	exe, err := d.compileForm(ctx, m, o, p, o.preparing.staged)
+	if err != nil || !o.preparing.staged {
+		return exe, err
+	}
+	return d.stage(exe, m, o, p), nil
+}
+
+// compileForm compiles one form of m and keeps it in p.
+func (d *Device) compileForm(ctx context.Context, m *nn.Model, o *prepareOptions, p keeper, quick bool) (backend.Executable, error) {
+	b := o.Options
+	b.Quick, b.Storable = quick, p != nil
+	exe, err := d.backend.Compile(ctx, m, b)
+	if err != nil || p == nil {
+		return exe, err
+	}
+	return p.keep(exe, quick), nil
+}
+
+// stage makes exe, which is the quick form of m, an executable that becomes the optimised one.
+func (d *Device) stage(exe backend.Executable, m *nn.Model, o *prepareOptions, p keeper) *staged {
+	done := func() {}
+	if p != nil {
+		own, err := p.retain()
+		if p = own; err != nil {
+			d.cache.warn(err)
+			p = nil
+		} else {
+			done = own.close
+		}
+	}
+	better := func(ctx context.Context) (backend.Executable, error) {
+		full, release, err := keepConstants(m) // the pools that the caller kept open for the quick form
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return d.compileForm(ctx, full, o, p, false)
+	}
+	return newStaged(exe, o.preparing.after, d.cache.background, better, done, d.cache.report)
+}
