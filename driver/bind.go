@@ -31,8 +31,8 @@ type boundRequest struct {
 	buffers  []bufferUse // each once, in the order of tokens
 	held     int         // buffers whose turn it is
 	files    []fileOutput
-	images   []backend.Memory // tensors that images became; in the client's account
-	bound    bool             // and not finished
+	images   []imageTensor // that images became
+	bound    bool          // and not finished
 	released bool
 }
 
@@ -101,9 +101,12 @@ func (b *boundRequest) bind(ctx context.Context) error {
 				return err
 			}
 			if b.bySlot != nil {
-				b.pools[i].imported = b.bySlot[i] // as long as the pool is open, which it is
+				b.pools[i].imported = usable(b.bySlot[i]) // as long as the pool is open, which it is
 			}
 		}
+	}
+	if err := b.checkMapped(); err != nil {
+		return err
 	}
 	if err := b.checkOverlap(); err != nil {
 		return err
@@ -189,6 +192,26 @@ func (b *boundRequest) use(x *Buffer, index int, output bool, dims nn.Dims) erro
 	return nil
 }
 
+// checkMapped requires the arguments to lie in what was mapped, should a pool have told another size before.
+func (b *boundRequest) checkMapped() error {
+	for _, list := range [][]nn.RequestArgument{b.request.Inputs, b.request.Outputs} {
+		for i := range list {
+			a := &list[i]
+			if a.HasNoValue || b.poolOf(a).data == nil {
+				continue
+			}
+			x, end := b.poolOf(a), uint64(a.Location.Offset)+uint64(a.Location.Length)
+			if x.image != nil {
+				end = uint64(x.image.Bytes())
+			}
+			if end > uint64(len(x.data)) {
+				return nn.Errorf(nn.StatusGeneralFailure, poolName(int(a.Location.PoolIndex)), "has become smaller: %d bytes of %d", len(x.data), end)
+			}
+		}
+	}
+	return nil
+}
+
 // checkOverlap refuses an output that shares bytes with another argument or with a pool of constants.
 func (b *boundRequest) checkOverlap() error {
 	var array [8]validate.Span
@@ -199,9 +222,6 @@ func (b *boundRequest) checkOverlap() error {
 			return
 		}
 		x := b.poolOf(a)
-		if end := uint64(a.Location.Offset) + uint64(a.Location.Length); x.data != nil && end > uint64(len(x.data)) {
-			panic(fmt.Sprintf("driver: a pool of %d bytes has become one of %d", end, len(x.data)))
-		}
 		id, offset, length := int(a.Location.PoolIndex), uint64(a.Location.Offset), uint64(a.Location.Length)
 		if x.image != nil {
 			length = uint64(x.image.Bytes())
@@ -258,7 +278,7 @@ func (b *boundRequest) resolveInputs() error {
 			continue
 		}
 		x, where := b.poolOf(a).buffer, fmt.Sprintf("input %d", i)
-		if !x.written {
+		if !x.initialised() {
 			return nn.Errorf(nn.StatusGeneralFailure, where, "the buffer is not initialised")
 		}
 		dims, err := combine(x.operand.Type, b.dims.InputDims[i], x.shape)
@@ -437,10 +457,8 @@ func (b *boundRequest) release() {
 		u.buffer.turn.unlock(u.write)
 		u.buffer.leave()
 	}
-	for _, m := range b.images {
-		bytes := m.Bytes()
-		_ = m.Close()
-		b.model.client.give(bytes)
+	for _, x := range b.images {
+		b.model.giveTensor(x)
 	}
 	for i := range b.pools {
 		b.pools[i].close()

@@ -145,11 +145,12 @@ func TestPoolsThatFail(t *testing.T) {
 	short := newFile(make([]byte, 10))
 	short.size = 24
 	for name, p := range map[string]nn.Memory{
-		"closed":              closed,
-		"cannot be mapped":    &sharedPool{data: make([]byte, 24), unmapped: errors.New("gone")},
-		"of an unknown kind":  brokenMemory{},
-		"a file that shrank":  short,
-		"a file without room": full,
+		"closed":               closed,
+		"cannot be mapped":     &sharedPool{data: make([]byte, 24), unmapped: errors.New("gone")},
+		"of an unknown kind":   brokenMemory{},
+		"that becomes smaller": &fickle{},
+		"a file that shrank":   short,
+		"a file without room":  full,
 	} {
 		t.Run(name, func(t *testing.T) {
 			pm := prepare(t, &null.Backend{Compute: add}, addModel())
@@ -167,6 +168,17 @@ func TestPoolsThatFail(t *testing.T) {
 		})
 	}
 }
+
+// fickle is smaller once the request was checked.
+type fickle struct{ asked int64 }
+
+func (f *fickle) Size() int64 {
+	if f.asked++; f.asked <= 4 { // the pool and its three arguments
+		return 24
+	}
+	return 10
+}
+func (f *fickle) Bytes() ([]byte, error) { return make([]byte, 10), nil }
 
 func TestX5FilesTakeWhatTheOutputNeeds(t *testing.T) {
 	pm := prepare(t, &null.Backend{Compute: func(_, outputs [][]byte) error {

@@ -15,7 +15,7 @@ import (
 // concurrent use: executions that read it overlap, and one that writes it, or a copy, takes turns with them, in the
 // order of the calls.
 //
-// It is uninitialised until an execution or CopyFrom writes it, and again when either fails.
+// It is uninitialised until an execution or CopyFrom writes it, and again when either fails or the device is lost.
 type Buffer struct {
 	client  *Client
 	token   nn.BufferToken
@@ -73,7 +73,6 @@ func (b *Buffer) leave() {
 // Close makes the token invalid and frees the memory, once the executions and copies that use it have ended; it does
 // not wait for them. Idempotent.
 func (b *Buffer) Close() error {
-	b.client.device.buffers.remove(b)
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
@@ -91,7 +90,15 @@ func (b *Buffer) Close() error {
 // free is called once, when nobody can use the buffer any more.
 func (b *Buffer) free() error {
 	defer close(b.freed)
-	return b.drop()
+	err := b.drop()
+	b.client.device.buffers.remove(b) // not before: the device must not close in between
+	return err
+}
+
+func (b *Buffer) isClosed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
 }
 
 // drop frees the memory. Precondition: the turn is held for writing, or nobody can use the buffer.
@@ -108,7 +115,7 @@ func (b *Buffer) drop() (err error) {
 // reserve makes memory of the given dimensions, which are known; what the buffer holds is lost where they are new.
 // Precondition: the turn is held for writing, or the buffer is not known to others.
 func (b *Buffer) reserve(dims nn.Dims) error {
-	if b.memory != nil && b.shape.Equal(dims) {
+	if b.memory != nil && b.shape.Equal(dims) && !isLost(b.memory) {
 		return nil
 	}
 	a, ok := b.client.device.backend.(backend.Allocator)
@@ -135,8 +142,8 @@ func (b *Buffer) isFixed() bool { return known(b.operand.Type, b.operand.Dims) }
 // known reports whether rank and sizes are known.
 func known(t nn.OperandType, d nn.Dims) bool { return d.Known() && (!t.IsTensor() || len(d) > 0) }
 
-// bufferTable has the buffers of a device's clients. The zero value is empty. Locks of clients may be taken while
-// its own is held.
+// bufferTable has the buffers of a device's clients until they are freed. The zero value is empty. Locks of clients
+// and buffers may be taken while its own is held.
 type bufferTable struct {
 	mu      sync.Mutex
 	byToken map[nn.BufferToken]*Buffer // guarded by mu
@@ -161,11 +168,11 @@ func (t *bufferTable) add(b *Buffer) error {
 	return nil
 }
 
-// find returns the client's buffer of that token, or nil: also for a buffer of another client.
+// find returns the client's buffer of that token, or nil: also for a buffer of another client, or a closed one.
 func (t *bufferTable) find(c *Client, token nn.BufferToken) *Buffer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if b := t.byToken[token]; b != nil && b.client == c {
+	if b := t.byToken[token]; b != nil && b.client == c && !b.isClosed() {
 		return b
 	}
 	return nil

@@ -292,3 +292,26 @@ func TestBuffersInAnyOrder(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestDynamicShapesWithParameters: what an open model computes follows from the request, constants included.
+func TestDynamicShapesWithParameters(t *testing.T) {
+	b := &null.Backend{Compute: add}
+	_, c := open(t, b)
+	m := addModel()
+	for i := range 2 {
+		m.Main.Operands[i].Dims = nn.Dims{0, 3}
+	}
+	m.Main.Operands[m.Main.Outputs[0]].Dims = nil
+	pm := prepareOn(t, c, m)
+	buffer := allocate(t, c, nil, nil, roleOf(pm, 0))
+	require.Zero(t, b.Memory())
+	r := bufferRequest(nil, nil, buffer)
+	r.Inputs[0].Dims, r.Inputs[1].Dims = nn.Dims{2, 3}, nn.Dims{2, 3}
+	res, err := pm.Execute(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, nn.Dims{2, 3}, res.Shapes[0].Dims)
+	require.Equal(t, addResult, read(t, buffer, 6))
+	r.Inputs[1] = nn.RequestArgument{Location: nn.Location{Length: 12}, Dims: nn.Dims{4, 3}}
+	_, err = pm.Execute(t.Context(), r)
+	requireStatus(t, nn.StatusInvalidArgument, err)
+}

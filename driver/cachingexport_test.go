@@ -1,6 +1,9 @@
 package driver
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // KeepEstimates is Device.keepEstimates for tests.
 func (p *PreparedModel) KeepEstimates(learned []time.Duration) {
@@ -9,3 +12,9 @@ func (p *PreparedModel) KeepEstimates(learned []time.Duration) {
 
 // Estimates are those of the executable.
 func (p *PreparedModel) Estimates() []time.Duration { return p.exe.Estimates() }
+
+// Ready is that of a delayed model.
+func (p *PreparedModel) Ready(ctx context.Context) error { return p.exe.(*delayed).ready(ctx) }
+
+// DelayedStatus is what the cache did for a delayed model.
+func (p *PreparedModel) DelayedStatus() CacheStatus { return p.exe.(*delayed).cacheStatus() }

@@ -97,7 +97,7 @@ func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 
 // copyTo is CopyTo. Precondition: the turn is held.
 func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
-	if !b.written {
+	if !b.initialised() {
 		return nn.Errorf(nn.StatusGeneralFailure, "copy", "the buffer is not initialised")
 	}
 	full := nn.Operand{Type: b.operand.Type, Dims: b.shape}

@@ -33,7 +33,6 @@ type Device struct {
 	prepares  prepareRates
 	buffers   bufferTable
 	imports   importTable
-	images    imageTable
 	closing   sync.Once
 
 	mu      sync.Mutex
@@ -120,7 +119,7 @@ func (d *Device) Close() (err error) {
 			errs = append(errs, c.Close())
 		}
 		d.busy.Wait()
-		err = errors.Join(append(errs, d.images.close(), d.imports.close(), d.backend.Close())...)
+		err = errors.Join(append(errs, d.imports.close(), d.backend.Close())...)
 	})
 	return err
 }
@@ -177,7 +176,7 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	rates := &c.device.prepares
 	cost := rates.cost(full)
 	if c.device.cache.transparent() == nil && o.files == nil { // else it may come from a cache, in no time
-		if err := checkTime("preparation", o.deadline, rates.est.Estimate(cost)); err != nil {
+		if err := qos.CanMeet(o.deadline, rates.est.Estimate(cost)); err != nil {
 			return nil, err
 		}
 	}
@@ -187,7 +186,7 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	if err != nil {
 		return nil, fmt.Errorf("prepare model: %w", err)
 	}
-	if status != CacheHit {
+	if status != CacheHit && !o.preparing.delayed {
 		rates.observe(full, cost, time.Since(start))
 	}
 	dims, err := outputDims(full)

@@ -138,11 +138,17 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 
 // run waits for its turn, takes a slot, and brings the outputs back.
 func (p *PreparedModel) run(ctx context.Context, b *boundRequest, o *executeOptions, res *Result) (err error) {
+	if d, ok := p.exe.(*delayed); ok {
+		if err := d.ready(ctx); err != nil {
+			return err
+		}
+	}
+	if err := p.account(); err != nil {
+		return err
+	}
 	est := p.expected.estimator(p.exe.Estimates())
 	segments := est.Segments()
-	for _, t := range segments {
-		res.Predicted += t
-	}
+	res.Predicted = sum(segments)
 	var x backend.Execution
 	b.unsubmitted = true
 	job := qos.Job{
@@ -187,6 +193,7 @@ func (p *PreparedModel) run(ctx context.Context, b *boundRequest, o *executeOpti
 		}
 	}
 	res.OnDevice, res.Traffic = x.DeviceTime(), x.Traffic()
+	p.runs.Add(1)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -11,13 +12,20 @@ import (
 	"github.com/nngpu/nngpu/qos"
 )
 
-// maxConverters bounds the images and tensors that a device remembers how to convert.
-const maxConverters = 32
+const (
+	// maxConverters bounds the kinds of images that a prepared model remembers how to convert.
+	maxConverters = 8
+	// maxTensors bounds the tensors that are kept for the next images of a kind: as many as executions run at once
+	// on a device.
+	maxTensors = 4
+)
 
-// imageTable has what makes tensors of images. The zero value is empty.
+// imageTable has what makes inputs of one prepared model of images, so that the next image of the same kind finds
+// all that it needs. All of it is in the client's account. The zero value is empty.
 type imageTable struct {
 	mu      sync.Mutex
 	entries map[imageKey]*converter // guarded by mu
+	clock   uint64                  // guarded by mu; counts calls of enter
 }
 
 // imageKey is what a converter depends on.
@@ -25,108 +33,212 @@ type imageKey struct {
 	layout nn.ImageLayout
 	typ    nn.OperandType
 	dims   [4]uint32
-	scale  float32
+	scale  uint32 // its bits
 	zero   int32
 }
 
 type converter struct {
-	uses int        // guarded by imageTable.mu
-	mu   sync.Mutex // held while it is compiled
-	exe  backend.Executable
+	uses int              // guarded by imageTable.mu
+	used uint64           // guarded by imageTable.mu; when it was last entered
+	free []backend.Memory // guarded by imageTable.mu; tensors that nobody uses
+
+	compiling sync.Mutex
+	exe       backend.Executable // set once, under compiling; read by who has entered
+	bytes     int64              // of exe, in the client's account
 }
 
-// get returns the converter of images of the given layout to o, until put is called. Precondition: the rank of o is 4.
-func (t *imageTable) get(ctx context.Context, b backend.Imager, layout nn.ImageLayout, o *nn.Operand) (exe backend.Executable, put func(), err error) {
-	key := imageKey{layout: layout, typ: o.Type, dims: [4]uint32(o.Dims), scale: o.Scale, zero: o.ZeroPoint}
+// enter returns the entry of key, which stays until leave is called, and what to close instead.
+func (t *imageTable) enter(key imageKey) (c *converter, unused []*converter) {
 	t.mu.Lock()
-	e := t.entries[key]
-	var unused backend.Executable
-	if e == nil {
-		e = &converter{}
+	defer t.mu.Unlock()
+	t.clock++
+	if c = t.entries[key]; c == nil {
+		unused = t.evict()
+		c = &converter{}
 		if t.entries == nil {
 			t.entries = map[imageKey]*converter{}
 		}
-		unused = t.evict()
-		t.entries[key] = e
+		t.entries[key] = c
 	}
-	e.uses++
-	t.mu.Unlock()
-	put = func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		e.uses--
-	}
-	if unused != nil {
-		_ = unused.Close()
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.exe == nil {
-		if e.exe, err = b.CompileImage(ctx, layout, o, backend.Options{}); err != nil {
-			e.exe = nil
-			put()
-			return nil, nil, err
-		}
-	}
-	return e.exe, put, nil
+	c.uses++
+	c.used = t.clock
+	return c, unused
 }
 
-// evict makes room for an entry where there is none, and returns what to close. Precondition: mu is held.
-func (t *imageTable) evict() backend.Executable {
-	if len(t.entries) < maxConverters {
-		return nil
+// evict takes out the entries that make room for one more, those first that were not used for longest. Entries in
+// use stay. Precondition: mu is held.
+func (t *imageTable) evict() (unused []*converter) {
+	for len(t.entries) >= maxConverters {
+		var oldest *converter
+		var at imageKey
+		for key, c := range t.entries {
+			if c.uses == 0 && (oldest == nil || c.used < oldest.used) {
+				oldest, at = c, key
+			}
+		}
+		if oldest == nil {
+			break
+		}
+		delete(t.entries, at)
+		unused = append(unused, oldest)
 	}
-	for key, e := range t.entries {
-		if e.uses == 0 {
+	return unused
+}
+
+// trim takes out all that nobody uses; of an entry in use, its other tensors.
+func (t *imageTable) trim() (unused []*converter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, c := range t.entries {
+		if c.uses == 0 {
 			delete(t.entries, key)
-			return e.exe // nobody compiles it: uses counts who does
+			unused = append(unused, c)
+		} else if len(c.free) > 0 {
+			unused = append(unused, &converter{free: c.free})
+			c.free = nil
 		}
 	}
+	return unused
+}
+
+// take returns a tensor of c that nobody uses; nil where there is none.
+func (t *imageTable) take(c *converter) backend.Memory {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(c.free)
+	if n == 0 {
+		return nil
+	}
+	m := c.free[n-1]
+	c.free = c.free[:n-1]
+	return m
+}
+
+// leave undoes enter and keeps m, a tensor of c or nil, for others. It reports whether it did, else m is to be freed.
+func (t *imageTable) leave(c *converter, m backend.Memory) (kept bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.uses--
+	if m == nil || len(c.free) >= maxTensors {
+		return false
+	}
+	c.free = append(c.free, m)
+	return true
+}
+
+// closeImages frees all that p keeps to convert images. Precondition: no execution goes on.
+func (p *PreparedModel) closeImages() { p.freeConverters(p.images.trim()) }
+
+// freeConverters frees what is in no table any more and not in use, and reports whether there is any.
+func (p *PreparedModel) freeConverters(list []*converter) bool {
+	for _, c := range list {
+		for _, m := range c.free {
+			p.freeTensor(m)
+		}
+		if c.exe != nil {
+			_ = c.exe.Close()
+			p.client.give(c.bytes)
+		}
+	}
+	return len(list) > 0
+}
+
+// freeTensor frees memory that is in the client's account.
+func (p *PreparedModel) freeTensor(m backend.Memory) {
+	bytes := m.Bytes()
+	_ = m.Close()
+	p.client.give(bytes)
+}
+
+// imageTensor is the tensor that an image became, for one execution.
+type imageTensor struct {
+	of     *converter
+	memory backend.Memory
+}
+
+// takeTensor returns the executable for images of the given layout and a tensor like o, of rank 4, for its output,
+// both until giveTensor is called. Where there is no memory for them, what the model keeps for other images goes.
+func (p *PreparedModel) takeTensor(ctx context.Context, b backend.Imager, layout nn.ImageLayout, o *nn.Operand) (imageTensor, error) {
+	c, unused := p.images.enter(imageKey{layout, o.Type, [4]uint32(o.Dims), math.Float32bits(o.Scale), o.ZeroPoint})
+	p.freeConverters(unused)
+	x, err := p.makeTensor(ctx, c, b, layout, o)
+	if s := nn.StatusOf(err); s == nn.StatusResourceExhaustedTransient || s == nn.StatusResourceExhaustedPersistent {
+		if p.freeConverters(p.images.trim()) {
+			x, err = p.makeTensor(ctx, c, b, layout, o)
+		}
+	}
+	if err != nil {
+		p.images.leave(c, nil)
+		return x, generalFailure("image", err)
+	}
+	return x, nil
+}
+
+// makeTensor makes what c lacks.
+func (p *PreparedModel) makeTensor(ctx context.Context, c *converter, b backend.Imager, layout nn.ImageLayout, o *nn.Operand) (imageTensor, error) {
+	if err := p.compileImage(ctx, c, b, layout, o); err != nil {
+		return imageTensor{}, err
+	}
+	if m := p.images.take(c); m != nil {
+		return imageTensor{c, m}, nil
+	}
+	m, err := b.Allocate(o.Type, o.Dims, 0)
+	if err != nil {
+		return imageTensor{}, err
+	}
+	if err := p.client.take(m.Bytes(), "image"); err != nil {
+		return imageTensor{}, errors.Join(err, m.Close())
+	}
+	return imageTensor{c, m}, nil
+}
+
+// compileImage makes the executable of c, if it has none.
+func (p *PreparedModel) compileImage(ctx context.Context, c *converter, b backend.Imager, layout nn.ImageLayout, o *nn.Operand) error {
+	c.compiling.Lock()
+	defer c.compiling.Unlock()
+	if c.exe != nil {
+		return nil
+	}
+	exe, err := b.CompileImage(ctx, layout, o, backend.Options{})
+	if err != nil {
+		return err
+	}
+	stats := exe.Stats()
+	bytes := stats.ArenaBytes + stats.WeightBytes
+	if err := p.client.take(bytes, "image"); err != nil {
+		return errors.Join(err, exe.Close())
+	}
+	c.exe, c.bytes = exe, bytes
 	return nil
 }
 
-// close frees all converters. Precondition: nobody uses them.
-func (t *imageTable) close() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var errs []error
-	for _, e := range t.entries {
-		if e.exe != nil {
-			errs = append(errs, e.exe.Close())
-		}
+// giveTensor undoes takeTensor. Precondition: no execution borrows the tensor.
+func (p *PreparedModel) giveTensor(x imageTensor) {
+	if !p.images.leave(x.of, x.memory) {
+		p.freeTensor(x.memory)
 	}
-	t.entries = nil
-	return errors.Join(errs...)
 }
 
 // convertImage has the device make input i of the image in x, which takes its turn like any execution.
 func (b *boundRequest) convertImage(ctx context.Context, to *backend.Binding, x *pool, i int) error {
-	d := b.model.client.device
-	imager, ok := d.backend.(backend.Imager)
+	p := b.model
+	imager, ok := p.client.device.backend.(backend.Imager)
 	if !ok {
 		return nn.Errorf(nn.StatusGeneralFailure, "image", "the device reads no images")
 	}
-	o := b.model.signature.Main.Operands[b.model.signature.Main.Inputs[i]]
+	o := p.signature.Main.Operands[p.signature.Main.Inputs[i]]
 	o.Dims = b.dims.InputDims[i]
-	exe, put, err := d.images.get(ctx, imager, *x.image, &o)
+	tensor, err := p.takeTensor(ctx, imager, *x.image, &o)
 	if err != nil {
-		return generalFailure("image", err)
+		return err
 	}
-	defer put()
-	tensor, err := imager.Allocate(o.Type, o.Dims, 0)
-	if err != nil {
-		return generalFailure("image", err)
-	}
-	if err := b.model.client.take(tensor.Bytes(), "image"); err != nil {
-		return errors.Join(err, tensor.Close())
-	}
-	b.images = append(b.images, tensor) // released with the request
-	to.Memory = tensor
+	b.images = append(b.images, tensor) // given back by release
+	to.Memory = tensor.memory
 	var texels backend.Binding
 	if err := b.placeTexels(&texels, x); err != nil {
 		return err
 	}
-	return b.runConverter(ctx, exe, texels, backend.Binding{Memory: tensor})
+	return b.runConverter(ctx, tensor.of.exe, texels, *to)
 }
 
 // placeTexels binds the bytes of an image, which may be more than 32 bits can count.
@@ -146,6 +258,7 @@ func (b *boundRequest) placeTexels(to *backend.Binding, x *pool) (err error) {
 	return err
 }
 
+// runConverter runs exe from one place to another, in its turn.
 func (b *boundRequest) runConverter(ctx context.Context, exe backend.Executable, from, to backend.Binding) error {
 	var x backend.Execution
 	defer func() {

@@ -2,8 +2,11 @@ package driver_test
 
 import (
 	"bytes"
+	"context"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver"
@@ -69,14 +72,19 @@ func TestM27Images(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, []byte(r.Pools[1].(nn.HostMemory)))
 				require.EqualValues(t, 40, res.Traffic.Converted)
-				require.Equal(t, held, c.Memory())
-				require.Zero(t, b.Memory())
+				require.Equal(t, held+12, c.Memory())
+				require.EqualValues(t, 12, b.Memory())
 			}
 			require.Equal(t, 1, count(b.Calls(), "compile image"))
+			require.Equal(t, 1, count(b.Calls(), "allocate"))
 			if pin, ok := p.texels.(*pinnedPool); ok {
 				require.Equal(t, 1, count(b.Calls(), "import"))
 				require.Zero(t, pin.users())
 			}
+			require.NoError(t, pm.Close())
+			require.Zero(t, b.Memory())
+			require.Zero(t, c.Memory())
+			require.Equal(t, 2, count(b.Calls(), "close executable"))
 		})
 	}
 }
@@ -153,23 +161,77 @@ func TestImagesThatFail(t *testing.T) {
 	requireStatus(t, nn.StatusGeneralFailure, err)
 }
 
-// TestManyKindsOfImages: a device does not remember more of them than it needs to.
+// TestManyKindsOfImages: a model remembers those that came last, and no more of them than it needs to.
 func TestManyKindsOfImages(t *testing.T) {
 	b := &null.Backend{Compute: copyOut}
-	d, _, _ := start(t, b)
-	c, err := d.NewClient("images")
-	require.NoError(t, err)
+	_, c := open(t, b)
 	pm := prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
-	for i := range 100 {
+	run := func(stride int) {
 		layout := pictureLayout
-		layout.Stride += uint32(i)
+		layout.Stride += uint32(stride)
 		_, err := pm.Execute(t.Context(), imageRequest(picture{layout, make(nn.HostMemory, layout.Bytes())}))
 		require.NoError(t, err)
 	}
+	for i := range 100 {
+		run(i)
+		run(0) // again and again
+	}
 	require.Equal(t, 100, count(b.Calls(), "compile image"))
-	require.GreaterOrEqual(t, count(b.Calls(), "close executable"), 60)
-	require.NoError(t, d.Close())
-	require.Equal(t, 102, count(b.Calls(), "close executable"))
+	require.Equal(t, 92, count(b.Calls(), "close executable"))
+	require.EqualValues(t, 8*12, b.Memory())
+	require.NoError(t, pm.Close())
+	require.Equal(t, 101, count(b.Calls(), "close executable"))
+	require.Zero(t, b.Memory())
+	require.Zero(t, c.Memory())
+}
+
+// TestImagesAtOnce: each execution has a tensor of its own, of which the model keeps a few.
+func TestImagesAtOnce(t *testing.T) {
+	b := &null.Backend{Compute: copyOut}
+	_, c := open(t, b)
+	pm := prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
+	var group sync.WaitGroup
+	for i := range 16 {
+		group.Go(func() {
+			for k := range 50 {
+				layout := pictureLayout
+				layout.Stride += uint32(k % 3)
+				texels := bytes.Repeat([]byte{byte(i*16 + k)}, int(layout.Bytes()))
+				r := imageRequest(picture{layout, nn.HostMemory(texels)})
+				_, err := pm.Execute(context.Background(), r)
+				if assert.NoError(t, err) {
+					assert.Equal(t, texels[:12], []byte(r.Pools[1].(nn.HostMemory)))
+				}
+			}
+		})
+	}
+	group.Wait()
+	require.LessOrEqual(t, b.Memory(), int64(3*4*12))
+	require.NoError(t, pm.Close())
+	require.Zero(t, b.Memory())
+	require.Zero(t, c.Memory())
+}
+
+// TestImagesBeyondTheBudget are those whose tensor the client has no room for; what is kept for others makes room.
+func TestImagesBeyondTheBudget(t *testing.T) {
+	for budget, want := range map[int64]nn.Status{11: nn.StatusResourceExhaustedPersistent, 12: nn.StatusNone, 23: nn.StatusNone, 24: nn.StatusNone} {
+		b := &null.Backend{Compute: copyOut}
+		d, _ := open(t, b)
+		c, err := d.NewClient("images", driver.WithClientBudget(budget))
+		require.NoError(t, err)
+		pm := prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
+		for i := range 6 {
+			layout := pictureLayout
+			layout.Stride += uint32(i / 2)
+			_, err := pm.Execute(t.Context(), imageRequest(picture{layout, make(nn.HostMemory, layout.Bytes())}))
+			require.Equal(t, want, nn.StatusOf(err), "%v", err)
+			require.LessOrEqual(t, c.Memory(), budget)
+			require.Equal(t, c.Memory(), b.Memory())
+		}
+		require.NoError(t, c.Close())
+		require.Zero(t, b.Memory())
+		require.Zero(t, c.Memory())
+	}
 }
 
 // TestM27HardwareBuffer: the image pool of package memory.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -19,8 +20,10 @@ type importTable struct {
 
 type importEntry struct {
 	once   sync.Once
+	there  atomic.Bool    // memory is set
 	memory backend.Memory // nil where it cannot be imported; set by once
 	err    error
+	before *importEntry // whose memory was lost; immutable
 }
 
 // get returns the device's view of pool p, whose bytes data are; nil where the bytes are to be copied.
@@ -37,8 +40,8 @@ func (t *importTable) get(b backend.Backend, p nn.Pinned, data []byte) (backend.
 		return nil, closed("device")
 	}
 	e := t.entries[p]
-	if e == nil {
-		e = &importEntry{}
+	if e == nil || e.lost() {
+		e = &importEntry{before: e}
 		if t.entries == nil {
 			t.entries = map[nn.Pinned]*importEntry{}
 		}
@@ -51,16 +54,44 @@ func (t *importTable) get(b backend.Backend, p nn.Pinned, data []byte) (backend.
 			e.memory, e.err = nil, nil
 		}
 		if e.err != nil {
-			t.forget(p, e) // the next request tries again
+			t.giveUp(p, e) // the next request tries again
 			return
 		}
+		e.there.Store(true)
 		p.OnClose(func() {
-			if t.forget(p, e) && e.memory != nil {
-				_ = e.memory.Close()
+			if t.forget(p, e) {
+				_ = e.close()
 			}
 		})
 	})
 	return e.memory, e.err
+}
+
+// lost reports whether the pool has to be imported again.
+func (e *importEntry) lost() bool { return e.there.Load() && isLost(e.memory) }
+
+// close closes the memory, and those before it. Precondition: the import has ended.
+func (e *importEntry) close() error {
+	var errs []error
+	for ; e != nil; e = e.before {
+		if e.memory != nil {
+			errs = append(errs, e.memory.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// giveUp puts what was before e in its place.
+func (t *importTable) giveUp(p nn.Pinned, e *importEntry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.entries[p] != e:
+	case e.before == nil:
+		delete(t.entries, p)
+	default:
+		t.entries[p] = e.before
+	}
 }
 
 // forget reports whether it took e out of the table.
@@ -83,9 +114,7 @@ func (t *importTable) close() error {
 	var errs []error
 	for _, e := range entries {
 		e.once.Do(func() {}) // waits for an import that goes on
-		if e.memory != nil {
-			errs = append(errs, e.memory.Close())
-		}
+		errs = append(errs, e.close())
 	}
 	return errors.Join(errs...)
 }

@@ -3,6 +3,8 @@ package driver
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -17,11 +19,13 @@ type PreparedModel struct {
 	cached    CacheStatus
 	priority  nn.Priority
 	expected  expectation
-	bytes     int64 // in the client's account
+	runs      atomic.Int64 // executions that ended well
+	images    imageTable
 	closing   sync.Once
 
 	mu      sync.Mutex
 	closed  bool           // guarded by mu
+	bytes   int64          // guarded by mu; in the client's account
 	running sync.WaitGroup // executions; added to under mu while open
 }
 
@@ -30,7 +34,57 @@ func (p *PreparedModel) Stats() backend.Stats { return p.exe.Stats() }
 
 // Cached says what the transparent cache, or the files of WithCaching, did for the model; CacheOff where the
 // client brought files itself.
-func (p *PreparedModel) Cached() CacheStatus { return p.cached }
+func (p *PreparedModel) Cached() CacheStatus {
+	if d, ok := p.exe.(*delayed); ok {
+		return d.cacheStatus()
+	}
+	return p.cached
+}
+
+// account keeps the client's account up with an executable that is compiled late, or replaced by a better one.
+func (p *PreparedModel) account() error {
+	s := p.exe.Stats()
+	n := s.ArenaBytes + s.WeightBytes
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n == p.bytes {
+		return nil
+	}
+	if n > p.bytes {
+		if err := p.client.take(n-p.bytes, "model"); err != nil {
+			return err
+		}
+	} else {
+		p.client.give(p.bytes - n)
+	}
+	p.bytes = n
+	return nil
+}
+
+const (
+	// enoughRuns is how often a model has to run before what its segments take is worth keeping.
+	enoughRuns = 5
+	// newsworthy is by what factor the times must differ from those that are kept already.
+	newsworthy = 1.25
+)
+
+// keepLearned keeps in the cache what the executions took, if that is news.
+func (p *PreparedModel) keepLearned() {
+	old := p.exe.Estimates()
+	learned := p.expected.estimator(old).Segments()
+	was, is := sum(old), sum(learned)
+	if p.runs.Load() < enoughRuns || is < time.Duration(float64(was)*newsworthy) && was < time.Duration(float64(is)*newsworthy) {
+		return
+	}
+	p.client.device.keepEstimates(p, learned)
+}
+
+func sum(list []time.Duration) (total time.Duration) {
+	for _, d := range list {
+		total += d
+	}
+	return total
+}
 
 // enter keeps the executable open until running.Done is called.
 func (p *PreparedModel) enter() error {
@@ -117,10 +171,12 @@ func (p *PreparedModel) Close() (err error) {
 		p.closed = true
 		p.mu.Unlock()
 		p.running.Wait()
+		p.keepLearned()
+		p.closeImages()
 		err = p.exe.Close()
 		// Only now: who closes the client must find the model and wait here, too.
 		p.client.mu.Lock()
-		p.client.used -= p.bytes
+		p.client.used -= p.bytes // nobody changes it any more
 		delete(p.client.models, p)
 		p.client.mu.Unlock()
 	})

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -106,24 +105,13 @@ func kindOf(m *nn.Model, op int) [2]int32 {
 	return k
 }
 
-// checkDeadline refuses work that has no time left.
+// checkDeadline refuses work whose deadline has passed.
 func checkDeadline(what string, deadline time.Time) error {
 	if deadline.IsZero() {
 		return nil
 	}
 	if late := time.Since(deadline); late >= 0 {
-		return nn.Errorf(nn.StatusMissedDeadlinePersistent, what, "the deadline passed %v ago", late)
-	}
-	return nil
-}
-
-// checkTime refuses work whose deadline comes before its expected end.
-func checkTime(what string, deadline time.Time, need time.Duration) error {
-	if err := checkDeadline(what, deadline); err != nil || deadline.IsZero() {
-		return err
-	}
-	if left := time.Until(deadline); left < need {
-		return nn.Errorf(nn.StatusMissedDeadlinePersistent, what, "%w", fmt.Errorf("expected to take %v, %v are left", need, left))
+		return nn.Errorf(nn.StatusMissedDeadlinePersistent, what, "the deadline passed %v ago: %w", late, qos.ErrRefused)
 	}
 	return nil
 }

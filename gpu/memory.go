@@ -11,11 +11,10 @@ var _ backend.Allocator = (*Backend)(nil)
 
 // Allocate implements backend.Allocator.
 func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backend.Memory, error) {
-	x, err := compile.Exchange(&b.facts, t, dims)
+	form, err := b.form(t, dims)
 	if err != nil {
 		return nil, err
 	}
-	form := vulkan.Form{DenseBytes: x.DenseBytes, DeviceBytes: x.DeviceBytes, Pad: x.Pad, Unpad: x.Unpad}
 	d, err := b.devices.use()
 	if err != nil {
 		return nil, err
@@ -26,6 +25,15 @@ func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backen
 		return nil, err
 	}
 	return m, nil
+}
+
+// form is what a tensor is like in the device's memory.
+func (b *Backend) form(t nn.OperandType, dims nn.Dims) (vulkan.Form, error) {
+	x, err := compile.Exchange(&b.facts, t, dims)
+	if err != nil {
+		return vulkan.Form{}, err
+	}
+	return vulkan.Form{DenseBytes: x.DenseBytes, DeviceBytes: x.DeviceBytes, Pad: x.Pad, Unpad: x.Unpad}, nil
 }
 
 // Import implements backend.Allocator.

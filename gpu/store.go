@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,36 +31,6 @@ type executable struct {
 
 func newExecutable(x *lasting, b *Backend, o backend.Options) *executable {
 	return &executable{lasting: x, backend: b, storable: o.Storable}
-}
-
-// Estimates implements backend.Executable: what was learned, else what the cost model says.
-func (x *executable) Estimates() []time.Duration {
-	if list := x.learned.Load(); list != nil {
-		return *list
-	}
-	return x.lasting.Estimates()
-}
-
-// SetEstimates implements backend.Estimated.
-func (x *executable) SetEstimates(list []time.Duration) {
-	if checkEstimates(list, len(x.Plan().Segments)) != nil {
-		return
-	}
-	list = slices.Clone(list)
-	x.learned.Store(&list)
-}
-
-// checkEstimates holds list to what backend.Estimated says.
-func checkEstimates(list []time.Duration, segments int) error {
-	if len(list) != segments {
-		return fmt.Errorf("%d estimates of %d segments", len(list), segments)
-	}
-	for i, t := range list {
-		if t <= 0 || t > backend.MaxEstimate {
-			return fmt.Errorf("an estimate of %v for segment %d", t, i)
-		}
-	}
-	return nil
 }
 
 var errNotStorable = errors.New("the model was not prepared with Options.Storable")
@@ -100,27 +69,6 @@ func (x *executable) StoreModel() (model []byte, err error) {
 		model = appendSection(model, sectionBinaries, binaries)
 	}
 	return appendSection(model, sectionEstimates, encodeEstimates(x.Estimates())), nil
-}
-
-// encodeEstimates: 8 bytes of nanoseconds a segment, least significant first.
-func encodeEstimates(list []time.Duration) []byte {
-	var b []byte
-	for _, t := range list {
-		b = binary.LittleEndian.AppendUint64(b, uint64(t))
-	}
-	return b
-}
-
-// decodeEstimates undoes encodeEstimates for a plan of so many segments.
-func decodeEstimates(b []byte, segments int) ([]time.Duration, error) {
-	if len(b) != 8*segments {
-		return nil, fmt.Errorf("%d bytes of estimates for %d segments", len(b), segments)
-	}
-	list := make([]time.Duration, segments)
-	for i := range list {
-		list[i] = time.Duration(binary.LittleEndian.Uint64(b[8*i:]))
-	}
-	return list, checkEstimates(list, segments)
 }
 
 // Restore implements backend.Restorer. data is read in ascending order; constants go straight into memory that

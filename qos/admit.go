@@ -44,7 +44,7 @@ func (s *Scheduler) admit(r *run) error {
 	}
 	if r.overdue || r.came+r.rest > r.deadline {
 		return nn.Errorf(nn.StatusMissedDeadlinePersistent, "scheduling",
-			"refused: it takes %v and %v are left: %w", r.rest, r.deadline-r.came, ErrDeadline)
+			"it takes %v and %v are left: %w", r.rest, r.deadline-r.came, ErrRefused)
 	}
 	if s.jobs == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (s *Scheduler) admit(r *run) error {
 	late := s.forecast.late
 	if slices.Contains(late, r) {
 		return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling",
-			"refused: it takes %v, %v are left, and others go before: %w", r.rest, r.deadline-now, ErrDeadline)
+			"it takes %v, %v are left, and others go before: %w", r.rest, r.deadline-now, ErrRefused)
 	}
 	// Priorities order the jobs of one client, so only there is r entitled to push others back.
 	late = slices.DeleteFunc(late, func(o *run) bool { return o.c == r.c && s.levelOf(o, now) < r.level })
@@ -67,7 +67,7 @@ func (s *Scheduler) admit(r *run) error {
 	for _, o := range late {
 		if !slices.Contains(s.forecast.before, o) {
 			return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling",
-				"refused: another execution that was admitted would be late: %w", ErrDeadline)
+				"another execution that was admitted would be late: %w", ErrRefused)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func CanMeet(deadline time.Time, needs time.Duration) error {
 	if left > 0 && (left >= never || needs <= left) {
 		return nil
 	}
-	return nn.Errorf(nn.StatusMissedDeadlinePersistent, "deadline", "it takes about %v and %v are left: %w", needs, left, ErrDeadline)
+	return nn.Errorf(nn.StatusMissedDeadlinePersistent, "deadline", "it takes about %v and %v are left: %w", needs, left, ErrRefused)
 }
 
 // Observe adds a measurement: a preparation of cost c took d. One that was abandoned must not be given.

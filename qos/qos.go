@@ -51,6 +51,9 @@ var ErrClosed = errors.New("the client is closed")
 // well.
 var ErrDeadline = fmt.Errorf("the deadline cannot be met: %w", context.DeadlineExceeded)
 
+// ErrRefused is the cause where work was refused for its deadline before any of it was done. It is ErrDeadline as well.
+var ErrRefused = fmt.Errorf("refused: %w", ErrDeadline)
+
 // Options steer a Scheduler. The zero value is usable.
 type Options struct {
 	// InFlight is how many submissions of preemptible work are on the device at once, at most; 0 for 1. More

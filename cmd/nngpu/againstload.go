@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
 )
 
 // runner executes a model once. Safe for concurrent use.
@@ -235,34 +236,23 @@ type outcome int
 const (
 	ended     outcome = iota // with a result
 	endedLate                // with a result, after the deadline
-	missed                   // without one, after the deadline
-	refused                  // before the deadline: that it would be missed was known, or the queue was full
+	missed                   // given up on the way
+	refused                  // before any work, because of the deadline or of a full queue
 	failed
 )
 
-// refusedWithin is what the driver takes at most to refuse work whose deadline has passed already.
-const refusedWithin = 100 * time.Microsecond
-
-// outcomeOf tells how an execution ended from its error and the time that the call took. The driver says by the
-// same statuses that a deadline cannot be met and that it was not met; only the former is known before the
-// deadline, or at once.
+// outcomeOf tells how an execution ended from its error and the time that the call took.
 func outcomeOf(err error, took, deadline time.Duration) outcome {
-	if err == nil {
-		if deadline > 0 && took > deadline {
-			return endedLate
-		}
+	switch status := nn.StatusOf(err); {
+	case err == nil && deadline > 0 && took > deadline:
+		return endedLate
+	case err == nil:
 		return ended
-	}
-	switch nn.StatusOf(err) {
-	case nn.StatusResourceExhaustedTransient:
+	case errors.Is(err, context.Canceled):
+		return failed
+	case status == nn.StatusResourceExhaustedTransient, errors.Is(err, qos.ErrRefused):
 		return refused
-	case nn.StatusMissedDeadlineTransient, nn.StatusMissedDeadlinePersistent:
-		if errors.Is(err, context.Canceled) || deadline == 0 {
-			return failed
-		}
-		if took < max(deadline, refusedWithin) {
-			return refused
-		}
+	case status == nn.StatusMissedDeadlineTransient, status == nn.StatusMissedDeadlinePersistent:
 		return missed
 	}
 	return failed

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
 )
 
 // turns is a pretended device that does one thing at a time. A channel, because time goes on in a bubble of synctest
@@ -150,6 +151,7 @@ func TestContestFails(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	const soon, deadline, later = time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond
 	status := func(s nn.Status) error { return nn.Errorf(s, "execution", "%w", errors.New("test")) }
+	early := func(s nn.Status) error { return nn.Errorf(s, "execution", "%w", qos.ErrRefused) }
 	for _, tc := range []struct {
 		name     string
 		err      error
@@ -160,12 +162,11 @@ func TestOutcome(t *testing.T) {
 		{"in time", nil, soon, deadline, ended},
 		{"no deadline", nil, later, 0, ended},
 		{"late", nil, later, deadline, endedLate},
-		{"refused for now", status(nn.StatusMissedDeadlineTransient), soon, deadline, refused},
-		{"refused for ever", status(nn.StatusMissedDeadlinePersistent), soon, deadline, refused},
-		{"refused at once", status(nn.StatusMissedDeadlinePersistent), refusedWithin / 2, 1, refused},
+		{"refused for now", early(nn.StatusMissedDeadlineTransient), soon, deadline, refused},
+		{"refused for ever", early(nn.StatusMissedDeadlinePersistent), later, deadline, refused},
 		{"given up", status(nn.StatusMissedDeadlineTransient), later, deadline, missed},
 		{"full queue", status(nn.StatusResourceExhaustedTransient), soon, 0, refused},
-		{"a deadline nobody set", status(nn.StatusMissedDeadlineTransient), soon, 0, failed},
+		{"the end of the measurement", nn.Errorf(nn.StatusGeneralFailure, "execution", "%w", context.Canceled), soon, deadline, failed},
 		{"anything else", status(nn.StatusGeneralFailure), soon, deadline, failed},
 	} {
 		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, outcomeOf(tc.err, tc.took, tc.deadline)) })
