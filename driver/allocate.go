@@ -12,6 +12,9 @@ import (
 type BufferDesc struct {
 	// Dims complete the dimensions of the roles' operands; 0 leaves a size, none at all leaves everything to them.
 	Dims nn.Dims
+	// Exportable buffers can leave the driver, see Buffer.Export. All their dimensions are known, and they have
+	// memory from the beginning, in an allocation of its own.
+	Exportable bool
 }
 
 // BufferRole is an input or an output of a prepared model that a buffer will stand for.
@@ -85,6 +88,9 @@ func (c *Client) newBuffer(d BufferDesc, inputs, outputs []BufferRole) (*Buffer,
 	b.operand.Dims = slices.Clone(b.operand.Dims)
 	if _, err := b.operand.ByteSize(); err != nil {
 		return nil, nn.Invalid("buffer", "%w", err)
+	}
+	if b.exportable = d.Exportable; b.exportable && !b.isFixed() {
+		return nil, nn.Invalid("buffer", "dimensions %v of a buffer that can be exported are open", []uint32(b.operand.Dims))
 	}
 	return b, nil
 }

@@ -24,7 +24,7 @@ type boundRequest struct {
 	unsubmitted bool
 
 	model    *PreparedModel
-	request  *nn.Request
+	request  *nn.Request      // as it was when newBound was called; nil if there was none
 	bySlot   []backend.Memory // nil, or of each pool what the device sees it as, where that is known
 	dims     *validate.Bound
 	pools    []pool
@@ -34,6 +34,7 @@ type boundRequest struct {
 	images   []imageTensor // that images became
 	bound    bool          // and not finished
 	released bool
+	room     room
 }
 
 type bufferUse struct {
@@ -58,10 +59,10 @@ type fileOutput struct {
 //
 // With OUTPUT_INSUFFICIENT_SIZE there is a result all the same, of which only shapes is to be used.
 func (p *PreparedModel) bind(ctx context.Context, r *nn.Request) (*boundRequest, error) {
-	return (&boundRequest{model: p, request: r}).start(ctx)
+	return newBound(p, r).start(ctx)
 }
 
-// start is bind of a request that nothing was done for yet.
+// start is bind. Precondition: it is the first call after newBound.
 func (b *boundRequest) start(ctx context.Context) (*boundRequest, error) {
 	if err := b.bind(ctx); err != nil {
 		b.release()
@@ -77,11 +78,11 @@ func (b *boundRequest) start(ctx context.Context) (*boundRequest, error) {
 // checkRequest is the part of bind that depends on nothing but the request: it takes nothing, maps nothing and
 // waits for nobody. It returns the dimensions of the outputs as far as model, request and buffers give them.
 func (p *PreparedModel) checkRequest(r *nn.Request) ([]nn.Dims, error) {
-	b := &boundRequest{model: p, request: r}
+	b := newBound(p, r)
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	dims := make([]nn.Dims, len(r.Outputs))
+	dims := make([]nn.Dims, len(b.request.Outputs))
 	for i := range dims {
 		var err error
 		if dims[i], err = b.outputDims(i, nil); err != nil {
@@ -97,10 +98,10 @@ func (b *boundRequest) bind(ctx context.Context) error {
 	}
 	for i := range b.pools {
 		if b.pools[i].buffer == nil {
-			if err := b.pools[i].acquire(poolName(i)); err != nil {
+			if err := b.pools[i].acquireOn(b.model.client.device, poolName(i)); err != nil {
 				return err
 			}
-			if b.bySlot != nil {
+			if b.bySlot != nil && !b.pools[i].isExternal() {
 				b.pools[i].imported = usable(b.bySlot[i]) // as long as the pool is open, which it is
 			}
 		}
@@ -123,7 +124,16 @@ func (b *boundRequest) bind(ctx context.Context) error {
 	return b.place(ctx)
 }
 
-func poolName(i int) string { return fmt.Sprintf("request pool %d", i) }
+// poolName names a pool in messages.
+func poolName(i int) string {
+	if i < len(poolNames) {
+		return poolNames[i]
+	}
+	return fmt.Sprintf("request pool %d", i)
+}
+
+// poolNames are those that each execution would make anew.
+var poolNames = [...]string{"request pool 0", "request pool 1", "request pool 2", "request pool 3"}
 
 // check finds buffers and tests what needs no pool to be mapped.
 func (b *boundRequest) check() (err error) {
@@ -131,7 +141,7 @@ func (b *boundRequest) check() (err error) {
 	if b.dims, err = validate.Request(b.model.signature, r); err != nil {
 		return err
 	}
-	b.pools = make([]pool, len(r.Pools))
+	b.pools = resize(b.room.pools[:], len(r.Pools))
 	for i, m := range r.Pools {
 		b.pools[i].source = m
 		if token, ok := m.(nn.BufferToken); ok {
@@ -188,6 +198,9 @@ func (b *boundRequest) use(x *Buffer, index int, output bool, dims nn.Dims) erro
 			return nil
 		}
 	}
+	if b.buffers == nil {
+		b.buffers = b.room.buffers[:0]
+	}
 	b.buffers = append(b.buffers, bufferUse{x, output})
 	return nil
 }
@@ -197,7 +210,7 @@ func (b *boundRequest) checkMapped() error {
 	for _, list := range [][]nn.RequestArgument{b.request.Inputs, b.request.Outputs} {
 		for i := range list {
 			a := &list[i]
-			if a.HasNoValue || b.poolOf(a).data == nil {
+			if a.HasNoValue || !b.poolOf(a).isMapped() {
 				continue
 			}
 			x, end := b.poolOf(a), uint64(a.Location.Offset)+uint64(a.Location.Length)
@@ -214,8 +227,7 @@ func (b *boundRequest) checkMapped() error {
 
 // checkOverlap refuses an output that shares bytes with another argument or with a pool of constants.
 func (b *boundRequest) checkOverlap() error {
-	var array [8]validate.Span
-	spans := array[:0]
+	spans := b.room.spans[:0]
 	r := b.request
 	add := func(a *nn.RequestArgument, role validate.Role, i int) {
 		if a.HasNoValue {
@@ -226,7 +238,7 @@ func (b *boundRequest) checkOverlap() error {
 		if x.image != nil {
 			length = uint64(x.image.Bytes())
 		}
-		if x.file != nil {
+		if x.file != nil || x.isExternal() {
 			id = slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(x.source, y.source) })
 		}
 		spans = x.spans(spans, validate.Span{Role: role, Index: i}, offset, length, id)
@@ -237,12 +249,18 @@ func (b *boundRequest) checkOverlap() error {
 	for i := range r.Outputs {
 		add(&r.Outputs[i], validate.OutputSpan, i)
 	}
+	constants := make([]pool, len(b.model.signature.Pools))
+	defer func() {
+		for i := range constants {
+			constants[i].close()
+		}
+	}()
 	for i, m := range b.model.signature.Pools {
-		x := pool{source: m}
+		x := &constants[i]
+		x.source = m
 		if err := x.acquire("pool"); err != nil {
 			continue // the constants were read long ago; there is nothing left to overlap
 		}
-		defer x.close()
 		id := slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(m, y.source) })
 		if id < 0 {
 			id = len(b.pools) + i
@@ -343,7 +361,7 @@ func (b *boundRequest) fit() (short error) {
 
 // place says where each argument lies, reads the inputs from files, and gives buffers the size of what they take.
 func (b *boundRequest) place(ctx context.Context) error {
-	bindings := make([]backend.Binding, len(b.request.Inputs)+len(b.request.Outputs))
+	bindings := resize(b.room.bindings[:], len(b.request.Inputs)+len(b.request.Outputs))
 	b.inputs, b.outputs = bindings[:len(b.request.Inputs):len(b.request.Inputs)], bindings[len(b.request.Inputs):]
 	for i := range b.inputs {
 		a := &b.request.Inputs[i]
@@ -389,6 +407,9 @@ func (b *boundRequest) place(ctx context.Context) error {
 			b.files = append(b.files, fileOutput{i, data, x.file, int64(l.Offset)})
 			b.outputs[i].Host = data
 		case !isKnown: // a device could not tell where the room ends
+			if err := x.mapped(fmt.Sprintf("output %d", i)); err != nil {
+				return err
+			}
 			b.outputs[i].Host = x.data[l.Offset : uint64(l.Offset)+uint64(size)]
 		default:
 			if err := b.placeMapped(&b.outputs[i], x, l.Offset, size); err != nil {

@@ -21,6 +21,8 @@ type Buffer struct {
 	token   nn.BufferToken
 	operand nn.Operand // what all roles say; dimensions may be open
 	roles   map[role]bool
+	// exportable: the memory is a backend.Exportable, and of one size.
+	exportable bool
 
 	// turn is held for reading by what reads the tensor, for writing by what writes it. Who takes turns of
 	// several buffers takes them in the order of their tokens.
@@ -104,6 +106,9 @@ func (b *Buffer) isClosed() bool {
 // drop frees the memory. Precondition: the turn is held for writing, or nobody can use the buffer.
 func (b *Buffer) drop() (err error) {
 	if b.memory != nil {
+		if b.exportable {
+			b.client.device.externals.disown(b)
+		}
 		bytes := b.memory.Bytes()
 		err = b.memory.Close()
 		b.client.give(bytes)
@@ -125,7 +130,7 @@ func (b *Buffer) reserve(dims nn.Dims) error {
 	if err := b.drop(); err != nil { // first: there may not be room for both
 		return err
 	}
-	m, err := a.Allocate(b.operand.Type, dims, 0)
+	m, err := b.newMemory(a, dims)
 	if err != nil {
 		return generalFailure("buffer", err)
 	}

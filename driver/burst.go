@@ -42,25 +42,27 @@ func (b *Burst) Execute(ctx context.Context, r *nn.Request, slots []int32, opts 
 		return nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "burst", Err: errRunning}
 	}
 	defer b.running.Unlock()
-	if r == nil || len(slots) != len(r.Pools) {
-		return nil, nn.Invalid("burst", "%d slots; there must be one for each pool", len(slots))
-	}
-	for i, s := range slots {
-		if s < NoSlot {
-			return nil, nn.Invalid("burst", "slot %d of pool %d", s, i)
-		}
-	}
 	return b.model.Execute(ctx, r, append(opts[:len(opts):len(opts)], func(o *executeOptions) {
-		o.bind = func(ctx context.Context, r *nn.Request) (*boundRequest, error) { return b.bind(ctx, r, slots) }
+		o.bind = func(_ *PreparedModel, ctx context.Context, r *nn.Request) (*boundRequest, error) {
+			return b.bind(ctx, r, slots)
+		}
 	})...)
 }
 
 // bind is PreparedModel.bind with what the slots know.
 func (b *Burst) bind(ctx context.Context, r *nn.Request, slots []int32) (*boundRequest, error) {
-	x := &boundRequest{model: b.model, request: r, bySlot: make([]backend.Memory, len(slots))}
+	x := newBound(b.model, r)
+	if x.request == nil || len(slots) != len(x.request.Pools) {
+		return nil, nn.Invalid("burst", "%d slots; there must be one for each pool", len(slots))
+	}
+	x.bySlot = resize(x.room.bySlot[:], len(slots))
 	b.mu.Lock()
 	for i, s := range slots {
-		if old, ok := b.slots[s]; ok && sameMemory(old.source, r.Pools[i]) {
+		if s < NoSlot {
+			b.mu.Unlock()
+			return nil, nn.Invalid("burst", "slot %d of pool %d", s, i)
+		}
+		if old, ok := b.slots[s]; ok && sameMemory(old.source, x.request.Pools[i]) {
 			x.bySlot[i] = old.imported
 		}
 	}
@@ -73,7 +75,7 @@ func (b *Burst) bind(ctx context.Context, r *nn.Request, slots []int32) (*boundR
 	defer b.mu.Unlock()
 	for i, s := range slots {
 		if s >= 0 {
-			b.slots[s] = slot{r.Pools[i], x.pools[i].imported}
+			b.slots[s] = slot{x.request.Pools[i], x.pools[i].imported}
 		}
 	}
 	return x, nil

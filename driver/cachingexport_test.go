@@ -14,7 +14,9 @@ func (p *PreparedModel) KeepEstimates(learned []time.Duration) {
 func (p *PreparedModel) Estimates() []time.Duration { return p.exe.Estimates() }
 
 // Ready is that of a delayed model.
-func (p *PreparedModel) Ready(ctx context.Context) error { return p.exe.(*delayed).ready(ctx) }
+func (p *PreparedModel) Ready(ctx context.Context) error {
+	return p.exe.(*delayed).ready(ctx, time.Time{})
+}
 
 // DelayedStatus is what the cache did for a delayed model.
 func (p *PreparedModel) DelayedStatus() CacheStatus { return p.exe.(*delayed).cacheStatus() }

@@ -74,7 +74,7 @@ func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 	if err != nil {
 		return nn.Invalid("copy", "%w", err)
 	}
-	x, err := openForCopy(m, size, false)
+	x, err := openForCopy(b.client.device, m, size, false)
 	if err != nil {
 		return err
 	}
@@ -84,6 +84,12 @@ func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 		data = make([]byte, size)
 		if err := fill(x.file, data, 0); err != nil {
 			return nn.Errorf(nn.StatusGeneralFailure, "copy", "%w", err)
+		}
+	}
+	if x.imported != nil {
+		data = make([]byte, size)
+		if err := x.imported.Read(ctx, data); err != nil {
+			return fmt.Errorf("copy: %w", err)
 		}
 	}
 	if err := b.reserve(full.Dims); err != nil {
@@ -105,13 +111,13 @@ func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
 	if err != nil {
 		return nn.Invalid("copy", "%w", err)
 	}
-	x, err := openForCopy(m, size, true)
+	x, err := openForCopy(b.client.device, m, size, true)
 	if err != nil {
 		return err
 	}
 	defer x.close()
 	data := x.data
-	if x.file != nil {
+	if x.file != nil || x.imported != nil {
 		data = make([]byte, size)
 	}
 	if err := b.memory.Read(ctx, data[:size]); err != nil {
@@ -122,11 +128,16 @@ func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
 			return nn.Errorf(nn.StatusGeneralFailure, "copy", "%w", err)
 		}
 	}
+	if x.imported != nil {
+		if err := x.imported.Write(ctx, data); err != nil {
+			return fmt.Errorf("copy: %w", err)
+		}
+	}
 	return nil
 }
 
-// openForCopy keeps and maps m, which must hold exactly size bytes.
-func openForCopy(m nn.Memory, size uint32, write bool) (*pool, error) {
+// openForCopy keeps and maps m, which must hold exactly size bytes; what the host cannot map d imports.
+func openForCopy(d *Device, m nn.Memory, size uint32, write bool) (*pool, error) {
 	switch m.(type) {
 	case nil:
 		return nil, nn.Invalid("copy", "there is no memory")
@@ -140,7 +151,7 @@ func openForCopy(m nn.Memory, size uint32, write bool) (*pool, error) {
 	if write && x.readOnly() {
 		return nil, nn.Invalid("copy", "the memory is read only")
 	}
-	if err := x.acquire("copy"); err != nil {
+	if err := x.acquireForCopy(d, "copy"); err != nil {
 		return nil, err
 	}
 	return x, nil

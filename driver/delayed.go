@@ -13,7 +13,8 @@ import (
 // WithDelayedCompilation makes PrepareModel return once the model was checked. The first execution compiles it, or takes
 // it from the cache; what would have been an error of PrepareModel is one of that execution, and of those that
 // wait for it, and the next one tries again. Its context bounds the compilation; where it ends too early, one of those
-// that wait goes on with its own.
+// that wait goes on with its own. A deadline of WithDeadline ends the wait alone, so that a later execution finds the
+// model compiled, however near the deadlines are.
 //
 // Until then Stats are zero, Cached is CacheOff, and the values of the model are retained and must not change. Cache files are duplicated
 // as far as they are needed, so that the client may close its own. PrepareModelFromCache never delays.
@@ -74,9 +75,13 @@ func (d *Device) delay(m *nn.Model, o *prepareOptions) (*delayed, error) {
 	return &delayed{compile: compile, done: done, status: CacheOff}, nil
 }
 
-// now returns the executable, and compiles it first where nobody has.
-func (x *delayed) now(ctx context.Context) (backend.Executable, error) {
+// now returns the executable, and compiles it first where nobody has, as long as ctx lasts; waiting, of which ctx is the
+// parent or which it is, bounds the wait.
+func (x *delayed) now(ctx, waiting context.Context) (backend.Executable, error) {
 	for {
+		if err := waiting.Err(); err != nil {
+			return nil, err
+		}
 		x.mu.Lock()
 		switch {
 		case x.closed:
@@ -86,17 +91,15 @@ func (x *delayed) now(ctx context.Context) (backend.Executable, error) {
 			defer x.mu.Unlock()
 			return x.exe, nil
 		case x.flight == nil:
-			f := &flight{ended: make(chan struct{})}
-			x.flight = f
-			x.mu.Unlock()
-			return x.fly(ctx, f)
+			x.flight = &flight{ended: make(chan struct{})}
+			go x.fly(ctx, x.flight) // Close waits for it
 		}
 		f := x.flight
 		x.mu.Unlock()
 		select {
 		case <-f.ended:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-waiting.Done():
+			return nil, waiting.Err()
 		}
 		if f.err != nil {
 			return nil, f.err
@@ -105,7 +108,7 @@ func (x *delayed) now(ctx context.Context) (backend.Executable, error) {
 }
 
 // fly compiles. A failure is that of all who wait, unless it is of ctx alone.
-func (x *delayed) fly(ctx context.Context, f *flight) (backend.Executable, error) {
+func (x *delayed) fly(ctx context.Context, f *flight) {
 	exe, status, err := x.compile(ctx)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -117,7 +120,6 @@ func (x *delayed) fly(ctx context.Context, f *flight) (backend.Executable, error
 		f.err = err
 	}
 	close(f.ended)
-	return exe, err
 }
 
 // known is the executable, nil before it was compiled.
@@ -155,14 +157,16 @@ func (x *delayed) Estimates() []time.Duration {
 
 // ready compiles the model where nobody has, so that Begin does not take that long and estimates are those of the
 // compiled form.
-func (x *delayed) ready(ctx context.Context) error {
-	_, err := x.now(ctx)
+func (x *delayed) ready(ctx context.Context, deadline time.Time) error {
+	waiting, cancel := withDeadline(ctx, deadline)
+	defer cancel()
+	_, err := x.now(ctx, waiting)
 	return err
 }
 
 // Begin implements backend.Executable.
 func (x *delayed) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
-	exe, err := x.now(ctx)
+	exe, err := x.now(ctx, ctx)
 	if err != nil {
 		return nil, err
 	}

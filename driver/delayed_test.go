@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -225,4 +227,61 @@ func TestDelayedFilesThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	require.NotZero(t, warned.Load())
+}
+
+// TestQ5DelayedDeadline: an execution waits for the compilation until its deadline; the compilation goes on, so that the
+// next one finds the model.
+func TestQ5DelayedDeadline(t *testing.T) {
+	b := newPhased()
+	b.hold = make(chan struct{})
+	pm := prepareTen(t, openStoring(t, b, driver.CacheOptions{Off: true}), driver.WithDelayedCompilation())
+	run := func(opts ...driver.ExecuteOption) error {
+		_, err := pm.Run(t.Context(), [][]byte{{7, 7, 7, 7, 7}}, pm.NewOutputs(), opts...)
+		return err
+	}
+	for range 2 {
+		requireMissed(t, run(driver.WithDeadline(time.Now().Add(20*time.Millisecond))))
+	}
+	require.EqualValues(t, 1, b.optimised.Load())
+	close(b.hold)
+	require.NoError(t, run())
+	require.EqualValues(t, 1, b.optimised.Load())
+	requireTen(t, pm)
+
+	// Closing waits for a compilation that nobody waits for any more.
+	b.hold = make(chan struct{})
+	pm = prepareTen(t, openStoring(t, b, driver.CacheOptions{Off: true}), driver.WithDelayedCompilation())
+	requireMissed(t, run(driver.WithDeadline(time.Now().Add(20*time.Millisecond))))
+	open := b.open.Load()
+	go close(b.hold)
+	require.NoError(t, pm.Close())
+	require.Equal(t, open, b.open.Load())
+}
+
+// TestQ3DelayedDeadline: nothing is compiled, so that no compilation can be too long.
+func TestQ3DelayedDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, c, _ := start(t, &null.Backend{})
+		deadline := driver.WithPrepareDeadline(time.Now().Add(time.Millisecond))
+		_, err := c.PrepareModel(t.Context(), binaryModel(nn.OpMul, 3), deadline)
+		requireStatus(t, nn.StatusMissedDeadlinePersistent, err)
+		_, err = c.PrepareModel(t.Context(), binaryModel(nn.OpMul, 3), deadline, driver.WithDelayedCompilation())
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+	})
+}
+
+// TestM13NotCompiled: a compilation that fails leaves buffers alone.
+func TestM13NotCompiled(t *testing.T) {
+	hold := make(chan struct{})
+	b := &null.Backend{Compute: add, Hold: hold}
+	_, c := open(t, b)
+	pm, err := c.PrepareModel(t.Context(), addModel(), driver.WithDelayedCompilation())
+	require.NoError(t, err)
+	buffer := allocate(t, c, nil, nil, roleOf(pm, 0))
+	require.NoError(t, buffer.CopyFrom(t.Context(), nn.HostMemory{1, 2, 3, 4, 5, 6}, nil))
+	_, err = pm.Execute(t.Context(), bufferRequest(nil, nil, buffer), driver.WithDeadline(time.Now().Add(20*time.Millisecond)))
+	requireMissed(t, err)
+	require.Equal(t, []byte{1, 2, 3, 4, 5, 6}, read(t, buffer, 6))
+	close(hold)
 }

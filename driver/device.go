@@ -33,6 +33,7 @@ type Device struct {
 	prepares  prepareRates
 	buffers   bufferTable
 	imports   importTable
+	externals externalTable
 	closing   sync.Once
 
 	mu      sync.Mutex
@@ -46,6 +47,8 @@ type DeviceOption func(*deviceOptions)
 type deviceOptions struct {
 	cache      CacheOptions
 	scheduling SchedulingOptions
+	// trustedExternal: see WithTrustedExternalMemory.
+	trustedExternal bool
 }
 
 // WithCache says where compiled models are kept between processes, or that they are not.
@@ -61,7 +64,7 @@ func NewDevice(b backend.Backend, opts ...DeviceOption) *Device {
 	}
 	return &Device{
 		backend: b, cache: newCompiledCache(b, o.cache), scheduler: newScheduler(b.Info().Type, o.scheduling),
-		clients: map[*Client]bool{},
+		externals: externalTable{trusted: o.trustedExternal}, clients: map[*Client]bool{},
 	}
 }
 
@@ -119,7 +122,7 @@ func (d *Device) Close() (err error) {
 			errs = append(errs, c.Close())
 		}
 		d.busy.Wait()
-		err = errors.Join(append(errs, d.imports.close(), d.backend.Close())...)
+		err = errors.Join(append(errs, d.imports.close(), d.externals.close(), d.backend.Close())...)
 	})
 	return err
 }
@@ -175,7 +178,8 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	}
 	rates := &c.device.prepares
 	cost := rates.cost(full)
-	if c.device.cache.transparent() == nil && o.files == nil { // else it may come from a cache, in no time
+	// It may come from a cache, in no time, and a delayed compilation is that of an execution.
+	if c.device.cache.transparent() == nil && o.files == nil && !o.preparing.delayed {
 		if err := qos.CanMeet(o.deadline, rates.est.Estimate(cost)); err != nil {
 			return nil, err
 		}
@@ -193,7 +197,11 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	if err != nil {
 		return nil, errors.Join(err, exe.Close())
 	}
-	return c.adopt(exe, signatureOf(m), dims, status, o.Priority)
+	signature, err := signatureOf(m, full)
+	if err != nil {
+		return nil, errors.Join(err, exe.Close())
+	}
+	return c.adopt(exe, signature, dims, status, o.Priority)
 }
 
 // withDeadline is context.WithDeadline, where there is a deadline.
@@ -250,18 +258,6 @@ func (c *Client) adopt(exe backend.Executable, signature *nn.Model, outputs []nn
 	}
 	c.models[pm] = true
 	return pm, nil
-}
-
-// signatureOf keeps what a request is checked against: the main graph and the pools, and the values only
-// where they are needed.
-func signatureOf(m *nn.Model) *nn.Model {
-	s := &nn.Model{Main: m.Main, Pools: m.Pools}
-	for _, index := range m.Main.Inputs {
-		if o := &m.Main.Operands[index]; !known(o.Type, o.Dims) {
-			s.Values = m.Values // parameters, from which the shapes of a request follow
-		}
-	}
-	return s
 }
 
 // outputDims returns the dimensions of each output, where the model leaves them open those that its inputs

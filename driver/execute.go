@@ -17,8 +17,8 @@ type executeOptions struct {
 	deadline time.Time     // zero: none
 	after    time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
 	timing   bool
-	bind     func(context.Context, *nn.Request) (*boundRequest, error) // nil: PreparedModel.bind
-	err      error                                                     // of an option
+	bind     func(*PreparedModel, context.Context, *nn.Request) (*boundRequest, error) // nil: PreparedModel.bind
+	err      error                                                                     // of an option
 }
 
 func decodeExecute(opts []ExecuteOption) (o executeOptions, err error) {
@@ -106,12 +106,12 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 	if err := checkDeadline("execution", o.deadline); err != nil {
 		return nil, err
 	}
-	bind := p.bind
+	bind := (*PreparedModel).bind
 	if o.bind != nil {
 		bind = o.bind
 	}
 	turn, cancel := withDeadline(ctx, o.deadline) // buffers may be in use
-	b, err := bind(turn, r)
+	b, err := bind(p, turn, r)
 	cancel()
 	if b != nil {
 		defer b.release()
@@ -138,8 +138,9 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 
 // run waits for its turn, takes a slot, and brings the outputs back.
 func (p *PreparedModel) run(ctx context.Context, b *boundRequest, o *executeOptions, res *Result) (err error) {
+	b.unsubmitted = true
 	if d, ok := p.exe.(*delayed); ok {
-		if err := d.ready(ctx); err != nil {
+		if err := d.ready(ctx, o.deadline); err != nil {
 			return err
 		}
 	}
@@ -150,7 +151,6 @@ func (p *PreparedModel) run(ctx context.Context, b *boundRequest, o *executeOpti
 	segments := est.Segments()
 	res.Predicted = sum(segments)
 	var x backend.Execution
-	b.unsubmitted = true
 	job := qos.Job{
 		Priority: p.priority, Deadline: o.deadline, Segments: segments,
 		Begin: func(ctx context.Context) (err error) {

@@ -49,41 +49,43 @@ type ownMemory struct {
 type externalEntry struct {
 	mu       sync.Mutex
 	memory   backend.Memory   // guarded by mu; nil where there is none
+	place    fileID           // guarded by mu; of the file that memory is in, where that identifies it
 	replaced []backend.Memory // guarded by mu; on devices that were lost
 	why      error            // guarded by mu; not nil: it cannot be imported, and is copied
 }
 
-// get returns the device's view of x. ErrNotImported where it has none.
+// get returns the device's view of x, and the file that it lies in, where that identifies it. ErrNotImported where the
+// device has none.
 //
 // Precondition: x is held. The result is valid until x is released.
-func (t *externalTable) get(b backend.Backend, x memory.External) (backend.Memory, error) {
+func (t *externalTable) get(b backend.Backend, x memory.External) (backend.Memory, fileID, error) {
 	importer, ok := b.(backend.ExternalImporter)
 	if !ok || !reflect.TypeOf(x).Comparable() {
-		return nil, fmt.Errorf("the device takes no memory of devices: %w", backend.ErrNotImported)
+		return nil, fileID{}, fmt.Errorf("the device takes no memory of devices: %w", backend.ErrNotImported)
 	}
 	e, err := t.entry(x)
 	if err != nil {
-		return nil, err
+		return nil, fileID{}, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
 	case e.why != nil:
-		return nil, e.why
+		return nil, fileID{}, e.why
 	case e.memory != nil && !isLost(e.memory):
-		return e.memory, nil
+		return e.memory, e.place, nil
 	case e.memory != nil:
 		e.replaced, e.memory = append(e.replaced, e.memory), nil // executions on the lost device may still have it
 	}
-	m, err := t.load(importer, x)
+	m, place, err := t.load(importer, x)
 	if err != nil {
 		if _, ok := x.(nn.Shared); ok && errors.Is(err, backend.ErrNotImported) {
 			e.why = err // no need to try again: its bytes can be had otherwise
 		}
-		return nil, err
+		return nil, fileID{}, err
 	}
-	e.memory = m
-	return m, nil
+	e.memory, e.place = m, place
+	return m, place, nil
 }
 
 // entry returns the entry of x, made now or before.
@@ -123,8 +125,8 @@ func (t *externalTable) remove(x memory.External, e *externalEntry) bool {
 	return true
 }
 
-// load imports x.
-func (t *externalTable) load(importer backend.ExternalImporter, x memory.External) (backend.Memory, error) {
+// load imports x. It returns the file, too, that memory of a software device lies in: each allocation has its own.
+func (t *externalTable) load(importer backend.ExternalImporter, x memory.External) (backend.Memory, fileID, error) {
 	d := x.Descriptor()
 	y := backend.External{
 		Allocation: x.Allocation(), Size: x.Size(),
@@ -136,31 +138,36 @@ func (t *externalTable) load(importer backend.ExternalImporter, x memory.Externa
 	case memory.SourceDMABuf:
 		y.Kind = backend.DMABuf
 	default:
-		return nil, fmt.Errorf("a %v: %w", d.Source, backend.ErrNotImported)
+		return nil, fileID{}, fmt.Errorf("a %v: %w", d.Source, backend.ErrNotImported)
 	}
 	if s, ok := x.(interface{ ReadOnly() bool }); ok {
 		y.ReadOnly = s.ReadOnly()
 	}
 	fd, err := x.DupFD()
 	if err != nil {
-		return nil, err
+		return nil, fileID{}, err
 	}
 	defer unix.Close(fd)
 	y.FD = fd
-	if y.Trusted, err = t.trusts(&y); err != nil {
-		return nil, err
+	place, ok := regularFile(fd)
+	if y.Trusted, err = t.trusts(&y, place, ok); err != nil {
+		return nil, fileID{}, err
 	}
-	return importer.ImportExternal(y)
+	m, err := importer.ImportExternal(y)
+	if err != nil {
+		return nil, fileID{}, err
+	}
+	return m, place, nil
 }
 
-// trusts reports whether x is trusted. ErrNotImported for memory of the device itself that is not as x says.
-func (t *externalTable) trusts(x *backend.External) (bool, error) {
-	id, ok := regularFile(x.FD)
+// trusts reports whether x, in the given file if isFile, is trusted. ErrNotImported for memory of the device itself
+// that is not as x says.
+func (t *externalTable) trusts(x *backend.External, file fileID, isFile bool) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	own, isOwn := t.own[id]
+	own, isOwn := t.own[file]
 	switch {
-	case !ok || !isOwn:
+	case !isFile || !isOwn:
 		return t.trusted, nil
 	case own.allocation != x.Allocation || own.memoryType != x.MemoryType:
 		return false, fmt.Errorf("%d bytes of memory type %d, which was exported as %d of %d: %w",
@@ -169,7 +176,7 @@ func (t *externalTable) trusts(x *backend.External) (bool, error) {
 	return true, nil
 }
 
-// regularFile identifies a plain file; false for anything else.
+// regularFile identifies a plain file; zero and false for anything else.
 func regularFile(fd int) (fileID, bool) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
@@ -178,7 +185,7 @@ func regularFile(fd int) (fileID, bool) {
 	return fileID{uint64(st.Dev), st.Ino}, true
 }
 
-// exported notes that fd is memory of b. Precondition: b's memory is not freed meanwhile.
+// exported notes that x is memory of b. Precondition: b's memory is not freed meanwhile.
 func (t *externalTable) exported(b *Buffer, x *backend.External) {
 	id, ok := regularFile(x.FD)
 	if !ok {
@@ -247,9 +254,9 @@ func (x *pool) acquireOn(d *Device, where string) error {
 	if err != nil {
 		return nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
 	}
-	m, err := d.externals.get(d.backend, e)
+	m, place, err := d.externals.get(d.backend, e)
 	if err == nil {
-		x.imported, x.release = m, release
+		x.imported, x.place, x.release = m, place, release
 		return nil
 	}
 	release()
@@ -262,6 +269,14 @@ func (x *pool) acquireOn(d *Device, where string) error {
 	return nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
 }
 
+// acquireForCopy is acquire of what the host copies; d imports what the host cannot map.
+func (x *pool) acquireForCopy(d *Device, where string) error {
+	if _, mappable := x.source.(nn.Shared); mappable {
+		return x.acquire(where)
+	}
+	return x.acquireOn(d, where)
+}
+
 // mapped gives the host the bytes of a pool that the device has in place. Precondition: acquireOn.
 func (x *pool) mapped(where string) error {
 	if x.data != nil || x.imported == nil {
@@ -272,18 +287,4 @@ func (x *pool) mapped(where string) error {
 	err := x.acquire(where)
 	release()
 	return err
-}
-
-// externalPlace is the file that memory of a device lies in, where that identifies it: software devices have each
-// allocation in a file of its own.
-func externalPlace(e memory.External) (fileID, bool) {
-	if !e.Regular() {
-		return fileID{}, false
-	}
-	fd, err := e.DupFD()
-	if err != nil {
-		return fileID{}, false
-	}
-	defer unix.Close(fd)
-	return regularFile(fd)
 }

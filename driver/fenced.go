@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -41,6 +43,7 @@ func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits 
 	if err != nil {
 		return nil, err
 	}
+	waits = slices.Clone(waits)
 	for i, w := range waits {
 		where := fmt.Sprintf("wait fence %d", i)
 		if w == nil {
@@ -89,13 +92,11 @@ func (p *PreparedModel) checkFenced(r *nn.Request) error {
 // run is what the execution does once it was launched.
 func (e *FencedExecution) run(ctx context.Context, p *PreparedModel, r *nn.Request, waits []*Fence, o *executeOptions, launch time.Time) error {
 	waiting, cancel := withDeadline(ctx, o.deadline)
-	for i, w := range waits {
-		if err := w.Wait(waiting); err != nil {
-			cancel()
-			return fmt.Errorf("wait fence %d: %w", i, err)
-		}
-	}
+	err := waitForAll(waiting, waits)
 	cancel()
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
 	if o.after > 0 {
 		if t := begin.Add(o.after); o.deadline.IsZero() || t.Before(o.deadline) {
@@ -109,6 +110,33 @@ func (e *FencedExecution) run(ctx context.Context, p *PreparedModel, r *nn.Reque
 	e.result.Result = *res
 	if o.timing {
 		e.result.SinceLaunch, e.result.SinceFences = time.Since(launch), time.Since(begin)
+	}
+	return nil
+}
+
+// waitForAll blocks until all of waits are signalled, or one of them has failed, or ctx is done.
+func waitForAll(ctx context.Context, waits []*Fence) error {
+	wait := func(ctx context.Context, i int) error {
+		if err := waits[i].Wait(ctx); err != nil {
+			return fmt.Errorf("wait fence %d: %w", i, err)
+		}
+		return nil
+	}
+	if len(waits) == 1 {
+		return wait(ctx, 0)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer cancel()
+	errs := make(chan error, len(waits))
+	for i := range waits {
+		waiting.Go(func() { errs <- wait(ctx, i) })
+	}
+	for range waits {
+		if err := <-errs; err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,23 @@ func TestX10WaitFenceFails(t *testing.T) {
 	_, err = e.Result()
 	require.ErrorIs(t, err, broken)
 	require.NotContains(t, b.Calls(), "submit")
+}
+
+// TestX10OneOfSeveralFails: the fence fails at once, whatever else is waited for, and nothing waits any longer.
+func TestX10OneOfSeveralFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _, pm := start(t, &null.Backend{Compute: add})
+		waits := []*driver.Fence{driver.NewFence(), driver.NewFence(), driver.NewFence()}
+		e, err := pm.ExecuteFenced(context.Background(), addRequest(), waits)
+		require.NoError(t, err)
+		synctest.Wait()
+		broken := errors.New("broken")
+		waits[1].Signal(broken)
+		synctest.Wait()
+		require.ErrorIs(t, e.Fence().Err(), broken)
+		require.ErrorContains(t, e.Fence().Err(), "wait fence 1")
+		require.NoError(t, d.Close())
+	})
 }
 
 // TestX4FencedWantsKnownOutputs, and a request that breaks a rule is refused at the call.

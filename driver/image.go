@@ -179,8 +179,11 @@ func (p *PreparedModel) makeTensor(ctx context.Context, c *converter, b backend.
 	if err := p.compileImage(ctx, c, b, layout, o); err != nil {
 		return imageTensor{}, err
 	}
-	if m := p.images.take(c); m != nil {
-		return imageTensor{c, m}, nil
+	for m := p.images.take(c); m != nil; m = p.images.take(c) {
+		if !isLost(m) {
+			return imageTensor{c, m}, nil
+		}
+		p.freeTensor(m)
 	}
 	m, err := b.Allocate(o.Type, o.Dims, 0)
 	if err != nil {

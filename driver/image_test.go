@@ -212,6 +212,28 @@ func TestImagesAtOnce(t *testing.T) {
 	require.Zero(t, c.Memory())
 }
 
+// TestImagesAfterALoss: what was kept went with the device, and is made again.
+func TestImagesAfterALoss(t *testing.T) {
+	for name, kind := range pools {
+		t.Run(name, func(t *testing.T) {
+			b := &null.Backend{Compute: copyOut}
+			_, c := open(t, b)
+			pm := prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
+			r := imageRequest(picture{pictureLayout, kind(make([]byte, 40))})
+			for range 3 {
+				for range 2 {
+					_, err := pm.Execute(t.Context(), r)
+					require.NoError(t, err)
+				}
+				b.Lose()
+			}
+			require.Equal(t, 3, count(b.Calls(), "allocate"))
+			require.EqualValues(t, 12, b.Memory())
+			require.EqualValues(t, 12, c.Memory())
+		})
+	}
+}
+
 // TestImagesBeyondTheBudget are those whose tensor the client has no room for; what is kept for others makes room.
 func TestImagesBeyondTheBudget(t *testing.T) {
 	for budget, want := range map[int64]nn.Status{11: nn.StatusResourceExhaustedPersistent, 12: nn.StatusNone, 23: nn.StatusNone, 24: nn.StatusNone} {

@@ -19,6 +19,7 @@ type pool struct {
 	image    *nn.ImageLayout // of the texels that it has; nil: no image
 	buffer   *Buffer         // that a token stands for
 	imported backend.Memory  // data, as the device sees them; nil where they are copied
+	place    fileID          // that imported memory of a device lies in, where that is known
 	release  func()          // nil: nothing to release
 }
 
@@ -26,6 +27,11 @@ type pool struct {
 func (x *pool) readOnly() bool {
 	s, ok := x.source.(interface{ ReadOnly() bool }) // nn.Shared has it, an nn.File may
 	return ok && s.ReadOnly()
+}
+
+// isMapped reports whether the pool is to be found in data. Precondition: it was acquired.
+func (x *pool) isMapped() bool {
+	return x.data != nil || x.buffer == nil && x.file == nil && x.imported == nil
 }
 
 // acquire keeps the memory open and maps it. Its errors are GENERAL_FAILURE: nothing is wrong with the request.
@@ -107,7 +113,11 @@ func (x *pool) spans(list []validate.Span, s validate.Span, offset, n uint64, id
 		s.Space, s.From, s.To = [3]uint64{1, file[0], file[1]}, uint64(at)+offset, uint64(at)+offset+n
 		return append(list, s)
 	}
-	if x.file != nil {
+	if x.place != (fileID{}) {
+		s.Space, s.From, s.To = [3]uint64{1, x.place[0], x.place[1]}, offset, offset+n
+		return append(list, s)
+	}
+	if x.file != nil || x.isExternal() {
 		s.Space, s.From, s.To = [3]uint64{2, uint64(id)}, offset, offset+n
 		list = append(list, s)
 	}

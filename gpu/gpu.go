@@ -130,6 +130,8 @@ type Device struct {
 	// Facts are those that Open would give to the compiler: where the self-test is on record, without what it
 	// found wrong.
 	Facts plan.Facts `json:"facts"`
+	// External says which memory from outside the device uses in place.
+	External External `json:"external"`
 	// SelfTest is the recorded verdict of the self-test in a line.
 	SelfTest string `json:"self_test,omitempty"`
 	// Unusable says why Open refuses the device; empty for a usable one.
@@ -153,6 +155,7 @@ func Devices() ([]Device, error) {
 			continue
 		}
 		out[i].Facts, out[i].SelfTest = recordedVerdict(&d)
+		out[i].External = externalOf(d.External)
 	}
 	return out, nil
 }

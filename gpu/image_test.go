@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -175,7 +177,8 @@ func TestImages(t *testing.T) {
 			t.Run(fmt.Sprintf("%s staged=%v", selector, staged), func(t *testing.T) {
 				b := openImages(t, selector, Options{Staged: staged})
 				rng := rand.New(rand.NewPCG(1, 2))
-				for name, d := range imageFormats {
+				for _, name := range slices.Sorted(maps.Keys(imageFormats)) {
+					d := imageFormats[name]
 					for k, size := range imageSizes {
 						d.Layers, d.Height, d.Width, d.Stride = size[0], size[1], size[2], size[3]
 						for _, typ := range imageTypes {
@@ -234,6 +237,41 @@ func testImage(t *testing.T, b *Backend, name string, d nn.ImageLayout, o *nn.Op
 			want = 0
 		}
 		require.Equal(t, want, traffic.Copied, "%s: imported memory is read where it is", name)
+	}
+}
+
+// TestLargeImages are converted in several parts, and count once.
+func TestLargeImages(t *testing.T) {
+	for _, selector := range vktest.Selectors() {
+		t.Run(selector, func(t *testing.T) {
+			b := openImages(t, selector, Options{})
+			d := imageFormats["r8"]
+			const width, height, stride = 2041, 3001, 2043
+			d.Layers, d.Height, d.Width, d.Stride = 1, height, width, stride
+			o := &nn.Operand{Type: nn.TensorQuant8Asymm, Dims: nn.Dims{1, height, width, 1}, Scale: 1}
+			p, err := compile.Image(&b.facts, d, o)
+			require.NoError(t, err)
+			require.Greater(t, len(p.Segments), 1)
+			x, err := b.CompileImage(t.Context(), d, o, backend.Options{})
+			require.NoError(t, err)
+			m, err := b.Allocate(o.Type, o.Dims, 0)
+			require.NoError(t, err)
+			data := make([]byte, d.Bytes())
+			for i := range data {
+				data[i] = byte(i) ^ byte(i>>8) ^ byte(i>>16)
+			}
+			traffic := runImage(t, x, backend.Binding{Host: data}, backend.Binding{Memory: m})
+			require.Equal(t, (d.Bytes()+3)/4*4, traffic.Converted)
+			got := make([]byte, width*height)
+			require.NoError(t, m.Read(t.Context(), got))
+			for y := range height {
+				if !bytes.Equal(data[y*stride:][:width], got[y*width:][:width]) {
+					t.Fatalf("row %d", y)
+				}
+			}
+			require.NoError(t, m.Close())
+			require.NoError(t, x.Close())
+		})
 	}
 }
 

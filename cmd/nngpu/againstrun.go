@@ -58,7 +58,10 @@ func (f *againstFlags) check(c *cobra.Command) error {
 	case changed("plot") && !strings.EqualFold(filepath.Ext(f.plot), ".svg"):
 		return usageError("--plot writes .svg files, not %q", f.plot)
 	}
-	return nil
+	if f.plot == "" {
+		return nil
+	}
+	return checkFolder("--plot", filepath.Dir(f.plot))
 }
 
 // modelRunner is a runner on a prepared model.

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -110,7 +112,7 @@ wrong; 3 the model is refused, or the device cannot be used; 130 interrupted.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError("%w; see %s --help", err, c.CommandPath())
+		return usageError("%w; see %s --help", flagError(err), c.CommandPath())
 	})
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON")
@@ -133,7 +135,24 @@ wrong; 3 the model is refused, or the device cannot be used; 130 interrupted.`,
 		root.AddCommand(c)
 	}
 	strictHelp(root)
+	strictCompletion(root)
 	return root
+}
+
+// flagError is err of the command line's parser without what it says of strconv.
+func flagError(err error) error {
+	var n *strconv.NumError
+	if !errors.As(err, &n) {
+		return err
+	}
+	why := n.Err.Error()
+	if errors.Is(n.Err, strconv.ErrSyntax) {
+		why = map[string]string{"ParseFloat": "not a number", "ParseBool": "neither true nor false"}[n.Func]
+		if why == "" {
+			why = "not a whole number"
+		}
+	}
+	return errors.New(strings.TrimSuffix(err.Error(), n.Error()) + why)
 }
 
 func unknownCommand(root *cobra.Command, name string) error {
@@ -163,6 +182,20 @@ func strictHelp(root *cobra.Command) {
 	}
 }
 
+// strictCompletion makes "completion WORD" fail for a word that is no shell, and "completion" alone.
+func strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args = cobra.ArbitraryArgs
+		c.RunE = func(c *cobra.Command, _ []string) error {
+			return usageError("completion takes a shell: bash, fish, powershell or zsh; see %s --help", c.CommandPath())
+		}
+	}
+}
+
 // complete offers words for a flag in the shells' completion.
 func complete(c *cobra.Command, flag string, words ...string) {
 	// The error is for a flag that does not exist or is completed twice.
@@ -185,7 +218,7 @@ func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError("%s takes %s, not %d arguments; see %s --help", c.Name(), what, len(args), c.CommandPath())
+			return usageError("%s takes %s, not %d; see %s --help", c.Name(), what, len(args), c.CommandPath())
 		}
 		return nil
 	}

@@ -29,6 +29,12 @@ type infoDevice struct {
 	Variants string        `json:"variants,omitempty"`
 	Limits   *infoLimits   `json:"limits,omitempty"`
 	Features *infoFeatures `json:"features,omitempty"`
+	// Memory is what becomes of the memory of pools, by kind, and ExportsBuffers whether buffers can leave the device.
+	Memory         []gpu.PoolKind `json:"memory,omitempty"`
+	ExportsBuffers bool           `json:"exports_buffers"`
+	// Queues that are in use and how they rank beside those of other processes: of the chosen device.
+	Queues         int    `json:"queues,omitempty"`
+	GlobalPriority string `json:"global_priority,omitempty"`
 }
 
 type infoLimits struct {
@@ -55,7 +61,8 @@ func (a *app) infoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "info",
 		Short: "List the Vulkan devices, their limits and what is used of them",
-		Long: `Lists the Vulkan devices with their limits, the features that are used and the kernels that are chosen.
+		Long: `Lists the Vulkan devices with their limits, the features that are used and the kernels that are chosen,
+and for each kind of pool whether the device uses its memory where it is or copies it.
 A star marks the device that the other commands use with the same --device.`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error { return a.info() },
@@ -97,6 +104,7 @@ func (a *app) markChosen(list []infoDevice) error {
 	for i := range list {
 		if list[i].Name == dev.Info().Name && list[i].Driver == dev.Info().Driver {
 			list[i].Chosen = true
+			list[i].Queues, list[i].GlobalPriority = dev.backend.Queues()
 			break
 		}
 	}
@@ -117,6 +125,7 @@ func describeDevice(d *gpu.Device) infoDevice {
 		f.MaxInvocations, f.MaxLocalX, f.MaxGroupsX, f.MaxGroupsY, f.SubgroupSize,
 	}
 	r.Features = &infoFeatures{f.IntegerDot, f.IntegerDotFast, f.StorageTexelRGBA32F, f.Unified, f.TimestampPeriod}
+	r.Memory, r.ExportsBuffers = d.External.Pools, d.External.Export
 	return r
 }
 
@@ -137,6 +146,7 @@ func (a *app) printDevice(d *infoDevice) {
 		l.StorageBufferBytes>>20, l.TexelBufferElements, l.WorkgroupInvocations, l.SubgroupSize)
 	fmt.Fprintf(a.out, "     features integer dot product %s, unified memory %s, timestamps %s\n",
 		dotText(f), yesNo(f.UnifiedMemory), yesNo(f.TimestampNanoseconds > 0))
+	a.printMemory(d)
 }
 
 func dotText(f *infoFeatures) string {

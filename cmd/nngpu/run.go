@@ -53,12 +53,15 @@ model file, or without --output.`,
 	}
 	flags := c.Flags()
 	flags.StringArrayVarP(&f.inputs.files, "input", "i", nil, "input file (.png .jpg .bmp .npy .bin), in order or as NAME=FILE")
-	flags.StringVarP(&f.output, "output", "o", "", "folder for the outputs (output_<i>.bin)")
+	flags.StringVarP(&f.output, "output", "o", "", "folder for the outputs (output_<i>.bin or .npy)")
 	flags.StringVar(&f.format, "format", "bin", "format of the output files: bin or npy")
 	flags.StringVar(&f.labels, "labels", "", "file with one label a line, for the best values of the first output")
 	flags.IntVar(&f.top, "top", 5, "how many of the best values to show")
 	flags.Float64SliceVar(&f.inputs.mean, "mean", nil, "subtracted from the colours 0..255 of a picture (one, or one a channel)")
-	flags.Float64SliceVar(&f.inputs.std, "std", nil, "then divided by this")
+	flags.Float64SliceVar(&f.inputs.std, "std", nil, "then divided by this (one, or one a channel)")
+	for _, name := range []string{"mean", "std"} {
+		flags.Lookup(name).DefValue = "" // the help would say "(default [])"
+	}
 	complete(c, "format", "bin", "npy")
 	return c
 }
@@ -83,7 +86,7 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFolder(f.output); err != nil {
+	if err := checkFolder("--output", f.output); err != nil {
 		return err
 	}
 	net, err := a.loadNetwork(path)

@@ -23,8 +23,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// checkFolder reports early that dir is something else than a folder. It makes nothing.
-func checkFolder(dir string) error {
+// checkFolder reports early that dir, which flag names, is something else than a folder. It makes nothing.
+func checkFolder(flag, dir string) error {
 	if dir == "" {
 		return nil
 	}
@@ -35,7 +35,7 @@ func checkFolder(dir string) error {
 	case err != nil:
 		return fileError(err)
 	case !st.IsDir():
-		return usageError("--output %s is not a folder", dir)
+		return usageError("%s: %s is not a folder", flag, dir)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package null
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -11,9 +12,10 @@ import (
 // memory keeps tensors in their dense form. It panics where the driver breaks the contract: the race detector sees the
 // rest.
 type memory struct {
-	b     *Backend
-	data  []byte
-	bytes int64
+	b      *Backend
+	data   []byte
+	bytes  int64
+	losses int64 // of the device, when it was made
 
 	mu       sync.Mutex
 	borrowed int  // guarded by mu; executions
@@ -44,7 +46,7 @@ func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backen
 		}
 	}
 	b.used += int64(n)
-	return &memory{b: b, data: make([]byte, n), bytes: int64(n)}, nil
+	return &memory{b: b, data: make([]byte, n), bytes: int64(n), losses: b.losses.Load()}, nil
 }
 
 // Memory is how many bytes are allocated.
@@ -60,7 +62,7 @@ func (b *Backend) Import(p []byte, _ bool) (backend.Memory, error) {
 		return nil, backend.ErrNotImported
 	}
 	b.record("import")
-	return &memory{b: b, data: p}, nil
+	return &memory{b: b, data: p, losses: b.losses.Load()}, nil
 }
 
 func (m *memory) borrow(n int) {
@@ -82,7 +84,7 @@ func (m *memory) Write(ctx context.Context, dense []byte) error {
 		panic("null: Write of another size")
 	}
 	copy(m.data, dense)
-	return ctx.Err()
+	return errors.Join(m.b.since(m.losses), ctx.Err())
 }
 
 func (m *memory) Read(ctx context.Context, dense []byte) error {
@@ -93,7 +95,7 @@ func (m *memory) Read(ctx context.Context, dense []byte) error {
 		panic("null: Read of another size")
 	}
 	copy(dense, m.data)
-	return ctx.Err()
+	return errors.Join(m.b.since(m.losses), ctx.Err())
 }
 
 func (m *memory) Close() error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -36,6 +37,8 @@ type Backend struct {
 	NoImport bool
 	// MaxMemory bounds the bytes of allocated memory; 0 for no bound.
 	MaxMemory int64
+
+	losses atomic.Int64 // so far
 
 	mu    sync.Mutex
 	calls []string // guarded by mu
@@ -100,8 +103,10 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (
 func sizes(m *nn.Model, list []uint32) []int {
 	out := make([]int, len(list))
 	for i, index := range list {
-		n, _ := m.Main.Operands[index].ByteSize()
-		out[i] = int(n)
+		o := &m.Main.Operands[index]
+		if n, _ := o.ByteSize(); len(o.Dims) > 0 || !o.Type.IsTensor() {
+			out[i] = int(n)
+		}
 	}
 	return out
 }
@@ -134,8 +139,14 @@ func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x := &execution{b: e.b, compute: e.compute, traffic: backend.Traffic{Converted: e.converted}}
+	x := &execution{b: e.b, compute: e.compute, losses: e.b.losses.Load(), traffic: backend.Traffic{Converted: e.converted}}
 	x.inputs, x.outputs = x.hosts(inputs, e.inputs), x.hosts(outputs, e.outputs)
+	for _, m := range x.borrowed {
+		if err := e.b.since(m.losses); err != nil {
+			x.Release()
+			return nil, err
+		}
+	}
 	return x, nil
 }
 
@@ -169,13 +180,14 @@ type execution struct {
 	compute         func(inputs, outputs [][]byte) error
 	inputs, outputs [][]byte
 	borrowed        []*memory
+	losses          int64 // of the device, when it began
 	traffic         backend.Traffic
 	once            sync.Once
 }
 
 func (x *execution) Submit(int, int) (backend.Fence, error) {
 	x.b.record("submit")
-	return fence{x.b.Gate}, nil
+	return fence{x}, x.b.since(x.losses)
 }
 
 func (x *execution) Finish() error {
@@ -203,15 +215,16 @@ func (x *execution) Release() {
 	})
 }
 
-type fence struct{ gate chan struct{} }
+type fence struct{ x *execution }
 
 func (f fence) Wait(ctx context.Context) error {
-	if f.gate == nil {
-		return nil
+	b := f.x.b
+	if b.Gate == nil {
+		return b.since(f.x.losses)
 	}
 	select {
-	case <-f.gate:
-		return nil
+	case <-b.Gate:
+		return b.since(f.x.losses)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

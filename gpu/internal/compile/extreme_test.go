@@ -28,6 +28,11 @@ var extremeFacts = map[string]plan.Facts{
 		Class: plan.ClassGPU, MaxStorageRange: 1 << 27, MaxTexelElements: 65536, StorageAlign: 256, TexelAlign: 256,
 		MaxLocalX: 128, MaxInvocations: 128, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 1, Unified: true,
 	},
+	// No device's, but models of ordinary size are lowered in pieces then.
+	"small bindings": {
+		Class: plan.ClassCPU, MaxStorageRange: 1 << 14, MaxTexelElements: 1 << 27, StorageAlign: 16, TexelAlign: 16,
+		MaxLocalX: 1024, MaxInvocations: 1024, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 8, Unified: true,
+	},
 	"slow stores": {
 		Class: plan.ClassCPU, MaxStorageRange: 1 << 30, MaxTexelElements: 1<<32 - 1, StorageAlign: 16, TexelAlign: 16,
 		MaxLocalX: 1024, MaxInvocations: 1024, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 8,

@@ -104,7 +104,7 @@ var binaries = map[nn.OperationType]binaryOp{
 
 func init() {
 	for op := range binaries {
-		register(rule{check: checkBinary, lower: lowerBinary}, op)
+		register(rule{check: checkBinary, lower: lowerBinary, divide: divideBinary, inPlace: true}, op)
 	}
 }
 

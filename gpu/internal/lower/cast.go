@@ -26,7 +26,7 @@ var casts = map[[2]nn.OperandType]shaders.Kernel{
 }
 
 func init() {
-	register(rule{check: checkCast, lower: lowerCast}, nn.OpCast)
+	register(rule{check: checkCast, lower: lowerCast, divide: divideElementwise}, nn.OpCast)
 }
 
 func checkCast(f *plan.Facts, g *ir.Graph, n *ir.Node) error {

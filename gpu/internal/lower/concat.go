@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkConcat, lower: (*Builder).lowerConcat}, nn.OpConcatenation)
+	register(rule{check: checkConcat, lower: (*Builder).lowerConcat, divide: divideConcat}, nn.OpConcatenation)
 }
 
 func checkConcat(f *plan.Facts, g *ir.Graph, n *ir.Node) error {

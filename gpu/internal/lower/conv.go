@@ -11,8 +11,8 @@ import (
 )
 
 func init() {
-	register(rule{checkConv, lowerConv}, nn.OpConv2D, nn.OpFullyConnected)
-	register(rule{checkConv, lowerDepthwise}, nn.OpDepthwiseConv2D)
+	register(rule{check: checkConv, lower: lowerConv, divide: divideConv}, nn.OpConv2D, nn.OpFullyConnected)
+	register(rule{check: checkConv, lower: lowerDepthwise, divide: divideConv}, nn.OpDepthwiseConv2D)
 }
 
 // maxLoop bounds the iterations of the rolled loops of one invocation: an old lavapipe ends an invocation

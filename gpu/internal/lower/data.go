@@ -39,11 +39,12 @@ func checkMoved(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // repack copies a tensor of layout l between its dense and its device form; pad: dense to device. It binds
 // whole quads of the dense form, so that it may see, or write, a few bytes behind its end.
 func (b *Builder) repack(dst, src Value, l Layout, pad bool) {
-	dense := Layout{Dims: []int{l.Rows * l.C}, Rows: 1, C: l.Rows * l.C, Elem: l.Elem}
-	dense.Quads = (dense.C + 3) / 4
+	dense := denseLayout(l)
 	switch {
 	case !pad:
 		b.reshape(dst, src, dense, l)
+	case l.Bytes() > b.Facts.MaxStorageRange:
+		b.reshape(dst, src, l, dense)
 	case l.C == 3 && l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows: // reads whole groups, which the padded form has room for
 		count := (l.Rows + 3) / 4
 		b.Dispatch(shaders.DataRgbE4, b.local(), count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
@@ -67,8 +68,25 @@ func (b *Builder) run() int {
 	return 1
 }
 
-// reshape copies the elements of src in row-major order into the form of dst.
+// reshape copies the elements of src in row-major order into the form of dst, in parts where the device cannot bind
+// all of both. Precondition: there are such parts.
 func (b *Builder) reshape(dst, src Value, to, from Layout) {
+	runs := [][2]int{{0, to.Rows * to.C}}
+	if limit := b.Facts.MaxStorageRange; to.Bytes() > limit || from.Bytes() > limit {
+		runs = reshapeRanges(b.Facts, to, from)
+	}
+	if len(runs) == 1 {
+		b.reshapePart(dst, src, stretch{to, 0}, stretch{from, 0})
+		return
+	}
+	for _, r := range runs {
+		b.reshapePart(dst, src, stretchOf(to, r[0], r[1]), stretchOf(from, r[0], r[1]))
+	}
+}
+
+// reshapePart is one dispatch of reshape.
+func (b *Builder) reshapePart(dst, src Value, yPart, xPart stretch) {
+	to, from := yPart.layout, xPart.layout
 	total, run := to.TotalQuads(), b.run()
 	count := (total + run - 1) / run
 	push := ints(nil, count, run, total, to.C)
@@ -77,7 +95,7 @@ func (b *Builder) reshape(dst, src Value, to, from Layout) {
 	k := bySize(to.Elem, shaders.DataReshapeE1, shaders.DataReshapeE2, shaders.DataReshapeE4)
 	// Not more than the elements: behind them may be memory of a client.
 	b.Dispatch(k, b.local(), count, push, Cost{},
-		Binding{Value: src, Size: from.Bytes()}, Binding{Value: dst, Size: to.Bytes(), Write: true})
+		Binding{Value: src, Offset: xPart.at, Size: from.Bytes()}, Binding{Value: dst, Offset: yPart.at, Size: to.Bytes(), Write: true})
 }
 
 // strided is a copy between two tensors of quads: dimension i has Dims[i] positions, From[i] and To[i]

@@ -20,9 +20,12 @@ func CheckTensor(f *plan.Facts, t *ir.Tensor) error {
 	if e := t.Type.Bytes(); e != 1 && e != 2 && e != 4 {
 		return fmt.Errorf("tensors of %v have no device form", t.Type)
 	}
+	if err := checkIndexed(t); err != nil {
+		return err
+	}
 	g := &ir.Graph{}
 	id := g.Add(*t)
-	return checkTensors(f, g, &ir.Node{In: []ir.ID{id}})
+	return checkExchanges(f, g, &ir.Node{In: []ir.ID{id}})
 }
 
 // Exchange returns the plans that convert a tensor of layout l from its dense form, at the start of plan.Host, to

@@ -6,6 +6,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/memory/planner"
+	"github.com/nngpu/nngpu/shaders"
 )
 
 // PlaceIO reserves host memory for the model's inputs and outputs and, where a tensor has the same form on
@@ -133,7 +134,7 @@ func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
 			if bd.Of = v.of; v.of != 0 {
 				bd.At = at
 			}
-			if r.Format == plan.FormatNone && bd.Size > b.Facts.MaxStorageRange {
+			if r.Format == plan.FormatNone && bd.Size > b.Facts.MaxStorageRange && s.Kernel != shaders.Copy {
 				return nil, nil, fmt.Errorf("%s binds %d bytes, the device allows %d", s.Label, bd.Size, b.Facts.MaxStorageRange)
 			}
 			if f := r.Format; f != plan.FormatNone && bd.Size/f.TexelBytes() > b.Facts.MaxTexelElements {

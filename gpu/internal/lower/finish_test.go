@@ -284,11 +284,18 @@ func TestFinishRefusesWhatTheDeviceCannotBind(t *testing.T) {
 	f := softwareFacts
 	f.MaxStorageRange, f.MaxTexelElements = 1024, 16
 	b := NewBuilder(&f, &ir.Graph{})
-	b.Copy(b.Temp(2048), b.Temp(2048), 1024)
+	b.Copy(b.Temp(2048), b.Temp(2048), 2048) // binds nothing
+	dispatch := func(size int64) {
+		b.Dispatch(shaders.UnaryClampF32, 64, 1, make([]uint32, 5), Cost{}, Binding{Value: b.Temp(2048), Size: size}, b.Out(b.Graph.Add(floatTensor(4))))
+	}
+	b = NewBuilder(&f, &ir.Graph{})
+	b.tensors = make([]Value, 1)
+	dispatch(1024)
 	_, _, err := b.Finish()
 	require.NoError(t, err)
 	b = NewBuilder(&f, &ir.Graph{})
-	b.Copy(b.Temp(2048), b.Temp(2048), 1028)
+	b.tensors = make([]Value, 1)
+	dispatch(1028)
 	_, _, err = b.Finish()
 	require.ErrorContains(t, err, "1028 bytes")
 }

@@ -75,16 +75,25 @@ func checkTensors(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 				continue
 			}
 			l := LayoutOf(g.T(id))
-			if l.Elem == 0 {
-				return fmt.Errorf("tensors of %v have no device form", g.T(id).Type)
+			if err := checkIndexed(g.T(id)); err != nil {
+				return err
 			}
 			if l.Bytes() > f.MaxStorageRange {
 				return fmt.Errorf("a tensor of %d bytes is larger than the %d that the device binds", l.Bytes(), f.MaxStorageRange)
 			}
-			if l.TotalQuads() > maxElements/4 {
-				return fmt.Errorf("a tensor of shape %v is too large to index", l.Dims)
-			}
 		}
+	}
+	return nil
+}
+
+// checkIndexed reports why no kernel can index tensor t.
+func checkIndexed(t *ir.Tensor) error {
+	l := LayoutOf(t)
+	if l.Elem == 0 {
+		return fmt.Errorf("tensors of %v have no device form", t.Type)
+	}
+	if l.TotalQuads() > maxElements/4 {
+		return fmt.Errorf("a tensor of shape %v is too large to index", l.Dims)
 	}
 	return nil
 }

@@ -63,8 +63,13 @@ func (b *Builder) PlaceConcats() {
 
 // isPart reports whether tensor in already lies at offset of tensor out.
 func (b *Builder) isPart(in, out ir.ID, offset int64) bool {
-	v := b.tensors[in]
-	return v.id != 0 && b.values[v.id].parent == b.tensors[out].id && b.tensors[out].id != 0 && b.values[v.id].offset == offset
+	v, w := b.tensors[in], b.tensors[out]
+	if v.id == 0 || w.id == 0 {
+		return false
+	}
+	id, at := b.root(v)
+	of, from := b.root(w)
+	return id == of && at == from+offset
 }
 
 // inPlace gives out the memory of in, which the node that is being lowered reads for the last time, where that is

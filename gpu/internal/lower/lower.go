@@ -21,6 +21,11 @@ type rule struct {
 	// check reports why the device cannot run n, nil when it can. lower must succeed after it.
 	check func(f *plan.Facts, g *ir.Graph, n *ir.Node) error
 	lower func(b *Builder, n *ir.Node) error
+	// divide returns the ways to divide n where its tensors are too large, none where there are none; nil: never.
+	// Precondition: check has nothing against n but the size of its tensors.
+	divide func(g *ir.Graph, n *ir.Node) []division
+	// inPlace: lower lets the output have the memory of the first input, where that is as large.
+	inPlace bool
 }
 
 var rules = map[nn.OperationType]rule{}
@@ -41,7 +46,16 @@ func Check(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if !ok {
 		return fmt.Errorf("no kernel does %v", n.Op)
 	}
-	return r.check(f, g, n)
+	err := r.check(f, g, n)
+	if !oversized(f, g, n) {
+		return err
+	}
+	if err != nil {
+		if _, err = divide(f, g, n, err); err != nil {
+			return err
+		}
+	}
+	return checkExchanges(f, g, n)
 }
 
 // Value is a piece of memory that steps bind: a tensor, packed weights, or scratch. Values of the arena
@@ -248,7 +262,13 @@ func (b *Builder) Node(n *ir.Node) error {
 	if n.Source >= 0 {
 		b.label = fmt.Sprintf("%v #%d", n.Op, n.Source)
 	}
-	if err := rules[n.Op].lower(b, n); err != nil {
+	lower := rules[n.Op].lower
+	if oversized(b.Facts, b.Graph, n) {
+		if err := rules[n.Op].check(b.Facts, b.Graph, n); err != nil {
+			lower = func(b *Builder, n *ir.Node) error { return b.inPieces(n, err) }
+		}
+	}
+	if err := lower(b, n); err != nil {
 		return err
 	}
 	return b.err

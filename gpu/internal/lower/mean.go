@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkMean, lower: (*Builder).lowerMean}, nn.OpMean)
+	register(rule{check: checkMean, lower: (*Builder).lowerMean, divide: divideMean}, nn.OpMean)
 }
 
 // maxByteSum is the number of bytes whose sum fits an int32 whatever they are.

@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkPad, lower: (*Builder).lowerPad}, nn.OpPad, nn.OpPadV2, nn.OpMirrorPad)
+	register(rule{check: checkPad, lower: (*Builder).lowerPad, divide: dividePad}, nn.OpPad, nn.OpPadV2, nn.OpMirrorPad)
 }
 
 func checkPad(f *plan.Facts, g *ir.Graph, n *ir.Node) error {

@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkPool, lower: (*Builder).lowerPool}, nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D)
+	register(rule{check: checkPool, lower: (*Builder).lowerPool, divide: dividePool}, nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D)
 }
 
 // longWindow is the number of positions of a global pool from which the stages of MEAN are quicker.
@@ -44,7 +44,7 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			before, after = a.Pad.Left, a.Pad.Right
 		}
 		size, window, stride := in.Shape[1+i], a.Window[i], a.Stride[i]
-		if window < 1 || stride < 1 || before < 0 || after < 0 || max(window, stride, before) > maxElements/4 {
+		if window < 1 || stride < 1 || after < 0 || max(window, stride, before, -before) > maxElements/4 {
 			return fmt.Errorf("window %v, stride %v, padding %v", a.Window, a.Stride, a.Pad)
 		}
 		// Every window covers something of the image.

@@ -12,8 +12,8 @@ import (
 )
 
 func init() {
-	register(rule{check: checkQuantize, lower: lowerQuantize}, nn.OpQuantize, nn.OpRequantize)
-	register(rule{check: checkDequantize, lower: lowerDequantize}, nn.OpDequantize)
+	register(rule{check: checkQuantize, lower: lowerQuantize, divide: divideElementwise}, nn.OpQuantize, nn.OpRequantize)
+	register(rule{check: checkDequantize, lower: lowerDequantize, divide: divideDequantize}, nn.OpDequantize)
 }
 
 // checkScales reports a quantised tensor whose scale is no positive number.

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
@@ -19,8 +20,24 @@ func checkReshape(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	// The shape and the axes are decoded; their tensors may still be listed.
 	m := *n
 	m.In = n.In[:1]
-	return checkMoved(f, g, &m)
+	unlimited := *f
+	unlimited.MaxStorageRange = math.MaxInt64
+	if err := checkMoved(&unlimited, g, &m); err != nil {
+		return err
+	}
+	from, to := LayoutOf(g.T(n.In[0])), LayoutOf(g.T(n.Out[0]))
+	if movesNothing(to, from) {
+		return nil
+	}
+	if limit := f.MaxStorageRange; (to.Bytes() > limit || from.Bytes() > limit) && reshapeRanges(f, to, from) == nil {
+		return fmt.Errorf("a tensor of %d bytes is larger than the %d that the device binds, and cannot be converted in parts",
+			max(to.Bytes(), from.Bytes()), limit)
+	}
+	return nil
 }
+
+// movesNothing reports whether elements lie alike in both layouts.
+func movesNothing(to, from Layout) bool { return from.C == to.C || from.Dense() && to.Dense() }
 
 // lowerReshape: another shape for the same elements in row-major order. Only a change of the innermost
 // dimension moves anything.
@@ -31,7 +48,7 @@ func (b *Builder) lowerReshape(n *ir.Node) error {
 
 func (b *Builder) reshapeTensor(out, in ir.ID) {
 	from, to := b.Layout(in), b.Layout(out)
-	if from.C != to.C && !(from.Dense() && to.Dense()) {
+	if !movesNothing(to, from) {
 		b.reshape(b.Tensor(out), b.Tensor(in), to, from)
 		return
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkSoftmax, lower: (*Builder).lowerSoftmax}, nn.OpSoftmax, nn.OpLogSoftmax)
+	register(rule{check: checkSoftmax, lower: (*Builder).lowerSoftmax, divide: divideSoftmax}, nn.OpSoftmax, nn.OpLogSoftmax)
 }
 
 // loopLimit keeps the loops of one invocation short of 65,535 iterations in all, where lavapipe before

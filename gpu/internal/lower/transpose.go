@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkTranspose, lower: (*Builder).lowerTranspose}, nn.OpTranspose)
+	register(rule{check: checkTranspose, lower: (*Builder).lowerTranspose, divide: divideTranspose}, nn.OpTranspose)
 }
 
 func checkTranspose(f *plan.Facts, g *ir.Graph, n *ir.Node) error {

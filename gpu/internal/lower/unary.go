@@ -71,7 +71,7 @@ var unaries = map[nn.OperationType]unaryOp{
 
 func init() {
 	for op := range unaries {
-		register(rule{check: checkUnary, lower: lowerUnary}, op)
+		register(rule{check: checkUnary, lower: lowerUnary, divide: divideElementwise, inPlace: true}, op)
 	}
 }
 

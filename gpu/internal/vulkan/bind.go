@@ -99,8 +99,8 @@ func (x *Executable) checkBound(output bool, want *plan.IO, b *backend.Binding) 
 		return errClosedMemory
 	case output && m.readOnly:
 		return fmt.Errorf("memory that can only be read")
-	case m.imported && (b.Offset < 0 || b.Offset > int64(len(m.host))-want.Size):
-		return fmt.Errorf("%d bytes at %d of memory of %d", want.Size, b.Offset, len(m.host))
+	case m.imported && (b.Offset < 0 || b.Offset > m.size-want.Size):
+		return fmt.Errorf("%d bytes at %d of memory of %d", want.Size, b.Offset, m.size)
 	case !m.imported && b.Offset != 0:
 		return fmt.Errorf("offset %d in allocated memory", b.Offset)
 	case !m.imported && (m.form.DenseBytes != want.Size || m.form.DeviceBytes != want.DeviceBytes):
@@ -137,30 +137,35 @@ func (x *Executable) checkOverlaps(inputs, outputs []backend.Binding) error {
 	return nil
 }
 
-// resolve returns the place of input or output i, bound as b, or the bytes to copy instead: those of imported
-// memory too, where its offset is not aligned or the tensor has another form there. Precondition: checkBindings.
-func (x *Executable) resolve(i int, b *backend.Binding) (place, []byte) {
+// resolve returns the place of input or output i, bound as b, or what to copy instead: bytes of the host, or a place
+// aside. That is so for imported memory too, where its offset is not aligned or the tensor has another form there.
+// Precondition: checkBindings.
+func (x *Executable) resolve(i int, b *backend.Binding) (at place, host []byte, aside place) {
 	if b.Memory == nil {
-		return place{}, b.Host
+		return place{}, b.Host, place{}
 	}
 	m, f := b.Memory.(*Memory), &x.ios[i]
 	if !m.imported {
-		return place{m, 0}, nil
+		return place{m, 0}, nil, place{}
 	}
 	align := max(x.dev.info.Facts.StorageAlign, x.dev.info.Facts.TexelAlign, 4)
-	if f.importable && b.Offset%align == 0 && f.reach <= m.block.bytes-b.Offset {
-		return place{m, b.Offset}, nil
+	first := m.base + b.Offset
+	switch {
+	case f.importable && first%align == 0 && f.reach <= m.block.bytes-first:
+		return place{m, first}, nil, place{}
+	case m.external():
+		return place{}, nil, place{m, first}
 	}
-	return place{}, m.host[b.Offset : b.Offset+f.bytes]
+	return place{}, m.host[b.Offset : b.Offset+f.bytes], place{}
 }
 
-// load binds inputs and outputs to s and copies the inputs that lie in host memory into it. It returns the bytes
-// copied.
-func (s *slot) load(inputs, outputs []backend.Binding) int64 {
-	x, copied := s.x, int64(0)
+// load binds inputs and outputs to s and copies the inputs that lie in host memory, or aside, into it. It returns the
+// bytes copied.
+func (s *slot) load(inputs, outputs []backend.Binding) (copied int64, err error) {
+	x := s.x
 	for i := range outputs {
 		n := len(inputs) + i
-		s.at[n], s.out[i] = x.resolve(n, &outputs[i])
+		s.at[n], s.out[i], s.aside[n] = x.resolve(n, &outputs[i])
 	}
 	if s.host != nil && x.dev.poison { // not the inputs: their padding is zero and stays so
 		for _, out := range x.plan.Outputs {
@@ -169,33 +174,47 @@ func (s *slot) load(inputs, outputs []backend.Binding) int64 {
 	}
 	for i := range inputs {
 		var in []byte
-		if s.at[i], in = x.resolve(i, &inputs[i]); s.at[i].memory != nil || s.host == nil {
+		if s.at[i], in, s.aside[i] = x.resolve(i, &inputs[i]); s.at[i].memory != nil || s.host == nil {
 			continue
 		}
 		io := &x.plan.Inputs[i]
+		if s.aside[i].memory != nil {
+			if err := s.fetch(s.aside[i], io); err != nil {
+				return copied, err
+			}
+			copied += io.Size
+			continue
+		}
 		if in == nil { // what the last execution brought is not this one's
 			clear(s.host.host[io.Offset : io.Offset+io.Size])
 			continue
 		}
 		copied += int64(copy(s.host.host[io.Offset:], in))
 	}
-	return copied
+	return copied, nil
 }
 
-// store copies the outputs that lie in host memory there. It returns the bytes copied.
-func (s *slot) store() int64 {
-	copied := int64(0)
+// store copies the outputs that lie in host memory, or aside, there. It returns the bytes copied.
+func (s *slot) store() (copied int64, err error) {
 	for i, out := range s.out {
+		io := &s.x.plan.Outputs[i]
+		if to := s.aside[len(s.x.plan.Inputs)+i]; to.memory != nil && s.host != nil {
+			if err := s.put(to, io); err != nil {
+				return copied, err
+			}
+			copied += io.Size
+		}
 		if len(out) > 0 {
-			copied += int64(copy(out, s.host.host[s.x.plan.Outputs[i].Offset:]))
+			copied += int64(copy(out, s.host.host[io.Offset:]))
 		}
 	}
-	return copied
+	return copied, nil
 }
 
 // forget lets go of what load bound.
 func (s *slot) forget() {
 	clear(s.at)
+	clear(s.aside)
 	clear(s.out)
 }
 

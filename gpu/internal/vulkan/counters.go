@@ -5,7 +5,7 @@ import "sync/atomic"
 // Counters count what an execution should not do twice.
 type Counters struct {
 	Recordings  int64 // sets of command buffers, one for each way in which a slot's inputs and outputs were bound
-	Imports     int64 // of host memory
+	Imports     int64 // of memory from elsewhere
 	Allocations int64 // of device memory
 }
 

@@ -55,6 +55,7 @@ type Device struct {
 	failedAt atomic.Int64          // by now(); set before failed
 	hung     atomic.Bool           // abandoned
 	drained  sync.Once             // see drain
+	quieted  sync.Once             // see quiet
 	watch    watchdog
 	holders  holders
 

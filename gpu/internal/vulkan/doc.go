@@ -17,7 +17,8 @@
 // says what a device can do, and what it cannot is copied.
 //
 // The device keeps its own account of memory against a budget, checked before Vulkan is asked, because
-// some implementations never refuse. Device loss is sticky: every later call fails with vk.ErrDeviceLost.
+// some implementations never refuse. Device loss is sticky: every later call fails with vk.ErrDeviceLost. A lost
+// device is drained before what it may use is freed; one that hangs is abandoned. Reopen opens it once more.
 //
 // No lock is held while another is taken, but that of a Memory, which comes before all.
 //

@@ -227,8 +227,11 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err != nil {
 		return nil, err
 	}
-	copied := s.load(inputs, outputs)
-	r, err := s.recording()
+	copied, err := s.load(inputs, outputs)
+	var r *recording
+	if err == nil {
+		r, err = s.recording()
+	}
 	if err != nil {
 		s.forget()
 		x.free <- s

@@ -49,8 +49,9 @@ func (e *Execution) Finish() error {
 	if e.next != len(e.recording.cmds) {
 		return fmt.Errorf("%d of %d segments were submitted", e.next, len(e.recording.cmds))
 	}
-	e.copied += e.slot.store()
-	return nil
+	copied, err := e.slot.store()
+	e.copied += copied
+	return err
 }
 
 // DeviceTime implements backend.Execution.

@@ -18,6 +18,7 @@ type External struct {
 	DmaBuf     bool  // dma-bufs by fd
 	Export     bool  // the device's memory can leave as an opaque fd
 	SyncFD     bool  // the end of submitted work can leave as a sync_file
+	PlainFiles bool  // opaque fds are files of the host, which vk.Handle.Trusted is about
 }
 
 // external is what Vulkan reports of a device.
@@ -25,6 +26,7 @@ func external(p *vk.Properties) External {
 	return External{
 		HostImport: p.HostImport, HostAlign: p.HostAlign,
 		OpaqueFD: p.OpaqueFD.Import, DmaBuf: p.DmaBuf.Import, Export: p.OpaqueFD.Export, SyncFD: p.SyncFD,
+		PlainFiles: p.Type == vk.TypeCPU,
 	}
 }
 

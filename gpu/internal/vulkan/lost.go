@@ -2,6 +2,8 @@ package vulkan
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,16 +54,33 @@ func (d *Device) drain() {
 	})
 }
 
-// holders counts who needs a device open. Safe for concurrent use.
+// quiet waits until an abandoned device has ended what it was at after all, for some time, once: memory of the host that
+// it imported is about to go. A software device that was only slow would fault on it; a GPU keeps the pages.
+func (d *Device) quiet() {
+	if !d.abandoned() {
+		return
+	}
+	d.quieted.Do(func() {
+		if !d.queueMu.TryLock() { // somebody is stuck in a submission
+			return
+		}
+		last := d.next
+		d.queueMu.Unlock()
+		_, _ = d.dev.Wait(last, drainLimit)
+	})
+}
+
+// holders knows who needs a device open. Safe for concurrent use.
 type holders struct {
-	mu sync.Mutex
-	n  int // guarded by mu
+	mu       sync.Mutex
+	n        int              // guarded by mu
+	memories map[*Memory]bool // guarded by mu; those that are not closed
 	// retired is called once when n is 0; nil while the device is in use. Guarded by mu.
 	retired func()
 }
 
-// Hold keeps a device from being closed by Retire until Release. Executables and memories hold theirs until they are
-// closed.
+// Hold keeps a device from being closed by Retire until Release. Executables hold theirs until they are closed, and so
+// does who makes something on it.
 func (d *Device) Hold() {
 	d.holders.mu.Lock()
 	defer d.holders.mu.Unlock()
@@ -85,12 +104,42 @@ func (d *Device) Release() {
 	}
 }
 
-// Retire closes the device as soon as nobody holds it, which may be now, and then calls done with the last messages of
-// the validation layer. It is called once, and Close is not.
+// remember notes a memory that was made, and forget that it is closed.
+func (d *Device) remember(m *Memory) *Memory {
+	d.holders.mu.Lock()
+	defer d.holders.mu.Unlock()
+	if d.holders.memories == nil {
+		d.holders.memories = map[*Memory]bool{}
+	}
+	d.holders.memories[m] = true
+	return m
+}
+
+func (d *Device) forget(m *Memory) {
+	d.holders.mu.Lock()
+	defer d.holders.mu.Unlock()
+	delete(d.holders.memories, m)
+}
+
+// closeMemories closes what memories are left. Precondition: no executable is.
+func (d *Device) closeMemories() {
+	d.holders.mu.Lock()
+	list := slices.Collect(maps.Keys(d.holders.memories))
+	d.holders.mu.Unlock()
+	for _, m := range list {
+		_ = m.Close() // never fails
+	}
+}
+
+// Retire closes the device, which is lost, and its memories as soon as nobody holds it, which may be now, and then
+// calls done with the last messages of the validation layer. It is called once, and Close is not.
 func (d *Device) Retire(done func(messages []string, err error)) {
 	d.Hold()
 	d.holders.mu.Lock()
 	d.holders.retired = func() {
+		if !d.abandoned() { // else nothing is freed
+			d.closeMemories()
+		}
 		messages := d.ValidationMessages()
 		done(messages, d.Close())
 	}

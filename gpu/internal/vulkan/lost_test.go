@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
@@ -151,7 +152,7 @@ func TestHang(t *testing.T) {
 	for _, selector := range vktest.Selectors() {
 		t.Run(selector, func(t *testing.T) {
 			t.Setenv("NNGPU_VALIDATION", "0") // what is left behind would be reported
-			d := vktest.Open(t, selector, vulkan.Options{Watchdog: 200 * time.Millisecond})
+			d := vktest.Open(t, selector, vulkan.Options{Watchdog: time.Second})
 			ctx := context.Background()
 			x, err := vulkan.NewExecutable(ctx, d, absPlan(1<<10, 2), nil, vulkan.ExecutableOptions{})
 			require.NoError(t, err)
@@ -171,6 +172,35 @@ func TestHang(t *testing.T) {
 			require.NoError(t, x.Close())
 			used, _, _ := d.Memory()
 			require.Zero(t, used)
+		})
+	}
+}
+
+// TestHangKeepsImports: memory of the host stays with a device that was given up, as long as it may still use it.
+func TestHangKeepsImports(t *testing.T) {
+	for _, selector := range vktest.Selectors() {
+		t.Run(selector, func(t *testing.T) {
+			t.Setenv("NNGPU_VALIDATION", "0") // what is left behind would be reported
+			d := vktest.Open(t, selector, vulkan.Options{})
+			ctx := context.Background()
+			page, err := unix.Mmap(-1, 0, 1<<22, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+			require.NoError(t, err)
+			m, err := d.Import(page, false)
+			require.NoError(t, err)
+			x, err := vulkan.NewExecutable(ctx, d, absPlan(1<<20, 40), nil, vulkan.ExecutableOptions{})
+			require.NoError(t, err)
+			e, err := x.Begin(ctx, make([]backend.Binding, 1), []backend.Binding{{Memory: m}})
+			require.NoError(t, err)
+			f, err := e.Submit(0, 40)
+			require.NoError(t, err)
+			d.Abandon()
+			e.Release() // does not wait
+			require.NoError(t, m.Close())
+			none, cancel := context.WithCancel(ctx)
+			cancel()
+			require.NoError(t, f.Wait(none), "the work goes on")
+			require.NoError(t, unix.Munmap(page)) // would be the end of a device that still works
+			require.NoError(t, x.Close())
 		})
 	}
 }
@@ -243,10 +273,15 @@ func TestRetireAndReopen(t *testing.T) {
 			require.Equal(t, nn.StatusDeviceUnavailable, nn.StatusOf(err), err)
 			require.NoError(t, runOnce(ctx, y, in, out))
 			require.NoError(t, wantAbs(in, out))
-			require.NoError(t, x.Close())
 			require.False(t, closed)
-			require.NoError(t, m.Close())
+			require.NoError(t, x.Close())
 			require.True(t, closed)
+			used, _, _ := d.Memory()
+			require.Zero(t, used)
+			require.Equal(t, nn.StatusDeviceUnavailable, nn.StatusOf(m.Read(ctx, make([]byte, 1<<12))))
+			require.True(t, m.Lost())
+			require.Positive(t, m.Bytes())
+			require.NoError(t, m.Close())
 			require.NoError(t, y.Close())
 			require.Empty(t, again.ValidationMessages())
 			require.NoError(t, again.Close())

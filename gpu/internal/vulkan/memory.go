@@ -19,10 +19,14 @@ type Memory struct {
 	imported bool
 	readOnly bool // an input only
 	block    *block
+	bytes    int64 // taken for it
 	views    *sharedViews
-	host     []byte // imported: what was handed over
-	form     Form   // allocated
-	budget   int64  // of staging memory; as account.take
+	host     []byte      // imported from the host: what was handed over
+	base     int64       // imported: where in the block it begins
+	size     int64       // imported: bytes from base on
+	form     Form        // allocated
+	export   *exportable // allocated, and can leave the device: block and more
+	budget   int64       // of staging memory; as account.take
 
 	// mu is held for reading by who copies, for writing by Close.
 	mu     sync.RWMutex
@@ -47,30 +51,14 @@ type Form struct {
 //
 // Errors: RESOURCE_EXHAUSTED_*.
 func (d *Device) Allocate(f Form, budget int64) (*Memory, error) {
-	for _, p := range []*plan.Plan{f.Pad, f.Unpad} {
-		if p == nil {
-			continue
-		}
-		if err := d.checkPlan(p); err != nil {
-			return nil, fmt.Errorf("plan: %w", err)
-		}
-	}
-	if f.DenseBytes <= 0 || f.DeviceBytes < f.DenseBytes {
-		return nil, fmt.Errorf("%d bytes on the device for %d", f.DeviceBytes, f.DenseBytes)
-	}
-	if err := d.failure("allocate", nil); err != nil {
+	if err := d.checkForm(&f); err != nil {
 		return nil, err
 	}
-	b, err := d.newBlock(plan.AlignUp(f.DeviceBytes)+plan.Align, budget, deviceBlock, "tensor memory")
+	b, err := d.newBlock(f.room(), budget, deviceBlock, "tensor memory")
 	if err != nil {
 		return nil, err
 	}
-	if err := b.zero(); err != nil {
-		b.free()
-		return nil, err
-	}
-	d.Hold()
-	return &Memory{dev: d, block: b, views: newSharedViews(d), form: f, budget: budget}, nil
+	return d.newMemory(b, f, budget)
 }
 
 // Import lets executions use host memory where it is, as backend.Allocator says.
@@ -80,16 +68,11 @@ func (d *Device) Import(b []byte, readOnly bool) (*Memory, error) {
 		return nil, err
 	}
 	d.counters.imports.Add(1)
-	d.Hold()
-	return &Memory{dev: d, imported: true, readOnly: readOnly, block: x, views: newSharedViews(d), host: b}, nil
+	return d.remember(&Memory{dev: d, imported: true, readOnly: readOnly, block: x, views: newSharedViews(d), host: b, size: int64(len(b))}), nil
 }
 
 // Bytes implements backend.Memory.
-func (m *Memory) Bytes() int64 {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.block.taken
-}
+func (m *Memory) Bytes() int64 { return m.bytes }
 
 // Close implements backend.Memory.
 func (m *Memory) Close() error {
@@ -98,14 +81,20 @@ func (m *Memory) Close() error {
 	if m.closed.Swap(true) {
 		return nil
 	}
+	if m.imported {
+		m.dev.quiet()
+	}
 	m.views.close()
 	m.block.free()
-	m.dev.Release()
+	m.dev.forget(m)
 	return nil
 }
 
 // Write implements backend.Memory.
 func (m *Memory) Write(ctx context.Context, dense []byte) error {
+	if m.external() {
+		return m.transfer(ctx, dense, true)
+	}
 	return m.exchange("write", dense, func() error {
 		if m.form.Pad == nil {
 			return m.block.upload(ctx, bytes.NewReader(dense), m.form.DenseBytes, m.budget)
@@ -116,6 +105,9 @@ func (m *Memory) Write(ctx context.Context, dense []byte) error {
 
 // Read implements backend.Memory.
 func (m *Memory) Read(ctx context.Context, dense []byte) error {
+	if m.external() {
+		return m.transfer(ctx, dense, false)
+	}
 	return m.exchange("read", dense, func() error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -131,6 +123,9 @@ func (m *Memory) Read(ctx context.Context, dense []byte) error {
 func (m *Memory) exchange(what string, dense []byte, do func() error) error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	if err := m.dev.failure(what, nil); err != nil {
+		return err
+	}
 	switch {
 	case m.closed.Load():
 		return errClosedMemory
@@ -138,9 +133,6 @@ func (m *Memory) exchange(what string, dense []byte, do func() error) error {
 		return fmt.Errorf("%s: imported memory is its owner's", what)
 	case int64(len(dense)) != m.form.DenseBytes:
 		return fmt.Errorf("%s: %d bytes of a tensor of %d", what, len(dense), m.form.DenseBytes)
-	}
-	if err := m.dev.failure(what, nil); err != nil {
-		return err
 	}
 	return m.dev.failure(what, do())
 }
@@ -179,11 +171,12 @@ func (d *Device) runPlan(ctx context.Context, p *plan.Plan, arena, host *block) 
 		return err
 	}
 	defer r.destroy()
+	cold := d.pipelines.coldTime(p)
 	for i := range r.cmds {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f, _, err := d.submit(r.cmds[i:i+1], compileTime)
+		f, _, err := d.submit(r.cmds[i:i+1], cold)
 		if err == nil {
 			err = f.settle()
 		}
@@ -191,5 +184,6 @@ func (d *Device) runPlan(ctx context.Context, p *plan.Plan, arena, host *block) 
 			return err
 		}
 	}
+	d.pipelines.heat(p)
 	return nil
 }

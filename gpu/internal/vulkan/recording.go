@@ -249,7 +249,7 @@ func (r *recording) recordStep(c *vk.Commands, k int, bound *vk.Pipeline) {
 		}
 		return
 	}
-	if step.Serves != 0 {
+	if step.Serves != 0 && step.Base == [3]uint32{} { // the first part says what all of them read
 		r.traffic.Converted += step.Bindings[0].Size
 	}
 	l := x.layouts[k]

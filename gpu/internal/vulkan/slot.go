@@ -19,9 +19,11 @@ type slot struct {
 	others []*recording
 	uses   uint64 // of others, so far
 
-	// Of the execution under way: where inputs and outputs are, and the bytes that outputs in host go to.
-	at  []place
-	out [][]byte
+	// Of the execution under way: where inputs and outputs are, the bytes that outputs in host go to, and the memory
+	// of devices that inputs and outputs in host are copied from and to.
+	at    []place
+	out   [][]byte
+	aside []place
 }
 
 // maxRecordings is the number of ways of binding inputs and outputs that a slot remembers, beside the one with
@@ -63,7 +65,7 @@ func (x *Executable) newSlot() (s *slot, err error) {
 func (x *Executable) emptySlot() *slot {
 	return &slot{
 		x: x, views: viewTable{dev: x.dev, list: map[viewKey]vk.BufferView{}},
-		at: make([]place, len(x.ios)), out: make([][]byte, len(x.plan.Outputs)),
+		at: make([]place, len(x.ios)), out: make([][]byte, len(x.plan.Outputs)), aside: make([]place, len(x.ios)),
 	}
 }
 

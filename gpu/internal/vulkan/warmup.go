@@ -2,9 +2,11 @@ package vulkan
 
 import (
 	"context"
+	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
 )
 
 // warmKey is what distinguishes two compilations of a driver that compiles at the first dispatch: beside the
@@ -63,4 +65,29 @@ func (s *slot) warmUp(ctx context.Context) error {
 		t.mu.Unlock()
 	}
 	return nil
+}
+
+// coldTime estimates what the driver may have to compile when it first runs p, and heat notes that it has.
+func (t *pipelineTable) coldTime(p *plan.Plan) (sum time.Duration) {
+	if t.dev.info.Facts.Class != plan.ClassCPU {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k := range p.Steps {
+		if s := &p.Steps[k]; s.Kernel != shaders.Copy && !t.warm[keyOf(s)] {
+			sum += compileTime
+		}
+	}
+	return sum
+}
+
+func (t *pipelineTable) heat(p *plan.Plan) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k := range p.Steps {
+		if s := &p.Steps[k]; s.Kernel != shaders.Copy {
+			t.warm[keyOf(s)] = true
+		}
+	}
 }

@@ -16,9 +16,9 @@ const (
 	// maxGap bounds what is counted between two looks. A process that was stopped, or a machine that was asleep,
 	// stopped a software device as well.
 	maxGap = 20 * waitSlice
-	// compileTime is the estimate of work whose pipelines the driver may yet have to compile: software devices do
-	// that at the first dispatch.
-	compileTime = time.Second
+	// compileTime is the estimate of work with a pipeline that the driver may yet have to compile: software devices do
+	// that at the first dispatch, in up to 2 s.
+	compileTime = 200 * time.Millisecond
 )
 
 // watchdog notices work that does not end, by the time for which waiters see it running: from the end of what was

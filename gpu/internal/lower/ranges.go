@@ -1,0 +1,97 @@
+package lower
+
+import (
+	"sort"
+
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// maxRanges bounds what a node or a conversion is divided into: tensors that can be indexed are at most 64 times as
+// large as the smallest range that Vulkan lets a device bind.
+const maxRanges = 1 << 10
+
+// ranges divides positions 0 to size into runs that fit, each as long as it can be. A run begins where start says
+// that one can, which is to repeat after plan.Align positions at most. A single position that does not fit is a run by
+// itself. It returns nil where that is impossible.
+//
+// Precondition: what is within a run that fits, fits, too.
+func ranges(size int, fits func(from, to int) bool, start func(at int) bool) [][2]int {
+	var runs [][2]int
+	for from := 0; from < size; {
+		to := from + max(1, sort.Search(size-from, func(k int) bool { return !fits(from, from+k+1) }))
+		for least := max(from, to-plan.Align); to < size && !start(to); {
+			if to--; to == least {
+				return nil
+			}
+		}
+		if len(runs) == maxRanges {
+			return nil
+		}
+		runs = append(runs, [2]int{from, to})
+		from = to
+	}
+	return runs
+}
+
+// stretch is a run of elements of a tensor, in row-major order, that lies by itself in memory.
+type stretch struct {
+	layout Layout // as many rows as there are
+	at     int64  // bytes from the beginning of the tensor
+}
+
+// stretchOf returns elements from to to of a tensor of layout l. Precondition: where l is not dense, both are
+// multiples of l.C.
+func stretchOf(l Layout, from, to int) stretch {
+	n := to - from
+	if l.Dense() {
+		return stretch{Layout{Dims: []int{n}, Rows: 1, C: n, Quads: (n + 3) / 4, Elem: l.Elem}, int64(from) * int64(l.Elem)}
+	}
+	rows := n / l.C
+	s := Layout{Dims: []int{rows, l.C}, Rows: rows, C: l.C, Quads: l.Quads, Elem: l.Elem}
+	return stretch{s, int64(from/l.C) * int64(l.Quads*4*l.Elem)}
+}
+
+// reshapeRanges divides the elements of a tensor into runs whose places in layouts to and from, of as many elements,
+// can both be bound. It returns nil where there are none.
+func reshapeRanges(f *plan.Facts, to, from Layout) [][2]int {
+	total := to.Rows * to.C
+	unit := 4
+	for _, l := range [2]Layout{to, from} {
+		if !l.Dense() {
+			unit = unit / gcd(unit, l.C) * l.C
+		}
+	}
+	end := func(at int) int { return min(at*unit, total) }
+	runs := ranges((total+unit-1)/unit, func(a, b int) bool {
+		return stretchOf(to, end(a), end(b)).layout.Bytes() <= f.MaxStorageRange &&
+			stretchOf(from, end(a), end(b)).layout.Bytes() <= f.MaxStorageRange
+	}, func(at int) bool {
+		return stretchOf(to, end(at), end(at)).at%plan.Align == 0 && stretchOf(from, end(at), end(at)).at%plan.Align == 0
+	})
+	for i, r := range runs {
+		a, b := end(r[0]), end(r[1])
+		if max(stretchOf(to, a, b).layout.Bytes(), stretchOf(from, a, b).layout.Bytes()) > f.MaxStorageRange {
+			return nil
+		}
+		runs[i] = [2]int{a, b}
+	}
+	return runs
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// denseLayout is that of the elements of a tensor of layout l without padding: one row.
+func denseLayout(l Layout) Layout {
+	n := l.Rows * l.C
+	return Layout{Dims: []int{n}, Rows: 1, C: n, Quads: (n + 3) / 4, Elem: l.Elem}
+}
+
+// exchanges reports whether a tensor of layout l can be brought to its dense form and back.
+func exchanges(f *plan.Facts, l Layout) bool {
+	return l.Dense() || l.Bytes() <= f.MaxStorageRange || reshapeRanges(f, l, denseLayout(l)) != nil
+}

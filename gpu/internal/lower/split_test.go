@@ -1,0 +1,227 @@
+package lower
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
+)
+
+// lowerFor lowers g for facts f as compile.Graph does.
+func lowerFor(t *testing.T, f plan.Facts, g *ir.Graph) (*plan.Plan, []byte) {
+	t.Helper()
+	require.NoError(t, g.Verify())
+	b := NewBuilder(&f, g)
+	in, out, hostBytes := b.PlaceIO()
+	b.PlaceConcats()
+	b.LoadInputs()
+	for i := range g.Nodes {
+		require.NoError(t, Check(&f, g, &g.Nodes[i]))
+		require.NoError(t, b.Node(&g.Nodes[i]))
+	}
+	b.StoreOutputs()
+	p, weights, err := b.Finish()
+	require.NoError(t, err)
+	p.Inputs, p.Outputs, p.HostBytes, p.Segments = in, out, hostBytes+plan.Align, []int{len(p.Steps)}
+	require.NoError(t, p.Verify())
+	return p, weights
+}
+
+// splitCase is a node with tensors beyond a limit.
+type splitCase struct {
+	name  string
+	node  ir.Node
+	in    []ir.Tensor // those with a Const of no bytes get one
+	out   ir.Tensor
+	limit int64
+}
+
+func splitCases() []splitCase {
+	typed := func(typ nn.OperandType) func(...int) ir.Tensor {
+		return func(shape ...int) ir.Tensor {
+			t := ir.Tensor{Type: typ, Shape: shape}
+			if typ.IsQuant8() {
+				t.Scale, t.Zero = 0.05, 3
+			}
+			return t
+		}
+	}
+	f32, f16, i32 := typed(nn.TensorFloat32), typed(nn.TensorFloat16), typed(nn.TensorInt32)
+	u8, s8 := typed(nn.TensorQuant8Asymm), typed(nn.TensorQuant8AsymmSigned)
+	scaled := func(t ir.Tensor, scale float32, zero int32) ir.Tensor { t.Scale, t.Zero = scale, zero; return t }
+	constant := func(t ir.Tensor) ir.Tensor { t.Const = []byte{}; return t }
+	node := func(op nn.OperationType, a ops.Attrs) ir.Node { return ir.Node{Op: op, Attrs: a} }
+	list := func(t ...ir.Tensor) []ir.Tensor { return t }
+	window := func(size, stride, pad int, act nn.Activation) ops.Attrs {
+		return ops.Attrs{
+			Window: [2]int{size, size}, Stride: [2]int{stride, stride}, Dilation: [2]int{1, 1}, Multiplier: 1, Act: act,
+			Pad: ops.Pad{Top: pad, Bottom: pad, Left: pad, Right: pad},
+		}
+	}
+	dilated := window(3, 1, 4, nn.ActNone)
+	dilated.Dilation = [2]int{4, 4}
+	twice := window(3, 1, 1, nn.ActNone)
+	twice.Multiplier = 2
+	return []splitCase{
+		{"one row", node(nn.OpExp, ops.Attrs{}), list(f32(8195)), f32(8195), 4096},
+		{"padded rows", node(nn.OpExp, ops.Attrs{}), list(f32(301, 5)), f32(301, 5), 4096},
+		{"half floats", node(nn.OpTanh, ops.Attrs{}), list(f16(3, 301, 7)), f16(3, 301, 7), 2048},
+		{"a table", node(nn.OpLogistic, ops.Attrs{}), list(u8(2, 501, 9)), scaled(u8(2, 501, 9), 1./256, 0), 4096},
+		{"a cast", node(nn.OpCast, ops.Attrs{}), list(i32(640, 7)), f32(640, 7), 8192},
+		{"quantize", node(nn.OpQuantize, ops.Attrs{}), list(f32(301, 33)), s8(301, 33), 32768},
+		{"dequantize", node(nn.OpDequantize, ops.Attrs{}), list(u8(301, 33)), f32(301, 33), 32768},
+		{"requantize", node(nn.OpQuantize, ops.Attrs{}), list(u8(9000)), s8(9000), 4096},
+		{"equal shapes", node(nn.OpAdd, ops.Attrs{Act: nn.ActRelu}), list(f32(1, 37, 41, 12), f32(1, 37, 41, 12)), f32(1, 37, 41, 12), 16384},
+		{"a row", node(nn.OpMul, ops.Attrs{}), list(f32(2, 37, 41, 5), f32(5)), f32(2, 37, 41, 5), 16384},
+		{"a row first", node(nn.OpSub, ops.Attrs{}), list(f32(1, 1, 1, 5), f32(2, 37, 41, 5)), f32(2, 37, 41, 5), 16384},
+		{"a scalar", node(nn.OpAdd, ops.Attrs{}), list(u8(600, 31), u8(1)), u8(600, 31), 16384},
+		{"an outer dimension", node(nn.OpAdd, ops.Attrs{}), list(f32(100, 16, 4), f32(100, 1, 4)), f32(100, 16, 4), 4096},
+		{"a constant", node(nn.OpAdd, ops.Attrs{}), list(f32(700, 3), constant(f32(700, 3))), f32(700, 3), 4096},
+		{"prelu", node(nn.OpPrelu, ops.Attrs{}), list(f32(700, 3), constant(f32(3))), f32(700, 3), 4096},
+		{"rows to rows", node(nn.OpReshape, ops.Attrs{}), list(f32(999, 7)), f32(777, 9), 20000},
+		{"rows to one", node(nn.OpReshape, ops.Attrs{}), list(u8(999, 7)), u8(6993), 4096},
+		{"softmax of rows", node(nn.OpSoftmax, ops.Attrs{Axes: []int{1}, Beta: 1}), list(f32(301, 33)), f32(301, 33), 16384},
+		{"softmax of columns", node(nn.OpSoftmax, ops.Attrs{Axes: []int{1}, Beta: 1}), list(f32(64, 9, 8)), f32(64, 9, 8), 4096},
+		{"softmax of bytes", node(nn.OpSoftmax, ops.Attrs{Axes: []int{2}, Beta: 1}), list(u8(3, 301, 17)), scaled(u8(3, 301, 17), 1./256, 0), 8192},
+		{"mean of rows", node(nn.OpMean, ops.Attrs{Axes: []int{1}}), list(f32(512, 60)), f32(512), 65536},
+		{"mean of columns", node(nn.OpMean, ops.Attrs{Axes: []int{1}}), list(s8(64, 30, 16)), s8(64, 1, 16), 16384},
+		{"concatenation of rows", node(nn.OpConcatenation, ops.Attrs{Axes: []int{0}}), list(f32(192, 5), f32(64, 5), f32(333, 5)), f32(589, 5), 4096},
+		{"with different scales", node(nn.OpConcatenation, ops.Attrs{Axes: []int{0}}), list(u8(1024, 5), scaled(u8(999, 5), 0.1, 9)), u8(2023, 5), 4096},
+		{"concatenation of channels", node(nn.OpConcatenation, ops.Attrs{Axes: []int{2}}), list(f32(1, 301, 5), f32(1, 301, 6)), f32(1, 301, 11), 12288},
+		{"padded outside", node(nn.OpPad, ops.Attrs{Pads: [][2]int{{2, 3}, {0, 0}}, Value: 1}), list(f32(70, 64)), f32(75, 64), 4096},
+		{"padded inside", node(nn.OpPad, ops.Attrs{Pads: [][2]int{{0, 0}, {1, 2}}}), list(u8(999, 9)), u8(999, 12), 4096},
+		{"mirrored", node(nn.OpMirrorPad, ops.Attrs{Pads: [][2]int{{0, 0}, {1, 2}}}), list(f32(301, 9)), f32(301, 12), 8192},
+		{"transposed within images", node(nn.OpTranspose, ops.Attrs{Perm: []int{0, 2, 1}}), list(f32(64, 16, 4)), f32(64, 4, 16), 4096},
+		{"resized images", node(nn.OpResizeBilinear, ops.Attrs{}), list(f32(16, 4, 4, 8)), f32(16, 8, 8, 8), 4096},
+		{"a fully connected batch", node(nn.OpFullyConnected, ops.Attrs{}), list(f32(301, 20), constant(f32(17, 20)), constant(f32(17))), f32(301, 17), 16384},
+		{"with 8 bits", node(nn.OpFullyConnected, ops.Attrs{}), list(u8(1001, 20), constant(u8(17, 20)), constant(scaled(i32(17), 0.0025, 0))), u8(1001, 17), 8192},
+		{"with a filter that is fed", node(nn.OpFullyConnected, ops.Attrs{}), list(f32(301, 20), f32(17, 20), f32(17)), f32(301, 17), 16384},
+		{"pixels", node(nn.OpConv2D, window(1, 1, 0, nn.ActRelu6)), list(f32(2, 23, 29, 9), constant(f32(11, 1, 1, 9)), constant(f32(11))), f32(2, 23, 29, 11), 16384},
+		{"pixels of bytes", node(nn.OpConv2D, window(1, 1, 0, nn.ActNone)), list(s8(1, 41, 37, 9), constant(s8(11, 1, 1, 9)), constant(scaled(i32(11), 0.0025, 0))), s8(1, 41, 37, 11), 8192},
+		{"windows", node(nn.OpConv2D, window(3, 1, 1, nn.ActNone)), list(f32(1, 64, 17, 5), constant(f32(6, 3, 3, 5)), constant(f32(6))), f32(1, 64, 17, 6), 16384},
+		{"windows with a stride", node(nn.OpConv2D, window(5, 2, 2, nn.ActNone)), list(f16(1, 256, 18, 5), constant(f16(6, 5, 5, 5)), constant(f16(6))), f16(1, 128, 9, 6), 16384},
+		{"windows of bytes", node(nn.OpConv2D, window(3, 2, 1, nn.ActRelu)), list(u8(1, 401, 15, 6), constant(u8(6, 3, 3, 6)), constant(scaled(i32(6), 0.0025, 0))), u8(1, 201, 8, 6), 16384},
+		{"windows of images", node(nn.OpConv2D, window(3, 1, 1, nn.ActNone)), list(f32(9, 16, 16, 5), constant(f32(6, 3, 3, 5)), constant(f32(6))), f32(9, 16, 16, 6), 4096},
+		{"dilated windows", node(nn.OpDepthwiseConv2D, dilated), list(f32(1, 128, 13, 8), constant(f32(1, 3, 3, 8)), constant(f32(8))), f32(1, 128, 13, 8), 32768},
+		{"channels", node(nn.OpDepthwiseConv2D, window(3, 1, 1, nn.ActNone)), list(u8(1, 200, 24, 10), constant(u8(1, 3, 3, 10)), constant(scaled(i32(10), 0.0025, 0))), u8(1, 200, 24, 10), 16384},
+		{"a depth multiplier", node(nn.OpDepthwiseConv2D, twice), list(f32(1, 64, 16, 6), constant(f32(1, 3, 3, 12)), constant(f32(12))), f32(1, 64, 16, 12), 16384},
+		{"averages", node(nn.OpAveragePool2D, window(3, 1, 1, nn.ActNone)), list(f32(1, 100, 13, 5)), f32(1, 100, 13, 5), 32768},
+		{"maxima", node(nn.OpMaxPool2D, window(3, 2, 1, nn.ActNone)), list(u8(1, 401, 15, 6)), u8(1, 201, 8, 6), 16384},
+		{"lengths", node(nn.OpL2Pool2D, window(2, 2, 0, nn.ActNone)), list(f32(1, 100, 14, 5)), f32(1, 50, 7, 5), 16384},
+	}
+}
+
+// graph returns the case's graph, with random constants, and values of its inputs.
+func (c *splitCase) graph(rng *rand.Rand) (*ir.Graph, [][]byte) {
+	g := &ir.Graph{}
+	var inputs [][]byte
+	n := c.node
+	for _, t := range c.in {
+		v := randomBytes(rng, &t)
+		isConst := t.Const != nil
+		t.Const = nil
+		if isConst {
+			t.Const = v
+		}
+		id := g.Add(t)
+		n.In = append(n.In, id)
+		if !isConst {
+			g.Inputs, inputs = append(g.Inputs, id), append(inputs, v)
+		}
+	}
+	n.Out = []ir.ID{g.Add(c.out)}
+	g.Nodes, g.Outputs = []ir.Node{n}, n.Out
+	return g, inputs
+}
+
+func randomBytes(rng *rand.Rand, t *ir.Tensor) []byte {
+	var b []byte
+	for range t.Elements() {
+		v := rng.Float64()*4 - 2
+		switch t.Type {
+		case nn.TensorFloat32:
+			b = append(b, bytesOfF32([]float32{float32(v)})...)
+		case nn.TensorFloat16:
+			b = binary.LittleEndian.AppendUint16(b, halfBits(v))
+		case nn.TensorInt32:
+			b = binary.LittleEndian.AppendUint32(b, uint32(int32(v*1000)))
+		default:
+			b = append(b, byte(rng.Uint32()))
+		}
+	}
+	return b
+}
+
+// computing is the number of steps that do more than bring inputs and outputs from one place to another.
+func computing(p *plan.Plan) int {
+	n := 0
+	for i := range p.Steps {
+		if p.Steps[i].Serves == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// TestSplitCasesLower: everything that is bound fits, and every operation is divided.
+func TestSplitCasesLower(t *testing.T) {
+	for _, c := range splitCases() {
+		t.Run(c.name, func(t *testing.T) {
+			g, _ := c.graph(rand.New(rand.NewPCG(1, 2)))
+			f := softwareFacts
+			whole, _ := lowerFor(t, f, g)
+			f.MaxStorageRange = c.limit
+			parts, _ := lowerFor(t, f, g)
+			require.Greater(t, computing(parts), computing(whole))
+		})
+	}
+}
+
+// TestPiecesGiveTheSame bytes as the whole.
+func TestPiecesGiveTheSame(t *testing.T) {
+	t.Setenv("NNGPU_POISON", "1")
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		for _, c := range splitCases() {
+			t.Run(c.name, func(t *testing.T) {
+				g, inputs := c.graph(rand.New(rand.NewPCG(1, 2)))
+				p, weights := lowerFor(t, d.Facts(), g)
+				want := runPlan(t, d, p, weights, inputs)
+				f := d.Facts()
+				f.MaxStorageRange = c.limit
+				p, weights = lowerFor(t, f, g)
+				require.Equal(t, want, runPlan(t, d, p, weights, inputs))
+			})
+		}
+	})
+}
+
+// TestWhatCannotBeSplit is refused, and the reason says so.
+func TestWhatCannotBeSplit(t *testing.T) {
+	f := softwareFacts
+	f.MaxStorageRange = 4096
+	for _, tc := range []struct {
+		name    string
+		node    ir.Node
+		in, out []int
+		want    string
+	}{
+		{"a transposition", ir.Node{Op: nn.OpTranspose, Attrs: ops.Attrs{Perm: []int{1, 0}}}, []int{64, 64}, []int{64, 64}, "cannot be divided"},
+		{"the mean of all", ir.Node{Op: nn.OpMean, Attrs: ops.Attrs{Axes: []int{0, 1}}}, []int{64, 64}, []int{1, 1}, "cannot be divided"},
+		{"a long row", ir.Node{Op: nn.OpSoftmax, Attrs: ops.Attrs{Axes: []int{1}, Beta: 1}}, []int{2, 2048}, []int{2, 2048}, "cannot be divided"},
+		{"rows that begin nowhere", ir.Node{Op: nn.OpExp}, []int{32, 1001}, []int{32, 1001}, "cannot be"},
+		{"a wrong shape", ir.Node{Op: nn.OpExp}, []int{32, 1000}, []int{32, 1001}, "output [32 1001]"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := singleNode(tc.node, floatTensor(tc.out...), floatTensor(tc.in...))
+			require.ErrorContains(t, Check(&f, g, &g.Nodes[0]), tc.want)
+		})
+	}
+}
