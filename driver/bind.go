@@ -295,13 +295,13 @@ func (b *boundRequest) resolveInputs() error {
 		if a.HasNoValue || b.poolOf(a).buffer == nil {
 			continue
 		}
-		x, where := b.poolOf(a).buffer, fmt.Sprintf("input %d", i)
+		x := b.poolOf(a).buffer
 		if !x.initialised() {
-			return nn.Errorf(nn.StatusGeneralFailure, where, "the buffer is not initialised")
+			return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("input %d", i), "the buffer is not initialised")
 		}
 		dims, err := combine(x.operand.Type, b.dims.InputDims[i], x.shape)
 		if err != nil {
-			return nn.Invalid(where, "%w: the shape of the last write", err)
+			return nn.Invalid(fmt.Sprintf("input %d", i), "%w: the shape of the last write", err)
 		}
 		b.dims.InputDims[i] = dims
 	}

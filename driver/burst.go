@@ -21,7 +21,7 @@ type Burst struct {
 // slot is a memory that was bound.
 type slot struct {
 	source   nn.Memory
-	imported backend.Memory // nil: not in place
+	imported backend.Memory
 }
 
 // NoSlot is the slot of a pool without identity: it is bound anew each time.
@@ -74,8 +74,12 @@ func (b *Burst) bind(ctx context.Context, r *nn.Request, slots []int32) (*boundR
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i, s := range slots {
-		if s >= 0 {
-			b.slots[s] = slot{x.request.Pools[i], x.pools[i].imported}
+		switch m := x.pools[i].imported; {
+		case s < 0:
+		case m != nil:
+			b.slots[s] = slot{x.request.Pools[i], m}
+		default:
+			delete(b.slots, s) // there is nothing to remember
 		}
 	}
 	return x, nil

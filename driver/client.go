@@ -86,10 +86,13 @@ func (c *Client) take(bytes int64, what string) error {
 }
 
 // give undoes take.
-func (c *Client) give(bytes int64) {
+func (c *Client) give(bytes int64) { c.change(-bytes) }
+
+// change corrects the account, whatever the budget.
+func (c *Client) change(bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.used -= bytes; c.used < 0 {
+	if c.used += bytes; c.used < 0 {
 		panic(fmt.Sprintf("driver: client gave back %d bytes too many", -c.used))
 	}
 }

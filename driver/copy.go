@@ -79,6 +79,9 @@ func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 		return err
 	}
 	defer x.close()
+	if err := b.reserve(full.Dims); err != nil { // before the host's memory is taken, which has no account
+		return err
+	}
 	data := x.data
 	if x.file != nil {
 		data = make([]byte, size)
@@ -91,9 +94,6 @@ func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 		if err := x.imported.Read(ctx, data); err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
-	}
-	if err := b.reserve(full.Dims); err != nil {
-		return err
 	}
 	if err := b.memory.Write(ctx, data[:size]); err != nil {
 		return fmt.Errorf("copy: %w", err)

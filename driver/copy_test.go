@@ -187,6 +187,24 @@ func TestM13FileOutputs(t *testing.T) {
 	requireStatus(t, nn.StatusGeneralFailure, buffer.CopyTo(t.Context(), make(nn.HostMemory, 6)))
 }
 
+// untouched is a large file that must not be read.
+type untouched struct{ nn.File }
+
+func (untouched) Size() int64                       { return 1 << 30 }
+func (untouched) ReadAt([]byte, int64) (int, error) { panic("the file was read") }
+
+// TestCopyBeyondTheBudget: what the device has no room for the host does not read either.
+func TestCopyBeyondTheBudget(t *testing.T) {
+	d, _ := open(t, &null.Backend{})
+	c, err := d.NewClient("small", driver.WithClientBudget(100))
+	require.NoError(t, err)
+	pm := prepareOn(t, c, openModel(nil, nil))
+	buffer := allocate(t, c, nil, roleOf(pm, 0), nil)
+	err = buffer.CopyFrom(t.Context(), untouched{}, nn.Dims{1 << 15, 1 << 15})
+	requireStatus(t, nn.StatusResourceExhaustedPersistent, err)
+	require.Zero(t, c.Memory())
+}
+
 func TestResizing(t *testing.T) {
 	b, pm, buffer := openBuffer(t, nil)
 	require.Zero(t, b.Memory(), "late")

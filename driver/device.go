@@ -243,9 +243,10 @@ func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOpt
 // adopt makes exe a prepared model of c. It takes ownership of exe.
 func (c *Client) adopt(exe backend.Executable, signature *nn.Model, outputs []nn.Dims, status CacheStatus, priority nn.Priority) (*PreparedModel, error) {
 	stats := exe.Stats()
+	_, late := exe.(*delayed)
 	pm := &PreparedModel{
 		client: c, exe: exe, signature: signature, outputs: outputs, cached: status, priority: priority,
-		bytes: stats.ArenaBytes + stats.WeightBytes,
+		bytes: stats.ArenaBytes + stats.WeightBytes, counted: !late,
 	}
 	if err := c.take(pm.bytes, "model"); err != nil {
 		return nil, errors.Join(err, exe.Close())

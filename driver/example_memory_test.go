@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -82,9 +83,9 @@ func Example_pool() {
 	fmt.Println(floatsOf(seen[16:])) // [2 4 6 8]
 }
 
-// exampleDevice is the best device, and keeps no compiled models.
+// exampleDevice is the device that NNGPU_DEVICE names, or the best; it keeps no compiled models.
 func exampleDevice() *driver.Device {
-	vulkan, err := gpu.Open("", gpu.Options{})
+	vulkan, err := gpu.Open(os.Getenv("NNGPU_DEVICE"), gpu.Options{})
 	check(err)
 	return driver.NewDevice(vulkan, driver.WithCache(driver.CacheOptions{Off: true}))
 }

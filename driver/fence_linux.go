@@ -126,11 +126,19 @@ func waitReadable(watch *os.File) error {
 	return raw.Read(func(ep uintptr) bool { return ready(int(ep)) })
 }
 
+// errOutcome is of a signalled descriptor that cannot be asked: with no descriptor left to open its file in /proc, a
+// failure must not pass for a success.
+var errOutcome = errors.New("a signalled fence does not tell its outcome")
+
 // statusReader returns what tells whether a signalled descriptor failed.
 func statusReader(fd int) (func(fd int) error, error) {
 	if _, ok := syncStatus(fd); ok {
 		return func(fd int) error {
-			if s, ok := syncStatus(fd); ok && s < 0 {
+			s, ok := syncStatus(fd)
+			switch {
+			case !ok:
+				return errOutcome
+			case s < 0:
 				return nn.Errorf(nn.StatusGeneralFailure, "wait fence", "it failed: %w", unix.Errno(-s))
 			}
 			return nil
@@ -140,7 +148,11 @@ func statusReader(fd int) (func(fd int) error, error) {
 		return nil, errors.New("neither an eventfd nor a sync_file")
 	}
 	return func(fd int) error {
-		if n, ok := eventCount(fd); ok && n >= FenceFailed {
+		n, ok := eventCount(fd)
+		switch {
+		case !ok:
+			return errOutcome
+		case n >= FenceFailed:
 			return nn.Errorf(nn.StatusGeneralFailure, "wait fence", "it failed: %v", nn.Status(n-FenceFailed))
 		}
 		return nil

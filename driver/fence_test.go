@@ -163,3 +163,22 @@ func TestSyncFile(t *testing.T) {
 		})
 	}
 }
+
+// TestX10UnknownOutcome: a fence that cannot tell how it ended has failed.
+func TestX10UnknownOutcome(t *testing.T) {
+	for name, sync := range map[string]bool{"eventfd": false, "sync_file": true} {
+		t.Run(name, func(t *testing.T) {
+			defer func() { syncStatus = syncFileStatus }()
+			syncStatus = func(int) (int, bool) { return 1, sync }
+			f, err := NewFence().File()
+			require.NoError(t, err)
+			status, err := statusReader(int(f.Fd()))
+			require.NoError(t, err)
+			require.NoError(t, status(int(f.Fd())))
+			gone := int(f.Fd())
+			require.NoError(t, f.Close())
+			syncStatus = func(int) (int, bool) { return 0, false }
+			require.ErrorIs(t, status(gone), errOutcome)
+		})
+	}
+}

@@ -26,6 +26,7 @@ type PreparedModel struct {
 	mu      sync.Mutex
 	closed  bool           // guarded by mu
 	bytes   int64          // guarded by mu; in the client's account
+	counted bool           // guarded by mu; a form of the model was once
 	running sync.WaitGroup // executions; added to under mu while open
 }
 
@@ -41,23 +42,23 @@ func (p *PreparedModel) Cached() CacheStatus {
 	return p.cached
 }
 
-// account keeps the client's account up with an executable that is compiled late, or replaced by a better one.
+// account keeps the client's account up with an executable that is compiled late, or replaced by a better one. The
+// latter may go beyond the client's budget: it is there already, and the model worked before.
 func (p *PreparedModel) account() error {
 	s := p.exe.Stats()
 	n := s.ArenaBytes + s.WeightBytes
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n == p.bytes {
-		return nil
-	}
-	if n > p.bytes {
-		if err := p.client.take(n-p.bytes, "model"); err != nil {
+	switch {
+	case n == p.bytes:
+	case p.counted:
+		p.client.change(n - p.bytes)
+	default:
+		if err := p.client.take(n, "model"); err != nil {
 			return err
 		}
-	} else {
-		p.client.give(p.bytes - n)
 	}
-	p.bytes = n
+	p.bytes, p.counted = n, true
 	return nil
 }
 

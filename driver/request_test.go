@@ -76,6 +76,7 @@ func TestR4NoValueMustBeEmptyAndAllowed(t *testing.T) {
 }
 
 // TestR4OptionalInputMayBeOmitted: the axes of SQUEEZE.
+// TestR4OptionalInputMayBeOmitted: by a request, as X13 says; what the backend gets is nothing.
 func TestR4OptionalInputMayBeOmitted(t *testing.T) {
 	var mb nn.Builder
 	x := mb.Input(nn.TensorFloat32, nn.Dims{1, 3}, 0, 0)

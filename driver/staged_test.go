@@ -174,6 +174,34 @@ func TestStagedFailure(t *testing.T) {
 	require.Zero(t, b.open.Load())
 }
 
+// TestStagedOutgrowsTheBudget: a better form that takes more than the client may have is there already, and must not
+// cost the client a model that worked. What comes after it is refused.
+func TestStagedOutgrowsTheBudget(t *testing.T) {
+	b := newPhased()
+	b.quickBytes, b.optimisedBytes = 60, 150
+	d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
+	defer d.Close()
+	c, err := d.NewClient("small", driver.WithClientBudget(100))
+	require.NoError(t, err)
+	pm := prepareTen(t, c, driver.WithStagedCompilation(1))
+	require.EqualValues(t, 60, c.Memory())
+	requireTen(t, pm)
+	await(t, b.quickClosed)
+	requireTen(t, pm)
+	require.EqualValues(t, 150, c.Memory())
+	_, err = c.PrepareModel(t.Context(), binaryModel(nn.OpAdd, 3), driver.WithStagedCompilation(1))
+	requireStatus(t, nn.StatusResourceExhaustedTransient, err)
+	require.NoError(t, pm.Close())
+	require.Zero(t, c.Memory())
+
+	// One that is compiled late was never accepted.
+	late := prepareTen(t, c, driver.WithDelayedCompilation())
+	_, err = late.Run(t.Context(), [][]byte{{7, 7, 7, 7, 7}}, late.NewOutputs())
+	requireStatus(t, nn.StatusResourceExhaustedPersistent, err)
+	require.NoError(t, late.Close())
+	require.Zero(t, c.Memory())
+}
+
 // TestStagedHammer executes while the form changes.
 func TestStagedHammer(t *testing.T) {
 	b := newPhased()

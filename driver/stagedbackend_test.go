@@ -27,6 +27,8 @@ type phased struct {
 	fail func(o backend.Options) error
 	// finish, when not nil, holds executions of the quick form until it is closed.
 	finish chan struct{}
+	// quickBytes and optimisedBytes are the weights of an executable.
+	quickBytes, optimisedBytes int64
 
 	quick, optimised   atomic.Int32  // compilations
 	at, most           atomic.Int32  // optimised compilations at once
@@ -124,9 +126,9 @@ func (p *phasedProgram) Estimates() []time.Duration {
 
 func (p *phasedProgram) Stats() backend.Stats {
 	if p.quick {
-		return backend.Stats{Segments: 1, Pipelines: quickPipelines}
+		return backend.Stats{Segments: 1, Pipelines: quickPipelines, WeightBytes: p.b.quickBytes}
 	}
-	return backend.Stats{Segments: 1, Pipelines: optimisedPipelines}
+	return backend.Stats{Segments: 1, Pipelines: optimisedPipelines, WeightBytes: p.b.optimisedBytes}
 }
 
 func (p *phasedProgram) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {

@@ -40,7 +40,6 @@ func TestMemoryOfEveryType(t *testing.T) {
 				require.Error(t, m.Read(t.Context(), append(got, 0)))
 				require.GreaterOrEqual(t, m.Bytes(), int64(len(want)))
 				require.NoError(t, m.Close())
-				require.Zero(t, m.Bytes())
 				require.Error(t, m.Read(t.Context(), got))
 			}
 		}

@@ -33,7 +33,7 @@ type succession struct {
 func (s *succession) use() (*vulkan.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if lost, at := s.current.Lost(); lost != nil {
+	if at, lost := s.current.Lost(); lost != nil {
 		if err := s.replace(lost, at); err != nil {
 			return nil, err
 		}

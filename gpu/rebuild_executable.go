@@ -80,7 +80,7 @@ func (x *lasting) Begin(ctx context.Context, inputs, outputs []backend.Binding) 
 	}
 	e, err := v.Begin(ctx, inputs, outputs)
 	if err != nil {
-		if lost, _ := v.Device().Lost(); lost != nil { // whatever became of v since
+		if _, lost := v.Device().Lost(); lost != nil { // whatever became of v since
 			return nil, lost
 		}
 		return nil, err
@@ -100,7 +100,7 @@ func (x *lasting) Weights() ([]byte, error) {
 // alive returns x on a device that works, as far as is known.
 func (x *lasting) alive(ctx context.Context) (*vulkan.Executable, error) {
 	v := x.at.Load()
-	if lost, _ := v.Device().Lost(); lost == nil {
+	if _, lost := v.Device().Lost(); lost == nil {
 		return v, nil
 	}
 	select {
@@ -110,7 +110,7 @@ func (x *lasting) alive(ctx context.Context) (*vulkan.Executable, error) {
 	}
 	defer func() { <-x.lock }()
 	v = x.at.Load()
-	if lost, _ := v.Device().Lost(); lost == nil || x.closed {
+	if _, lost := v.Device().Lost(); lost == nil || x.closed {
 		return v, nil
 	}
 	return x.rebuild(ctx, v)

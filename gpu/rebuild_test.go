@@ -93,6 +93,8 @@ func TestRebuild(t *testing.T) {
 					require.Equal(t, copies, stats.KeptBytes == stats.WeightBytes)
 					model, data, err := x.(backend.Storer).Store()
 					require.NoError(t, err)
+					restored, err := b.Restore(t.Context(), model, bytes.NewReader(data), backend.Options{})
+					require.NoError(t, err)
 
 					lose(b, call)
 					_, err = attempt(t, x, m, inputs)
@@ -101,6 +103,8 @@ func TestRebuild(t *testing.T) {
 						require.Equal(t, want, compute(t, x, m, inputs))
 					}
 					require.NotSame(t, b.device, b.devices.now())
+					require.Equal(t, want, compute(t, restored, m, inputs), "it was not under way")
+					require.NoError(t, restored.Close())
 					require.Equal(t, stats, x.Stats())
 					modelAgain, dataAgain, err := x.(backend.Storer).Store()
 					require.NoError(t, err)

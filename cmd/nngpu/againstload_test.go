@@ -108,7 +108,7 @@ func TestContestCountsOutcomes(t *testing.T) {
 		front.err = func(run int64) error {
 			switch run % 4 {
 			case 0:
-				return nn.Errorf(nn.StatusMissedDeadlineTransient, "execution", "%w", late)
+				return nn.Errorf(nn.StatusMissedDeadlineTransient, "execution", "%w", qos.ErrRefused)
 			case 1:
 				time.Sleep(10 * time.Millisecond)
 				return nn.Errorf(nn.StatusMissedDeadlinePersistent, "execution", "%w", late)

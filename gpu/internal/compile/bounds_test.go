@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/interpret"
@@ -173,5 +177,62 @@ func words(b *plan.Binding, weights []byte, contents uint64) func(int64) uint32 
 			return [...]uint32{1 << 31, 1<<31 - 1, 1 << 30, 0x7f800000}[x>>40&3]
 		}
 		return uint32(x >> 32)
+	}
+}
+
+// TestPiecesStayWithinBounds: networks whose tensors are larger than what is bound, in float and 8 bits.
+func TestPiecesStayWithinBounds(t *testing.T) {
+	net := func(typ, bias nn.OperandType) func(*nn.Builder) {
+		return func(b *nn.Builder) {
+			scale, biasScale, zero := float32(0), float32(0), int32(0)
+			if typ.IsQuant8() {
+				scale, biasScale, zero = 0.5, 0.25, 7
+			}
+			constant := func(typ nn.OperandType, scale float32, zero int32, dims ...uint32) uint32 {
+				n := typ.Bytes()
+				for _, d := range dims {
+					n *= int(d)
+				}
+				return b.Const(typ, dims, scale, zero, make([]byte, n))
+			}
+			op := func(t nn.OperationType, dims nn.Dims, in ...uint32) uint32 {
+				out := b.Temp(typ, dims, scale, zero)
+				b.Op(t, in, []uint32{out})
+				return out
+			}
+			x := b.Input(typ, nn.Dims{1, 197, 64, 3}, scale, zero)
+			none, same, one, two, three := b.Scalar(0), b.Scalar(int(nn.PaddingSame)), b.Scalar(1), b.Scalar(2), b.Scalar(3)
+			x = op(nn.OpConv2D, nn.Dims{1, 99, 32, 24}, x, constant(typ, scale, zero, 24, 3, 3, 3), constant(bias, biasScale, 0, 24), same, two, two, none)
+			y := op(nn.OpDepthwiseConv2D, nn.Dims{1, 99, 32, 24}, x, constant(typ, scale, zero, 1, 5, 5, 24), constant(bias, biasScale, 0, 24), same, one, one, one, none)
+			x = op(nn.OpAdd, nn.Dims{1, 99, 32, 24}, x, y, none)
+			x = op(nn.OpConcatenation, nn.Dims{1, 198, 32, 24}, x, y, one)
+			x = op(nn.OpConv2D, nn.Dims{1, 198, 32, 7}, x, constant(typ, scale, zero, 7, 1, 1, 24), constant(bias, biasScale, 0, 7), same, one, one, none)
+			x = op(nn.OpMaxPool2D, nn.Dims{1, 198, 32, 7}, x, same, one, one, three, three, none)
+			x = op(nn.OpReshape, nn.Dims{198, 224}, x, b.Ints(nn.Dims{2}, 198, 224))
+			x = op(nn.OpFullyConnected, nn.Dims{198, 33}, x, constant(typ, scale, zero, 33, 224), constant(bias, biasScale, 0, 33), none)
+			b.Output(x)
+		}
+	}
+	for _, typ := range []nn.OperandType{nn.TensorFloat32, nn.TensorQuant8Asymm} {
+		bias, limit := nn.TensorFloat32, int64(1<<16)
+		if typ.IsQuant8() {
+			bias, limit = nn.TensorInt32, 1<<14
+		}
+		for name, facts := range extremeFacts {
+			t.Run(typ.String()+" on "+name, func(t *testing.T) {
+				m := build(t, net(typ, bias))
+				facts.MaxStorageRange = 1 << 27
+				whole, _, err := Model(t.Context(), &facts, m)
+				require.NoError(t, err)
+				facts.MaxStorageRange = limit
+				p, weights, err := Model(t.Context(), &facts, m)
+				require.NoError(t, err)
+				require.Greater(t, len(p.Steps), len(whole.Steps))
+				for contents := range uint64(5) {
+					require.NoError(t, checkBounds(&facts, p, weights, contents))
+				}
+				requireStorable(t, p)
+			})
+		}
 	}
 }

@@ -75,7 +75,7 @@ func (b *Builder) reshape(dst, src Value, to, from Layout) {
 	if limit := b.Facts.MaxStorageRange; to.Bytes() > limit || from.Bytes() > limit {
 		runs = reshapeRanges(b.Facts, to, from)
 	}
-	if len(runs) == 1 {
+	if len(runs) <= 1 { // none: no check has seen it, and Finish refuses it
 		b.reshapePart(dst, src, stretch{to, 0}, stretch{from, 0})
 		return
 	}

@@ -77,16 +77,16 @@ func divideBinary(g *ir.Graph, n *ir.Node) []division {
 
 // divideSoftmax divides between rows, or outside of the axis.
 func divideSoftmax(g *ir.Graph, n *ir.Node) []division {
-	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	x, y := g.T(n.In[0]), shaped(g.T(n.Out[0]), g.T(n.In[0]).Shape)
 	axis, attrs := n.Attrs.Axes[0], n.Attrs
-	at := outer(y.Shape)
-	if axis == len(y.Shape)-1 {
+	at := outer(x.Shape)
+	if axis == len(x.Shape)-1 {
 		x, y = rowsOf(x), rowsOf(y)
 		at, attrs.Axes = 0, []int{1}
 	} else if at < 0 || at == axis {
 		return nil
 	}
-	return []division{{y.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
+	return []division{{x.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
 		return []extent{along(x, at, from, to), along(y, at, from, to)}, attrs
 	}}}
 }
@@ -194,6 +194,22 @@ func divideImages(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	return []division{{y.Shape[0], func(from, to int) ([]extent, ops.Attrs) {
 		return firstAndOut(n, along(x, 0, from, to), along(y, 0, from, to)), n.Attrs
+	}}}
+}
+
+// divideResize divides between images and, where the nearest row does not depend on rounding, between rows of the
+// input: one becomes 2^k rows of the output. Weights of a bilinear one count from the image's first row.
+func divideResize(g *ir.Graph, n *ir.Node) []division {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	scale := y.Shape[1] / x.Shape[1]
+	if x.Shape[0] != 1 {
+		return divideImages(g, n)
+	}
+	if n.Op != nn.OpResizeNearestNeighbor || n.Attrs.AlignCorners || scale*x.Shape[1] != y.Shape[1] || scale&(scale-1) != 0 {
+		return nil
+	}
+	return []division{{x.Shape[1], func(from, to int) ([]extent, ops.Attrs) {
+		return firstAndOut(n, along(x, 1, from, to), along(y, 1, from*scale, to*scale)), n.Attrs
 	}}}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // maxRanges bounds what a node or a conversion is divided into: tensors that can be indexed are at most 64 times as
 // large as the smallest range that Vulkan lets a device bind.
-const maxRanges = 1 << 10
+const maxRanges = 1 << 8
 
 // ranges divides positions 0 to size into runs that fit, each as long as it can be. A run begins where start says
 // that one can, which is to repeat after plan.Align positions at most. A single position that does not fit is a run by
@@ -17,8 +17,12 @@ const maxRanges = 1 << 10
 // Precondition: what is within a run that fits, fits, too.
 func ranges(size int, fits func(from, to int) bool, start func(at int) bool) [][2]int {
 	var runs [][2]int
+	most := 0 // that fit the last time, and so again as a rule
 	for from := 0; from < size; {
-		to := from + max(1, sort.Search(size-from, func(k int) bool { return !fits(from, from+k+1) }))
+		if most = min(most, size-from); most == 0 || !fits(from, from+most) || most < size-from && fits(from, from+most+1) {
+			most = sort.Search(size-from, func(k int) bool { return !fits(from, from+k+1) })
+		}
+		to := from + max(1, most)
 		for least := max(from, to-plan.Align); to < size && !start(to); {
 			if to--; to == least {
 				return nil

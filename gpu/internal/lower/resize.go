@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkResize, lower: (*Builder).lowerResize, divide: divideImages}, nn.OpResizeBilinear, nn.OpResizeNearestNeighbor)
+	register(rule{check: checkResize, lower: (*Builder).lowerResize, divide: divideResize}, nn.OpResizeBilinear, nn.OpResizeNearestNeighbor)
 }
 
 func checkResize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {

@@ -72,6 +72,11 @@ func divide(f *plan.Facts, g *ir.Graph, n *ir.Node, tooLarge error) ([]piece, er
 	if r.divide == nil || !oversized(f, g, n) {
 		return nil, tooLarge
 	}
+	for _, id := range slices.Concat(n.In, n.Out) { // what can only fail may fail early
+		if id != ir.None && g.T(id).Const == nil && LayoutOf(g.T(id)).Bytes()/maxRanges > f.MaxStorageRange {
+			return nil, fmt.Errorf("%w, and the operation cannot be divided into %d parts that fit", tooLarge, maxRanges)
+		}
+	}
 	unlimited := *f
 	unlimited.MaxStorageRange = math.MaxInt64
 	if err := r.check(&unlimited, g, n); err != nil {
@@ -215,16 +220,18 @@ func along(t *ir.Tensor, axis, from, to int) extent {
 // outer returns the outermost dimension of shape that is more than 1, or -1.
 func outer(shape []int) int { return slices.IndexFunc(shape, func(d int) bool { return d > 1 }) }
 
-// rowsOf is t as rows, one below the other.
-func rowsOf(t *ir.Tensor) *ir.Tensor {
-	l, u := LayoutOf(t), *t
-	u.Shape = []int{l.Rows, l.C}
+// shaped is t with another shape, in which it must lie as it does.
+func shaped(t *ir.Tensor, shape []int) *ir.Tensor {
+	u := *t
+	u.Shape = shape
 	return &u
 }
 
-// elementsOf is t as one row, which t must lie in memory as.
-func elementsOf(t *ir.Tensor) *ir.Tensor {
-	u := *t
-	u.Shape = []int{t.Elements()}
-	return &u
+// rowsOf is t as rows, one below the other.
+func rowsOf(t *ir.Tensor) *ir.Tensor {
+	l := LayoutOf(t)
+	return shaped(t, []int{l.Rows, l.C})
 }
+
+// elementsOf is t as one row. Precondition: its layout is dense.
+func elementsOf(t *ir.Tensor) *ir.Tensor { return shaped(t, []int{t.Elements()}) }

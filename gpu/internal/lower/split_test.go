@@ -2,6 +2,7 @@ package lower
 
 import (
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -101,6 +102,7 @@ func splitCases() []splitCase {
 		{"mirrored", node(nn.OpMirrorPad, ops.Attrs{Pads: [][2]int{{0, 0}, {1, 2}}}), list(f32(301, 9)), f32(301, 12), 8192},
 		{"transposed within images", node(nn.OpTranspose, ops.Attrs{Perm: []int{0, 2, 1}}), list(f32(64, 16, 4)), f32(64, 4, 16), 4096},
 		{"resized images", node(nn.OpResizeBilinear, ops.Attrs{}), list(f32(16, 4, 4, 8)), f32(16, 8, 8, 8), 4096},
+		{"the nearest rows", node(nn.OpResizeNearestNeighbor, ops.Attrs{HalfPixel: true}), list(f16(1, 64, 7, 8)), f16(1, 128, 15, 8), 8192},
 		{"a fully connected batch", node(nn.OpFullyConnected, ops.Attrs{}), list(f32(301, 20), constant(f32(17, 20)), constant(f32(17))), f32(301, 17), 16384},
 		{"with 8 bits", node(nn.OpFullyConnected, ops.Attrs{}), list(u8(1001, 20), constant(u8(17, 20)), constant(scaled(i32(17), 0.0025, 0))), u8(1001, 17), 8192},
 		{"with a filter that is fed", node(nn.OpFullyConnected, ops.Attrs{}), list(f32(301, 20), f32(17, 20), f32(17)), f32(301, 17), 16384},
@@ -224,4 +226,109 @@ func TestWhatCannotBeSplit(t *testing.T) {
 			require.ErrorContains(t, Check(&f, g, &g.Nodes[0]), tc.want)
 		})
 	}
+}
+
+// TestChainInPieces: memory is shared as it is without pieces, and parts of parts are found.
+func TestChainInPieces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	g := &ir.Graph{}
+	op := func(op nn.OperationType, a ops.Attrs, out ir.Tensor, in ...ir.ID) ir.ID {
+		id := g.Add(out)
+		g.Nodes = append(g.Nodes, ir.Node{Op: op, Attrs: a, In: in, Out: []ir.ID{id}})
+		return id
+	}
+	constant := func(shape ...int) ir.ID {
+		v := floatTensor(shape...)
+		v.Const = randomBytes(rng, &v)
+		return g.Add(v)
+	}
+	small, large := floatTensor(1, 32, 16, 8), floatTensor(1, 64, 16, 8)
+	x := g.Add(small)
+	g.Inputs = []ir.ID{x}
+	a := unary(g, nn.OpAbs, unary(g, nn.OpTanh, unary(g, nn.OpNeg, x)))
+	b := op(nn.OpMul, ops.Attrs{}, small, x, constant(8))
+	both := op(nn.OpConcatenation, ops.Attrs{Axes: []int{1}}, large, a, b)
+	conv := ops.Attrs{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}}
+	c := op(nn.OpConv2D, conv, large, both, constant(8, 3, 3, 8), constant(8))
+	d := op(nn.OpAdd, ops.Attrs{Act: nn.ActRelu}, large, c, both)
+	g.Outputs = []ir.ID{unary(g, nn.OpSqrt, d), d}
+	input := randomBytes(rng, g.T(x))
+
+	t.Setenv("NNGPU_POISON", "1")
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		f := d.Facts()
+		p, weights := lowerFor(t, f, g)
+		want := runPlan(t, d, p, weights, [][]byte{input})
+		f.MaxStorageRange = 8192
+		parts, weights := lowerFor(t, f, g)
+		require.Greater(t, len(parts.Steps), 2*len(p.Steps))
+		require.InDelta(t, p.ArenaBytes, parts.ArenaBytes, plan.Align)
+		require.Equal(t, want, runPlan(t, d, parts, weights, [][]byte{input}))
+	})
+}
+
+// TestExchangeInParts: the parts cover both forms of the tensor.
+func TestExchangeInParts(t *testing.T) {
+	f := softwareFacts
+	f.MaxStorageRange = 4096
+	x := floatTensor(999, 3)
+	require.NoError(t, CheckTensor(&f, &x))
+	l := LayoutOf(&x)
+	pad, unpad, err := Exchange(&f, l)
+	require.NoError(t, err)
+	for _, p := range []*plan.Plan{pad, unpad} {
+		ends := map[plan.Buffer]int64{}
+		for i := range p.Steps {
+			for _, b := range p.Steps[i].Bindings {
+				require.Equal(t, ends[b.Buffer], b.Offset)
+				require.LessOrEqual(t, b.Size, f.MaxStorageRange)
+				ends[b.Buffer] += b.Size
+			}
+		}
+		require.Equal(t, map[plan.Buffer]int64{plan.Arena: l.Bytes(), plan.Host: (l.DenseBytes() + 15) / 16 * 16}, ends)
+	}
+	x = floatTensor(3, 1025)
+	require.ErrorContains(t, CheckTensor(&f, &x), "cannot be converted in parts")
+}
+
+// TestBeyondTheDevicesLimit runs tensors that are larger than what the device really binds.
+func TestBeyondTheDevicesLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 700 MiB")
+	}
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		const columns = 8195
+		limit := d.Facts().MaxStorageRange
+		if limit > 256<<20 {
+			t.Skipf("the device binds %d bytes", limit)
+		}
+		rows := int(limit)/(4*columns) + 1
+		g := &ir.Graph{}
+		x, row := g.Add(floatTensor(rows, columns)), floatTensor(columns)
+		values := make([]float32, columns)
+		for i := range values {
+			values[i] = float32(i % 1000)
+		}
+		row.Const = bytesOfF32(values)
+		g.Inputs = []ir.ID{x}
+		negative := unary(g, nn.OpNeg, x)
+		sum := g.Add(*g.T(x))
+		g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpAdd, In: []ir.ID{negative, g.Add(row)}, Out: []ir.ID{sum}})
+		g.Outputs = []ir.ID{unary(g, nn.OpAbs, sum)}
+		p, weights := lowerFor(t, d.Facts(), g)
+		require.Equal(t, 6, computing(p), "%v", p)
+		in := make([]byte, 4*rows*columns)
+		at := func(r, c int) float32 { return float32((r*31 + c*17) % 2003) }
+		for i := range rows * columns {
+			binary.LittleEndian.PutUint32(in[4*i:], math.Float32bits(at(i/columns, i%columns)))
+		}
+		out := runPlan(t, d, p, weights, [][]byte{in})[0]
+		for i := range rows * columns {
+			r, c := i/columns, i%columns
+			want := float32(math.Abs(float64(values[c] - at(r, c))))
+			if got := math.Float32frombits(binary.LittleEndian.Uint32(out[4*i:])); got != want {
+				t.Fatalf("row %d, column %d: %v, want %v", r, c, got, want)
+			}
+		}
+	})
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/nngpu/nngpu/cgo/vk"
 )
 
-// Lost says why the device can no longer be used, as an error with DEVICE_UNAVAILABLE, and since when; nil for a
+// Lost says since when the device can no longer be used, and why, as an error with DEVICE_UNAVAILABLE; nil for a
 // device that works.
-func (d *Device) Lost() (error, time.Time) {
-	err := d.failure("device", nil)
-	if err == nil {
-		return nil, time.Time{}
+func (d *Device) Lost() (since time.Time, why error) {
+	if why = d.failure("device", nil); why != nil {
+		since = start.Add(time.Duration(d.failedAt.Load()))
 	}
-	return err, start.Add(time.Duration(d.failedAt.Load()))
+	return since, why
 }
 
 // giveUp makes err the device's end: nobody waits for it any more, and nothing of it is freed.
@@ -121,13 +120,15 @@ func (d *Device) forget(m *Memory) {
 	delete(d.holders.memories, m)
 }
 
-// closeMemories closes what memories are left. Precondition: no executable is.
+// closeMemories frees what memories are left. Precondition: no executable is.
 func (d *Device) closeMemories() {
 	d.holders.mu.Lock()
 	list := slices.Collect(maps.Keys(d.holders.memories))
 	d.holders.mu.Unlock()
 	for _, m := range list {
-		_ = m.Close() // never fails
+		m.mu.Lock()
+		m.free()
+		m.mu.Unlock()
 	}
 }
 

@@ -70,7 +70,7 @@ func TestLoss(t *testing.T) {
 				m, err := d.Allocate(form, 0)
 				require.NoError(t, err)
 				require.NoError(t, runOnce(ctx, x, in, out))
-				lost, _ := d.Lost()
+				_, lost := d.Lost()
 				require.NoError(t, lost)
 				require.False(t, m.Lost())
 
@@ -79,9 +79,9 @@ func TestLoss(t *testing.T) {
 				err = tc.do(d, x)
 				require.ErrorIs(t, err, vk.ErrDeviceLost)
 				require.Equal(t, nn.StatusDeviceUnavailable, nn.StatusOf(err), err)
-				lost, at := d.Lost()
+				since, lost := d.Lost()
 				require.ErrorIs(t, lost, vk.ErrDeviceLost)
-				require.WithinRange(t, at, before, time.Now())
+				require.WithinRange(t, since, before, time.Now())
 				require.True(t, m.Lost())
 
 				for _, do := range []func() error{
@@ -104,6 +104,22 @@ func TestLoss(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWaitWithoutMemory: a wait that fails for another reason is no loss, and nothing is freed under the device.
+func TestWaitWithoutMemory(t *testing.T) {
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		x := newExecutable(t, d, absPlan(1<<18, 4), vulkan.ExecutableOptions{})
+		in, out := floats(1<<18, 1), make([]byte, 4<<18)
+		d.Inject(&vk.Faults{Calls: map[vk.Call]vk.Fault{vk.CallWait: {Result: vk.ResultOutOfHostMemory}}})
+		err := runOnce(context.Background(), x, in, out)
+		require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf(err), err)
+		_, lost := d.Lost()
+		require.NoError(t, lost)
+		d.Inject(nil)
+		require.NoError(t, runOnce(context.Background(), x, in, out))
+		require.NoError(t, wantAbs(in, out))
+	})
 }
 
 // TestLossInFlight loses the device under many executions; what they use is freed at once.

@@ -19,7 +19,7 @@ type Memory struct {
 	imported bool
 	readOnly bool // an input only
 	block    *block
-	bytes    int64 // taken for it
+	bytes    int64 // taken for it; guarded by mu
 	views    *sharedViews
 	host     []byte      // imported from the host: what was handed over
 	base     int64       // imported: where in the block it begins
@@ -72,14 +72,25 @@ func (d *Device) Import(b []byte, readOnly bool) (*Memory, error) {
 }
 
 // Bytes implements backend.Memory.
-func (m *Memory) Bytes() int64 { return m.bytes }
+func (m *Memory) Bytes() int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.bytes
+}
 
 // Close implements backend.Memory.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.free()
+	m.bytes = 0
+	return nil
+}
+
+// free closes m but for the number that Bytes returns, which its owner may still want. Precondition: mu is held.
+func (m *Memory) free() {
 	if m.closed.Swap(true) {
-		return nil
+		return
 	}
 	if m.imported {
 		m.dev.quiet()
@@ -87,7 +98,6 @@ func (m *Memory) Close() error {
 	m.views.close()
 	m.block.free()
 	m.dev.forget(m)
-	return nil
 }
 
 // Write implements backend.Memory.

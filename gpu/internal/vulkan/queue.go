@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -80,9 +81,20 @@ func (f *fence) Wait(ctx context.Context) error {
 // again.
 func (f *fence) settle() error {
 	err := f.Wait(context.Background())
-	if err != nil {
-		f.dev.drain()
+	if err == nil {
+		return nil
 	}
+	d := f.dev
+	if d.failed.Load() == nil { // the host is short of memory, say
+		d.queueMu.Lock()
+		idle := d.dev.WaitIdle()
+		d.queueMu.Unlock()
+		if idle == nil {
+			return err
+		}
+		d.giveUp(fmt.Errorf("nobody knows what it is at: %w: %w", idle, ErrAbandoned))
+	}
+	d.drain()
 	return err
 }
 
