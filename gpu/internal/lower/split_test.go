@@ -332,3 +332,52 @@ func TestBeyondTheDevicesLimit(t *testing.T) {
 		}
 	})
 }
+
+// TestRandomWindowsInPieces: paddings, strides and widths for which parts of the input begin above what is needed.
+func TestRandomWindowsInPieces(t *testing.T) {
+	t.Setenv("NNGPU_POISON", "1")
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		accepted := 0
+		for range 150 {
+			within := func(low, high int) int { return low + rng.IntN(high-low+1) }
+			kernel, stride := within(1, 5), within(1, 3)
+			h, w, channels := within(40, 200), within(kernel, 12)*within(1, 2), within(1, 9)
+			a := ops.Attrs{
+				Window: [2]int{kernel, kernel}, Stride: [2]int{stride, stride}, Dilation: [2]int{1, 1}, Multiplier: 1,
+				Pad: ops.Pad{Top: rng.IntN(kernel), Bottom: rng.IntN(kernel), Left: rng.IntN(kernel), Right: rng.IntN(kernel)},
+			}
+			outH, outW := (h+a.Pad.Top+a.Pad.Bottom-kernel)/stride+1, (w+a.Pad.Left+a.Pad.Right-kernel)/stride+1
+			typ := []nn.OperandType{nn.TensorFloat32, nn.TensorQuant8Asymm}[rng.IntN(2)]
+			tensor := func(shape ...int) ir.Tensor { return ir.Tensor{Type: typ, Shape: shape, Scale: 0.05, Zero: 3} }
+			constant := func(v ir.Tensor) ir.Tensor { v.Const = []byte{}; return v }
+			bias := tensor(channels)
+			if typ.IsQuant8() {
+				bias = ir.Tensor{Type: nn.TensorInt32, Shape: []int{channels}, Scale: 0.0025}
+			}
+			c := splitCase{
+				in: []ir.Tensor{tensor(1, h, w, channels)}, out: tensor(1, outH, outW, channels),
+				node:  ir.Node{Attrs: a, Op: []nn.OperationType{nn.OpConv2D, nn.OpDepthwiseConv2D, nn.OpMaxPool2D, nn.OpAveragePool2D}[rng.IntN(4)]},
+				limit: 1 << within(12, 14),
+			}
+			switch c.node.Op {
+			case nn.OpConv2D:
+				c.in = append(c.in, constant(tensor(channels, kernel, kernel, channels)), constant(bias))
+			case nn.OpDepthwiseConv2D:
+				c.in = append(c.in, constant(tensor(1, kernel, kernel, channels)), constant(bias))
+			}
+			g, inputs := c.graph(rng)
+			f := d.Facts()
+			f.MaxStorageRange = c.limit
+			if !oversized(&f, g, &g.Nodes[0]) || Check(&f, g, &g.Nodes[0]) != nil {
+				continue
+			}
+			accepted++
+			p, weights := lowerFor(t, d.Facts(), g)
+			want := runPlan(t, d, p, weights, inputs)
+			p, weights = lowerFor(t, f, g)
+			require.Equal(t, want, runPlan(t, d, p, weights, inputs), "%v of %v to %v, %+v, %d bytes", c.node.Op, c.in[0].Shape, c.out.Shape, a, c.limit)
+		}
+		require.Greater(t, accepted, 20)
+	})
+}
