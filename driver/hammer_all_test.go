@@ -52,7 +52,9 @@ func TestHammerEverything(t *testing.T) {
 		require.Equal(t, "close", calls[len(calls)-1])
 		require.Equal(t, count(calls, "allocate")+count(calls, "import"), count(calls, "free memory"))
 	}
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines }, 30*time.Second, time.Millisecond)
+	for end := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > goroutines; time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(end), "%d goroutines, %d before", runtime.NumGoroutine(), goroutines)
+	}
 }
 
 // hammered is one of those who strike.

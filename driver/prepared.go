@@ -165,7 +165,8 @@ func (p *PreparedModel) NewOutputs() [][]byte {
 	return out
 }
 
-// Close waits for running executions and frees the model. Idempotent.
+// Close waits for running executions and frees the model. Idempotent. An execution that waits for fences runs, too:
+// where they may never be signalled, ending its context is what ends it.
 func (p *PreparedModel) Close() (err error) {
 	p.closing.Do(func() {
 		p.mu.Lock()

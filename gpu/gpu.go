@@ -106,7 +106,7 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 	if err != nil {
 		return nil, err
 	}
-	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget})
+	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget, Urgent: o.Priority == nn.PriorityHigh})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Oper
 	if err != nil {
 		return nil, err
 	}
-	x, err := b.newLasting(ctx, p, bytes.NewReader(nil), vulkan.ExecutableOptions{MemoryBudget: opts.MemoryBudget})
+	x, err := b.newLasting(ctx, p, bytes.NewReader(nil), vulkan.ExecutableOptions{MemoryBudget: opts.MemoryBudget, Urgent: opts.Priority == nn.PriorityHigh})
 	if err != nil {
 		return nil, err
 	}

@@ -50,13 +50,20 @@ type Queues struct {
 	// Priority is PriorityDefault unless Properties.Priorities. A driver may refuse a priority, by
 	// ResultNotPermitted or ResultInitializationFailed.
 	Priority Priority
+	// Shared lets one queue of the driver stand for all, each with a timeline of its own, so that two can be tested
+	// where there is one. Then no two calls may use the queues at once.
+	Shared bool
 }
 
 func (q Queues) count() int { return max(q.Count, 1) }
 
 func (q Queues) c(p *Properties) C.nngpu_queues {
+	var shared C.uint32_t
+	if q.Shared {
+		shared = 1
+	}
 	return C.nngpu_queues{
-		family: C.uint32_t(q.Family), count: C.uint32_t(q.count()), priority: C.uint32_t(q.Priority),
+		shared: shared, family: C.uint32_t(q.Family), count: C.uint32_t(q.count()), priority: C.uint32_t(q.Priority),
 		priority_extension: C.uint32_t(p.priorityExtension),
 	}
 }

@@ -145,6 +145,7 @@ typedef struct nngpu_queues {
     uint32_t count;    // 1 to NNGPU_MAX_QUEUES and what the family has
     uint32_t priority; // VkQueueGlobalPriorityKHR of all of them, 0 for the driver's own choice
     uint32_t priority_extension; // NNGPU_PRIORITY_KHR or NNGPU_PRIORITY_EXT, if priority is not 0
+    uint32_t shared; // 1: one queue of the driver stands for all
 } nngpu_queues;
 
 typedef struct nngpu_device_result {

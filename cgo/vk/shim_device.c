@@ -44,7 +44,7 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
         .pNext = queues.priority != 0 ? &global : NULL,
         .queueFamilyIndex = queues.family,
-        .queueCount = queues.count,
+        .queueCount = queues.shared ? 1 : queues.count,
         .pQueuePriorities = priorities,
     };
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
@@ -110,7 +110,7 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO, .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     VkSemaphoreCreateInfo semaphore = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
     for (uint32_t i = 0; i < queues.count && r == VK_SUCCESS; i++) {
-        dev->GetDeviceQueue(dev->handle, dev->family, i, &dev->queue[i]);
+        dev->GetDeviceQueue(dev->handle, dev->family, queues.shared ? 0 : i, &dev->queue[i]);
         r = dev->CreateSemaphore(dev->handle, &semaphore, NULL, &dev->timeline[i]);
     }
     return r;

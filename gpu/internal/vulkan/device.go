@@ -31,6 +31,8 @@ type Options struct {
 	// Watchdog is how long a submission may run, or 50 times its estimate if that is longer, before the device counts
 	// as hung and is given up; 0 for 10 seconds, negative for ever.
 	Watchdog time.Duration
+	// TwoQueues lets one queue of the driver do the work of two, for tests, where it has no more.
+	TwoQueues bool
 }
 
 // Device is an opened device. Safe for concurrent use, except Close.
@@ -48,15 +50,13 @@ type Device struct {
 	pipelines  pipelineTable
 
 	queueMu sync.Mutex
-	next    uint64 // guarded by queueMu; the timeline value of the last submission
-	last    *fence // guarded by queueMu; of the last submission, nil before the first
+	queues  []*queue // immutable: what is urgent goes to the first, the rest to the last, which may be the same
 
 	failed   atomic.Pointer[error] // sticky: device lost or abandoned
 	failedAt atomic.Int64          // by now(); set before failed
 	hung     atomic.Bool           // abandoned
 	drained  sync.Once             // see drain
 	quieted  sync.Once             // see quiet
-	watch    watchdog
 	holders  holders
 
 	// How it was opened, for Reopen.
@@ -116,7 +116,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options, validati
 	if o.Robust && info.Properties.Robust {
 		f |= vk.FeatureRobust
 	}
-	dev, priority, err := newDevice(p, info.Properties, family, families[family], f)
+	dev, priority, err := newDevice(p, info.Properties, family, families[family], f, &o)
 	if err != nil {
 		return nil, fmt.Errorf("device %q: %w", info.Name, err)
 	}
@@ -124,7 +124,11 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options, validati
 		inst: inst, dev: dev, info: info, props: info.Properties, priority: priority, validating: validating,
 		poison: os.Getenv("NNGPU_POISON") == "1",
 	}
-	d.watch.init(o.Watchdog)
+	for i := range dev.Queues() {
+		q := &queue{dev: d, index: i}
+		q.watch.init(o.Watchdog)
+		d.queues = append(d.queues, q)
+	}
 	if bits := families[family].TimestampBits; bits > 0 {
 		d.stampMask = ^uint64(0) >> (64 - bits)
 	}
@@ -271,7 +275,7 @@ func (d *Device) runFor(c *vk.Commands, estimate time.Duration) error {
 	}
 	if err == nil {
 		var f *fence
-		if f, _, err = d.submit(cmds, estimate); err == nil {
+		if f, _, err = d.submit(d.normal(), cmds, estimate); err == nil {
 			err = f.settle()
 		}
 	}

@@ -22,6 +22,8 @@ type ExecutableOptions struct {
 	// MemoryBudget bounds the bytes that the device may have in use when this executable takes more; 0 for
 	// the device's own limit.
 	MemoryBudget int64
+	// Urgent takes the device's queue for urgent work.
+	Urgent bool
 	// Profile writes a timestamp after each step, see Execution.StepTimes. It costs some time per step.
 	Profile bool
 	// NoWarmUp leaves compilation to the first execution where the driver would do it then.
@@ -167,6 +169,13 @@ func (x *Executable) loadWeights(ctx context.Context, data backend.Data) (err er
 
 // Plan is what x runs. It must not be changed.
 func (x *Executable) Plan() *plan.Plan { return x.plan }
+
+func (x *Executable) queue() *queue {
+	if x.o.Urgent {
+		return x.dev.urgent()
+	}
+	return x.dev.normal()
+}
 
 // Weights reads the packed constants back from the device, so that nobody needs to keep them for Store.
 func (x *Executable) Weights() ([]byte, error) {

@@ -30,7 +30,7 @@ func (e *Execution) Submit(first, last int) (backend.Fence, error) {
 	if first != e.next || last <= first || last > len(e.recording.cmds) {
 		return nil, fmt.Errorf("segments %d to %d submitted after %d of %d", first, last, e.next, len(e.recording.cmds))
 	}
-	f, before, err := e.slot.x.dev.submit(e.recording.cmds[first:last], e.slot.x.cost(first, last))
+	f, before, err := e.slot.x.dev.submit(e.slot.x.queue(), e.recording.cmds[first:last], e.slot.x.cost(first, last))
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,9 @@ func (d *Device) drain() {
 			return
 		}
 		d.queueMu.Lock() // who submits later finds the device lost
-		d.last = nil
+		for _, q := range d.queues {
+			q.last = nil
+		}
 		d.queueMu.Unlock()
 		done := make(chan struct{})
 		go func() {
@@ -63,9 +65,14 @@ func (d *Device) quiet() {
 		if !d.queueMu.TryLock() { // somebody is stuck in a submission
 			return
 		}
-		last := d.next
+		last := make([]uint64, len(d.queues))
+		for i, q := range d.queues {
+			last[i] = q.next
+		}
 		d.queueMu.Unlock()
-		_, _ = d.dev.Wait(last, drainLimit)
+		for i, value := range last {
+			_, _ = d.dev.WaitOn(i, value, drainLimit)
+		}
 	})
 }
 

@@ -16,7 +16,8 @@ func priorities(p *vk.Properties) []vk.Priority {
 	return []vk.Priority{vk.PriorityHigh, vk.PriorityDefault}
 }
 
-// queueCount is two where the family has them, so that urgent work need not queue behind what was submitted before.
+// queueCount is two where the family has them: urgent work goes to the first, the rest to the last, so that it need not
+// queue behind what was submitted before.
 func queueCount(f vk.QueueFamily) int { return max(min(f.Count, vk.MaxQueues), 1) }
 
 // refused reports whether err says that a priority is not for us: SwiftShader knows no other than MEDIUM and calls the
@@ -42,9 +43,14 @@ func withPriority(list []vk.Priority, create func(vk.Priority) (*vk.Device, erro
 }
 
 // newDevice makes the device with the best queues that it gives.
-func newDevice(p vk.Physical, props *vk.Properties, family int, f vk.QueueFamily, features vk.Features) (*vk.Device, vk.Priority, error) {
+func newDevice(p vk.Physical, props *vk.Properties, family int, f vk.QueueFamily, features vk.Features, o *Options) (*vk.Device, vk.Priority, error) {
+	queues := vk.Queues{Family: family, Count: queueCount(f)}
+	if o.TwoQueues && queues.Count == 1 {
+		queues.Count, queues.Shared = 2, true
+	}
 	return withPriority(priorities(props), func(priority vk.Priority) (*vk.Device, error) {
-		return vk.NewDevice(p, props, vk.Queues{Family: family, Count: queueCount(f), Priority: priority}, features)
+		queues.Priority = priority
+		return vk.NewDevice(p, props, queues, features)
 	})
 }
 

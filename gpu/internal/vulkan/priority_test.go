@@ -68,18 +68,17 @@ func TestQueues(t *testing.T) {
 		t.Logf("%d queues, priority %v", n, priority)
 		d.queueMu.Lock()
 		defer d.queueMu.Unlock()
-		base := d.next
 		for i := range n {
-			value := uint64(i+1) * 10
-			require.NoError(t, d.dev.SubmitOn(i, nil, base+value))
-			ok, err := d.dev.WaitOn(i, base+value, 10*time.Second)
+			value := d.queues[i].next + uint64(i+1)*10
+			d.queues[i].next = value
+			require.NoError(t, d.dev.SubmitOn(i, nil, value))
+			ok, err := d.dev.WaitOn(i, value, 10*time.Second)
 			require.NoError(t, err)
 			require.True(t, ok)
 			v, err := d.dev.ReachedOn(i)
 			require.NoError(t, err)
-			require.Equal(t, base+value, v)
+			require.Equal(t, value, v)
 		}
-		d.next = base + 10
 		require.Panics(t, func() { _, _ = d.dev.ReachedOn(n) })
 		require.Panics(t, func() { _ = d.dev.SubmitOn(-1, nil, 1) })
 	})

@@ -11,9 +11,24 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// fence is a value of the device's timeline. Safe for concurrent use.
+// queue is one of the device's queues, with a timeline of its own.
+type queue struct {
+	dev   *Device
+	index int
+	watch watchdog
+	next  uint64 // guarded by dev.queueMu; the timeline value of the last submission
+	last  *fence // guarded by dev.queueMu; of the last submission, nil before the first
+}
+
+// urgent is the queue for work of high priority, normal that for everything else. What one wrote the other may read
+// when the host has waited for it, as all who share memory do.
+func (d *Device) urgent() *queue { return d.queues[0] }
+func (d *Device) normal() *queue { return d.queues[len(d.queues)-1] }
+
+// fence is a value of a queue's timeline. Safe for concurrent use.
 type fence struct {
 	dev   *Device
+	queue *queue
 	value uint64
 	seen  atomic.Int64 // when a waiter first saw the value reached, by now(); 0 before
 }
@@ -21,27 +36,28 @@ type fence struct {
 var _ backend.Fence = (*fence)(nil)
 
 // submit queues command buffers, which are estimated to take that long; 0 for what takes no time to speak of. The
-// second result is the fence of what was queued before, nil if nothing ever was.
-func (d *Device) submit(cmds []vk.CommandBuffer, estimate time.Duration) (f, before *fence, err error) {
-	if f, before, err = d.enqueue(cmds); err == nil {
-		d.watch.add(f.value, estimate, now())
+// second result is the fence of what was in the queue before, nil if nothing ever was.
+func (d *Device) submit(q *queue, cmds []vk.CommandBuffer, estimate time.Duration) (f, before *fence, err error) {
+	if f, before, err = q.enqueue(cmds); err == nil {
+		q.watch.add(f.value, estimate, now())
 	}
 	return f, before, err
 }
 
-func (d *Device) enqueue(cmds []vk.CommandBuffer) (f, before *fence, err error) {
+func (q *queue) enqueue(cmds []vk.CommandBuffer) (f, before *fence, err error) {
+	d := q.dev
 	d.queueMu.Lock()
 	defer d.queueMu.Unlock()
 	if err := d.failure("submit", nil); err != nil {
 		return nil, nil, err
 	}
-	if err := d.dev.Submit(cmds, d.next+1); err != nil {
+	if err := d.dev.SubmitOn(q.index, cmds, q.next+1); err != nil {
 		return nil, nil, d.failure("submit", err)
 	}
-	d.next++
-	before = d.last
-	d.last = &fence{dev: d, value: d.next}
-	return d.last, before, nil
+	q.next++
+	before = q.last
+	q.last = &fence{dev: d, queue: q, value: q.next}
+	return q.last, before, nil
 }
 
 // waitSlice bounds how long a wait stays inside Vulkan before it looks at its context again.
@@ -58,11 +74,11 @@ func (f *fence) Wait(ctx context.Context) error {
 		} else if ctx.Done() == nil {
 			limit = 10 * waitSlice
 		}
-		ok, err := f.dev.dev.Wait(f.value, limit)
+		ok, err := f.dev.dev.WaitOn(f.queue.index, f.value, limit)
 		if ok {
 			at := now()
 			f.seen.CompareAndSwap(0, int64(at))
-			f.dev.watch.ended(f.value, at)
+			f.queue.watch.ended(f.value, at)
 			return nil
 		}
 		if err == nil {
@@ -100,13 +116,17 @@ func (f *fence) settle() error {
 
 // lookAfter gives the device up where the watchdog says so. The error is for Device.failure.
 func (d *Device) lookAfter() error {
-	reached, err := d.dev.Reached()
-	if err == nil {
-		if err = d.watch.look(reached, now()); err != nil {
+	for _, q := range d.queues {
+		reached, err := d.dev.ReachedOn(q.index)
+		if err != nil {
+			return err
+		}
+		if err := q.watch.look(reached, now()); err != nil {
 			d.giveUp(err)
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // reached is when a waiter first saw the fence signalled, 0 if none did.

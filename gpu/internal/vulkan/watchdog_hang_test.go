@@ -104,7 +104,7 @@ func hang(t *testing.T, selector string) {
 	}
 	require.ErrorIs(t, err, ErrAbandoned)
 	require.Equal(t, nn.StatusDeviceUnavailable, nn.StatusOf(err))
-	_, _, err = d.submit(nil, 0)
+	_, _, err = d.submit(d.normal(), nil, 0)
 	require.ErrorIs(t, err, vk.ErrDeviceLost)
 
 	// The device opens once more beside the threads that go on.
@@ -115,7 +115,7 @@ func hang(t *testing.T, selector string) {
 	c = vk.Commands{}
 	c.Fill(x.buffer, 0, x.bytes, 7)
 	c.Barrier(vk.StageTransfer, vk.AccessTransferWrite, vk.StageHost, vk.AccessHostRead)
-	again.watch.least = -1 // one of the cores is taken
+	again.normal().watch.least = -1 // one of the cores is taken
 	require.NoError(t, again.runOnce(&c))
 	require.Equal(t, byte(7), x.host[0])
 	x.free()
