@@ -138,3 +138,33 @@ func TestHammerBurst(t *testing.T) {
 	wg.Wait()
 	require.NotEmpty(t, done)
 }
+
+// wrapped is a client's memory around another, which may be one that cannot be compared.
+type wrapped struct{ nn.Memory }
+
+// wrappedPinned is the same of memory that a device may use in place.
+type wrappedPinned struct{ nn.Pinned }
+
+type strangePinned struct {
+	*pinnedPool
+	note []int
+}
+
+// TestMemoryThatCannotBeCompared: memories are told apart by comparing them, where that is possible.
+func TestMemoryThatCannotBeCompared(t *testing.T) {
+	pm := prepare(t, &null.Backend{Compute: add}, addModel())
+	burst := pm.Burst()
+	for name, pool := range map[string]nn.Memory{
+		"host":   wrapped{make(nn.HostMemory, 24)},
+		"file":   struct{ nn.File }{newFile(make([]byte, 24))},
+		"pinned": wrappedPinned{strangePinned{newPinned(make([]byte, 24)), nil}},
+	} {
+		for range 2 {
+			r := addRequest()
+			r.Pools = []nn.Memory{pool, pool}
+			r.Outputs[0].Location.PoolIndex = 1
+			_, err := burst.Execute(t.Context(), r, []int32{0, 1})
+			require.NoError(t, err, name)
+		}
+	}
+}

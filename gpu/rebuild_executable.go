@@ -31,8 +31,6 @@ type lasting struct {
 	leaving sync.WaitGroup // executables of lost devices that wait for their last execution
 }
 
-var errClosedExecutable = errors.New("executable is closed")
-
 // newLasting makes an executable of p, whose constants are at the beginning of data; o and the errors as of
 // vulkan.NewExecutableFrom.
 func (b *Backend) newLasting(ctx context.Context, p *plan.Plan, data backend.Data, o vulkan.ExecutableOptions) (*lasting, error) {

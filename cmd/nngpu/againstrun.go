@@ -69,14 +69,15 @@ type modelRunner struct {
 	model    *driver.PreparedModel
 	inputs   [][]byte
 	deadline time.Duration // 0: none
-	outputs  sync.Pool     // of [][]byte
+	outputs  sync.Pool     // of *[][]byte
 }
 
 // Run implements runner.
 func (r *modelRunner) Run(ctx context.Context) (time.Duration, error) {
-	outputs, ok := r.outputs.Get().([][]byte)
+	outputs, ok := r.outputs.Get().(*[][]byte)
 	if !ok {
-		outputs = r.model.NewOutputs()
+		fresh := r.model.NewOutputs()
+		outputs = &fresh
 	}
 	defer r.outputs.Put(outputs)
 	start := time.Now()
@@ -84,7 +85,7 @@ func (r *modelRunner) Run(ctx context.Context) (time.Duration, error) {
 	if r.deadline > 0 {
 		opts = append(opts, driver.WithDeadline(start.Add(r.deadline)))
 	}
-	_, err := r.model.Run(ctx, r.inputs, outputs, opts...)
+	_, err := r.model.Run(ctx, r.inputs, *outputs, opts...)
 	return time.Since(start), err
 }
 

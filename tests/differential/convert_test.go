@@ -33,7 +33,7 @@ func encode(t nn.OperandType, values []float64) []byte {
 func TestCastOfExtremes(t *testing.T) {
 	values := map[nn.OperandType][]float64{
 		nn.TensorFloat32: {
-			-3e9, -2147483648, -70000, -300, -1.5, -1, -0.99, -0.5, -0.0, 0, 1e-30,
+			-3e9, -2147483648, -70000, -300, -1.5, -1, -0.99, -0.5, math.Copysign(0, -1), 0, 1e-30,
 			0.5, 0.99, 1.5, 2.5, 254.5, 255.5, 300, 16777217, 2147483520,
 		},
 		nn.TensorFloat16:     {-65504, -300, -1.5, -1, -0.5, 0, 0.5, 0.999, 1.5, 254.5, 255.5, 300, 2049, 65504},
