@@ -30,7 +30,7 @@ type CacheOptions struct {
 	MaxBytes int64
 	// Warn is told at most once that the cache cannot work here (no home, read-only folder, full disk), at most
 	// once of damage to its state, at most once that a model could not be kept for another reason, and at most
-	// once that one could not be optimised in the background. Models run all the same. It may be nil, and is called
+	// once that one could not be optimised in the background. Models run all the same. It must not close the device or anything of it. It may be nil, and is called
 	// from whatever goroutine met the trouble.
 	Warn func(error)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/qos"
@@ -17,6 +18,8 @@ type Client struct {
 	queue    *qos.Client
 	budget   int64 // bytes of device memory; 0: the device's own limit
 	closing  sync.Once
+
+	pending atomic.Int64 // executions that run without their caller
 
 	mu     sync.Mutex
 	models map[*PreparedModel]bool // nil once closed; guarded by mu
@@ -69,6 +72,21 @@ func (c *Client) Memory() int64 {
 	defer c.mu.Unlock()
 	return c.used
 }
+
+// maxPending bounds the executions of a client that run without their caller: each holds a goroutine, and what it
+// waits for may never come.
+const maxPending = 4096
+
+// beginPending counts one more; RESOURCE_EXHAUSTED_TRANSIENT where there are too many.
+func (c *Client) beginPending() error {
+	if c.pending.Add(1) > maxPending {
+		c.pending.Add(-1)
+		return nn.Errorf(nn.StatusResourceExhaustedTransient, "execution", "%d of the client have been started and have not ended", maxPending)
+	}
+	return nil
+}
+
+func (c *Client) endPending() { c.pending.Add(-1) }
 
 // take accounts for bytes of device memory.
 func (c *Client) take(bytes int64, what string) error {

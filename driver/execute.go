@@ -17,6 +17,7 @@ type executeOptions struct {
 	deadline time.Time     // zero: none
 	after    time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
 	timing   bool
+	exported *export                                                                   // WithSyncFile; nil: not asked
 	bind     func(*PreparedModel, context.Context, *nn.Request) (*boundRequest, error) // nil: PreparedModel.bind
 	err      error                                                                     // of an option
 }
@@ -165,10 +166,14 @@ func (p *PreparedModel) run(ctx context.Context, b *boundRequest, o *executeOpti
 				return doneFence{}, nil
 			}
 			b.unsubmitted = false
-			return x.Submit(first, last)
+			f, err := x.Submit(first, last)
+			if err == nil && last == x.Segments() {
+				o.exported.submitted(x, b)
+			}
+			return f, err
 		},
 		Observe: func(first, last int, took time.Duration) {
-			if x.Segments() == len(segments) {
+			if x.Segments() == len(segments) && !p.timedByDevice.Load() {
 				est.ObserveRange(first, last, took)
 			}
 		},
@@ -188,6 +193,7 @@ func (p *PreparedModel) run(ctx context.Context, b *boundRequest, o *executeOpti
 		return err
 	}
 	if times := x.SegmentTimes(); len(times) == len(segments) { // the device knows better than the host
+		p.timedByDevice.Store(true)
 		for i, t := range times {
 			est.Observe(i, t)
 		}

@@ -60,7 +60,7 @@ type externalEntry struct {
 // Precondition: x is held. The result is valid until x is released.
 func (t *externalTable) get(b backend.Backend, x memory.External) (backend.Memory, fileID, error) {
 	importer, ok := b.(backend.ExternalImporter)
-	if !ok || !reflect.TypeOf(x).Comparable() {
+	if !ok || !reflect.ValueOf(x).Comparable() {
 		return nil, fileID{}, fmt.Errorf("the device takes no memory of devices: %w", backend.ErrNotImported)
 	}
 	e, err := t.entry(x)

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -15,6 +17,7 @@ import (
 type FencedExecution struct {
 	fence  *Fence
 	result FencedResult // final once fence is signalled
+	export *export      // nil: not asked for
 }
 
 // FencedResult is what a fenced execution reports.
@@ -66,10 +69,17 @@ func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits 
 		p.running.Done()
 		return nil, err
 	}
-	e := &FencedExecution{fence: NewFence()}
+	if err := p.client.beginPending(); err != nil {
+		p.running.Done()
+		return nil, err
+	}
+	e := &FencedExecution{fence: NewFence(), export: o.exported}
 	go func() {
 		defer p.running.Done()
-		e.fence.Signal(e.run(ctx, p, r, waits, &o, launch))
+		defer p.client.endPending()
+		err := e.run(ctx, p, r, waits, &o, launch)
+		e.export.set(nil, cmp.Or(err, backend.ErrNoSyncFile)) // if it has not left yet, it never will
+		e.fence.Signal(err)
 	}()
 	return e, nil
 }

@@ -31,7 +31,7 @@ type importEntry struct {
 // Precondition: p is acquired. The result is valid until p is released.
 func (t *importTable) get(b backend.Backend, p nn.Pinned, data []byte) (backend.Memory, error) {
 	a, ok := b.(backend.Allocator)
-	if !ok || len(data) == 0 || !reflect.TypeOf(p).Comparable() {
+	if !ok || len(data) == 0 || !reflect.ValueOf(p).Comparable() {
 		return nil, nil
 	}
 	t.mu.Lock()

@@ -127,5 +127,6 @@ func (x *pool) spans(list []validate.Span, s validate.Span, offset, n uint64, id
 // sameMemory reports whether a and b are one memory, not two that share bytes.
 func sameMemory(a, b nn.Memory) bool {
 	t := reflect.TypeOf(a)
-	return t == reflect.TypeOf(b) && t != nil && t.Comparable() && a == b
+	return t == reflect.TypeOf(b) && t != nil && t.Comparable() &&
+		reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }

@@ -20,8 +20,10 @@ type PreparedModel struct {
 	priority  nn.Priority
 	expected  expectation
 	runs      atomic.Int64 // executions that ended well
-	images    imageTable
-	closing   sync.Once
+	// timedByDevice: its segments are, so that what the host sees of them is not wanted.
+	timedByDevice atomic.Bool
+	images        imageTable
+	closing       sync.Once
 
 	mu      sync.Mutex
 	closed  bool           // guarded by mu
@@ -112,6 +114,11 @@ func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ..
 	if e.err = err; err == nil {
 		e.err = p.enter() // here, so that a Close after this call waits for the execution
 	}
+	if e.err == nil {
+		if e.err = p.client.beginPending(); e.err != nil {
+			p.running.Done()
+		}
+	}
 	if e.err != nil {
 		close(e.done)
 		return e
@@ -119,6 +126,7 @@ func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ..
 	go func() {
 		defer close(e.done)
 		defer p.running.Done()
+		defer p.client.endPending()
 		e.result, e.err = p.execute(ctx, r, &o)
 	}()
 	return e

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -170,6 +171,9 @@ func (x *stagedExecution) Release() {
 		x.of.executed()
 	}
 }
+
+// SyncFile implements backend.SyncExporter.
+func (x *stagedExecution) SyncFile() (*os.File, error) { return syncFileOf(x.Execution) }
 
 // compileAnew compiles m in the form that o asks for first, and keeps it in p, which may be nil.
 func (d *Device) compileAnew(ctx context.Context, m *nn.Model, o *prepareOptions, p keeper) (backend.Executable, error) {

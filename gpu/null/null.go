@@ -4,6 +4,7 @@ package null
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -35,6 +36,8 @@ type Backend struct {
 	Model func(*nn.Model)
 	// NoImport refuses every import.
 	NoImport bool
+	// SyncFile, when not nil, makes the sync_file of an execution.
+	SyncFile func() (*os.File, error)
 	// MaxMemory bounds the bytes of allocated memory; 0 for no bound.
 	MaxMemory int64
 
@@ -188,6 +191,15 @@ type execution struct {
 func (x *execution) Submit(int, int) (backend.Fence, error) {
 	x.b.record("submit")
 	return fence{x}, x.b.since(x.losses)
+}
+
+// SyncFile implements backend.SyncExporter.
+func (x *execution) SyncFile() (*os.File, error) {
+	x.b.record("sync file")
+	if x.b.SyncFile == nil {
+		return nil, backend.ErrNoSyncFile
+	}
+	return x.b.SyncFile()
 }
 
 func (x *execution) Finish() error {

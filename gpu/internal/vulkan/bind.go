@@ -211,6 +211,16 @@ func (s *slot) store() (copied int64, err error) {
 	return copied, nil
 }
 
+// stores reports whether store has anything to copy.
+func (s *slot) stores() bool {
+	for i, out := range s.out {
+		if len(out) > 0 || s.aside[len(s.x.plan.Inputs)+i].memory != nil && s.host != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // forget lets go of what load bound.
 func (s *slot) forget() {
 	clear(s.at)

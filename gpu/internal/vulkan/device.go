@@ -113,6 +113,9 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options, validati
 	if info.Properties.Binaries {
 		f |= vk.FeatureBinaries
 	}
+	if info.Properties.SyncFD {
+		f |= vk.FeatureSyncFD
+	}
 	if o.Robust && info.Properties.Robust {
 		f |= vk.FeatureRobust
 	}

@@ -3,8 +3,10 @@ package vulkan
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
+	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
 )
 
@@ -18,6 +20,8 @@ type Execution struct {
 	// Where the host takes the times: when the first submission was made, and what was queued before it.
 	begun  time.Duration
 	before *fence
+	// exported are the semaphores behind the sync_files that were given away.
+	exported []vk.Semaphore
 }
 
 var errReleased = errors.New("execution is released")
@@ -52,6 +56,36 @@ func (e *Execution) Finish() error {
 	copied, err := e.slot.store()
 	e.copied += copied
 	return err
+}
+
+// SyncFile implements backend.SyncExporter.
+func (e *Execution) SyncFile() (*os.File, error) {
+	if e.slot == nil {
+		return nil, errReleased
+	}
+	if e.next != len(e.recording.cmds) {
+		return nil, fmt.Errorf("%d of %d segments were submitted", e.next, len(e.recording.cmds))
+	}
+	if e.slot.stores() {
+		return nil, fmt.Errorf("%w: the host copies outputs afterwards", backend.ErrNoSyncFile)
+	}
+	d := e.slot.x.dev
+	d.queueMu.Lock()
+	fd, sem, err := d.dev.SyncFD(e.slot.x.queue().index)
+	d.queueMu.Unlock()
+	if sem != 0 {
+		e.exported = append(e.exported, sem)
+	}
+	if errors.Is(err, vk.ErrNotSupported) {
+		return nil, fmt.Errorf("%w: %w", backend.ErrNoSyncFile, err)
+	}
+	if err != nil {
+		return nil, d.failure("sync file", err)
+	}
+	if fd < 0 {
+		return nil, nil
+	}
+	return os.NewFile(uintptr(fd), "sync_file"), nil
 }
 
 // DeviceTime implements backend.Execution.
@@ -168,12 +202,18 @@ func (e *Execution) Release() {
 		// A lost device ends the wait too; the slot goes back all the same, and its next use fails.
 		_ = e.last.settle()
 	}
-	e.slot, e.recording, e.last, e.before = nil, nil, nil, nil
+	if d := s.x.dev; !d.abandoned() {
+		for _, sem := range e.exported {
+			d.dev.DestroySemaphore(sem)
+		}
+	}
+	e.slot, e.recording, e.last, e.before, e.exported = nil, nil, nil, nil, nil
 	s.forget()
 	s.x.free <- s
 }
 
 var (
-	_ backend.Executable = (*Executable)(nil)
-	_ backend.Execution  = (*Execution)(nil)
+	_ backend.Executable   = (*Executable)(nil)
+	_ backend.Execution    = (*Execution)(nil)
+	_ backend.SyncExporter = (*Execution)(nil)
 )

@@ -1,0 +1,85 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// WithSyncFile asks ExecuteFenced for FencedExecution.SyncFile. Other executions ignore it.
+func WithSyncFile() ExecuteOption {
+	return func(o *executeOptions) { o.exported = newExport() }
+}
+
+// export is a sync_file on its way from the goroutine that submits to who asked for it.
+type export struct {
+	done chan struct{} // closed when file and err are final
+	file *os.File
+	err  error
+}
+
+func newExport() *export { return &export{done: make(chan struct{})} }
+
+// set is called once with what came out; later calls change nothing. Only the executing goroutine calls it.
+func (e *export) set(file *os.File, err error) {
+	if e == nil {
+		return
+	}
+	select {
+	case <-e.done:
+	default:
+		e.file, e.err = file, err
+		close(e.done)
+	}
+}
+
+// submitted exports the end of x, all of whose segments were submitted.
+func (e *export) submitted(x backend.Execution, b *boundRequest) {
+	if e == nil {
+		return
+	}
+	if len(b.files) > 0 {
+		e.set(nil, fmt.Errorf("%w: outputs are written to files afterwards", backend.ErrNoSyncFile))
+		return
+	}
+	e.set(syncFileOf(x))
+}
+
+func syncFileOf(x backend.Execution) (*os.File, error) {
+	s, ok := x.(backend.SyncExporter)
+	if !ok {
+		return nil, backend.ErrNoSyncFile
+	}
+	return s.SyncFile()
+}
+
+// errNotAsked is the error of SyncFile without WithSyncFile.
+var errNotAsked = errors.New("the execution was started without WithSyncFile")
+
+// SyncFile returns a sync_file of the kernel, which the caller closes, that is signalled when the device has done the
+// work; nil where it has done so already. It blocks until all of the work is submitted, or ctx is done: what is not
+// submitted can still be given up, and a sync_file cannot. Once, for an execution with WithSyncFile; then errors of
+// the device after the submission are those of Fence alone.
+//
+// Errors: backend.ErrNoSyncFile, as GENERAL_FAILURE, where the device makes none, or where outputs do not lie in
+// device memory and the host copies them afterwards; that of the execution where it ended before.
+func (e *FencedExecution) SyncFile(ctx context.Context) (*os.File, error) {
+	if e.export == nil {
+		return nil, nn.Errorf(nn.StatusInvalidArgument, "sync_file", "%w", errNotAsked)
+	}
+	select {
+	case <-e.export.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := e.export.err; err != nil {
+		return nil, &nn.Error{Status: nn.StatusOf(err), Where: "sync_file", Err: err}
+	}
+	file := e.export.file
+	e.export.file = nil
+	return file, nil
+}
