@@ -26,7 +26,9 @@ func TestInfoMemory(t *testing.T) {
 		r := ok(t, "info", "--device", device, "--json")
 		var v memoryInfo
 		require.NoError(t, json.Unmarshal([]byte(r.stdout), &v))
+		chosen := false // not where an environment variable names a driver that is not installed: info lists those that are
 		for _, d := range v.Devices {
+			chosen = chosen || d.Chosen
 			if d.Unusable != "" {
 				require.Empty(t, d.Memory)
 				continue
@@ -50,6 +52,8 @@ func TestInfoMemory(t *testing.T) {
 		text := ok(t, "info", "--device", device).stdout
 		require.Regexp(t, `(?m)^     memory   ashmem +(imported|copied)  \S`, text)
 		require.Regexp(t, `(?m)^ +hardware_buffer_blob, opaque fd +(imported|refused)  \S`, text)
-		require.Regexp(t, `(?m)^     queues   \d+, of global priority \S+$`, text)
+		if chosen {
+			require.Regexp(t, `(?m)^     queues   \d+, of global priority \S+$`, text)
+		}
 	})
 }
