@@ -110,18 +110,26 @@ func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backen
 func (x *Executable) build(ctx context.Context, data backend.Data) error {
 	d, p := x.dev, x.plan
 	list := p.Pipelines()
-	// The driver compiles while the weights are read.
+	// The driver compiles, and the first slot gets its memory, while the weights are read.
 	prepared := make(chan error, 1)
 	go func() { prepared <- d.Prepare(ctx, list) }()
+	var s *slot
+	allocated := make(chan error, 1)
+	go func() {
+		var err error
+		s, err = x.allocateSlot()
+		allocated <- err
+	}()
 	err := x.loadWeights(ctx, data)
-	if err := errors.Join(<-prepared, err); err != nil {
-		return err
+	err = errors.Join(err, <-allocated, <-prepared)
+	if err == nil {
+		err = x.takePipelines(ctx)
 	}
-	if err := x.takePipelines(ctx); err != nil {
-		return err
-	}
-	s, err := x.newSlot()
 	if err != nil {
+		s.destroy()
+		return err
+	}
+	if s, err = s.complete(); err != nil {
 		return err
 	}
 	x.slots = 1
@@ -236,7 +244,10 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err != nil {
 		return nil, err
 	}
-	copied, err := s.load(inputs, outputs)
+	var copied int64
+	if err = x.dev.failure("slot", s.cleared()); err == nil {
+		copied, err = s.load(inputs, outputs)
+	}
 	var r *recording
 	if err == nil {
 		r, err = s.recording()

@@ -1,7 +1,10 @@
 package vulkan
 
 import (
+	"cmp"
+	"errors"
 	"slices"
+	"sync"
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -14,6 +17,9 @@ type slot struct {
 	host   *block
 	views  viewTable    // of arena and host
 	stamps vk.QueryPool // 0 where executions are timed by the host, or not at all
+	// clean is closed when arena and host were cleared, or dirty says why not; nil: nothing to clear.
+	clean chan struct{}
+	dirty error
 	// base has all inputs and outputs in host; others those that were bound elsewhere, at most maxRecordings.
 	base   *recording
 	others []*recording
@@ -30,35 +36,67 @@ type slot struct {
 // all of them in host memory: two buffers that change places at each step, for each of two states, are four.
 const maxRecordings = 8
 
-// newSlot allocates a slot, clears it, writes its descriptors and records its command buffers.
-func (x *Executable) newSlot() (s *slot, err error) {
-	d := x.dev
-	s = x.emptySlot()
+// cleared waits until the slot's memory was cleared.
+func (s *slot) cleared() error {
+	if s.clean == nil {
+		return nil
+	}
+	<-s.clean
+	return s.dirty
+}
+
+// newSlot makes a slot; see allocateSlot and complete.
+func (x *Executable) newSlot() (*slot, error) {
+	s, err := x.allocateSlot()
+	if err != nil {
+		return nil, err
+	}
+	return s.complete()
+}
+
+// allocateSlot allocates the memory of a slot and begins to clear it. Some implementations touch every page of new
+// memory, half a millisecond a megabyte, so that the blocks are taken side by side.
+func (x *Executable) allocateSlot() (*slot, error) {
+	d, s := x.dev, x.emptySlot()
+	var group sync.WaitGroup
+	var arenaErr, hostErr error
+	group.Go(func() {
+		s.arena, arenaErr = d.newBlock(x.plan.ArenaBytes, x.o.MemoryBudget, deviceBlock, "arena")
+	})
+	s.host, hostErr = d.newBlock(x.plan.HostBytes, x.o.MemoryBudget, hostBlock, "inputs and outputs")
+	group.Wait()
+	if err := cmp.Or(arenaErr, hostErr); err != nil {
+		s.destroy()
+		return nil, d.failure("slot", err)
+	}
+	// No kernel may see what another model left.
+	s.clean = make(chan struct{})
+	go func() {
+		defer close(s.clean)
+		s.dirty = errors.Join(s.arena.zero(), s.host.zero())
+	}()
+	return s, nil
+}
+
+// complete writes the descriptors and records the command buffers of a slot that has its memory. On an error it
+// destroys it.
+func (s *slot) complete() (_ *slot, err error) {
+	d := s.x.dev
 	defer func() {
 		if err != nil {
 			s.destroy()
-			s, err = nil, d.failure("slot", err)
+			err = d.failure("slot", err)
 		}
 	}()
-	if s.arena, err = d.newBlock(x.plan.ArenaBytes, x.o.MemoryBudget, deviceBlock, "arena"); err != nil {
-		return s, err
-	}
-	if s.host, err = d.newBlock(x.plan.HostBytes, x.o.MemoryBudget, hostBlock, "inputs and outputs"); err != nil {
-		return s, err
-	}
-	if err = s.arena.zero(); err != nil { // no kernel may see what another model left
-		return s, err
-	}
-	if err = s.host.zero(); err != nil {
-		return s, err
-	}
-	if s.queries() > 0 && d.stampMask != 0 && (!d.hostTimed() || x.o.Profile) {
+	if s.queries() > 0 && d.stampMask != 0 && (!d.hostTimed() || s.x.o.Profile) {
 		if s.stamps, err = d.dev.NewQueryPool(s.queries()); err != nil {
-			return s, err
+			return nil, err
 		}
 	}
-	s.base, err = s.newRecording(nil, nil)
-	return s, err
+	if s.base, err = s.newRecording(nil, nil); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // emptySlot returns a slot without memory.
@@ -143,6 +181,7 @@ func (s *slot) destroy() {
 	if s == nil {
 		return
 	}
+	_ = s.cleared()
 	for _, r := range s.others {
 		r.destroy()
 	}
