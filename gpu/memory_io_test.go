@@ -100,7 +100,7 @@ const filter = `
 	output %3
 	output %4`
 
-// TestRecurrentModelMovesNothing: two state buffers change places a hundred times. After both orders were seen,
+// TestRecurrentModelMovesNothing: two state buffers change places a thousand times. After both orders were seen,
 // nothing is recorded, allocated or imported, and never is anything copied or converted.
 func TestRecurrentModelMovesNothing(t *testing.T) {
 	eachBackend(t, func(t *testing.T, b *Backend) {
@@ -112,7 +112,7 @@ func TestRecurrentModelMovesNothing(t *testing.T) {
 		require.NoError(t, in.Write(t.Context(), input))
 		state := make([]byte, x.bytes())
 		var settled Counters
-		for step := range 100 {
+		for step := range 1000 {
 			if step == 2 {
 				settled = b.Counters()
 			}
@@ -123,7 +123,7 @@ func TestRecurrentModelMovesNothing(t *testing.T) {
 		}
 		require.Equal(t, settled, b.Counters())
 		var last []byte
-		for range 100 {
+		for range 1000 {
 			out := p.host(t, [][]byte{state, input})
 			state, last = out[0], out[1]
 		}

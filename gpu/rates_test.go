@@ -10,16 +10,13 @@ import (
 
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 )
 
 func TestMeasuredRates(t *testing.T) {
-	for _, name := range []string{"lavapipe", "swiftshader"} {
+	for _, name := range vktest.Selectors() {
 		t.Run(name, func(t *testing.T) {
-			d, err := vulkan.Open(name, vulkan.Options{})
-			if err != nil {
-				t.Skipf("device %s: %v", name, err)
-			}
-			defer func() { require.NoError(t, d.Close()) }()
+			d := vktest.Open(t, name, vulkan.Options{})
 			facts := d.Facts()
 			r, err := measureRates(d, facts)
 			require.NoError(t, err)
@@ -27,7 +24,6 @@ func TestMeasuredRates(t *testing.T) {
 			require.Greater(t, r.FLOPS, 1e8)
 			require.Greater(t, r.Bandwidth, 1e7)
 			require.Less(t, r.Dispatch, time.Second)
-			require.Empty(t, d.ValidationMessages())
 		})
 	}
 }

@@ -179,7 +179,7 @@ func TestImportHostRefuses(t *testing.T) {
 	require.NoError(t, err)
 	i := slices.IndexFunc(list, func(p Physical) bool { props, err := p.Properties(); return err == nil && props.Type == TypeCPU })
 	if i < 0 {
-		t.Skip("no software device")
+		skip(t, errors.New("no software device"))
 	}
 	props, err := list[i].Properties()
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // BenchmarkOverhead is what the driver adds to a synchronous execution of a tiny network on an idle device: the
@@ -25,6 +26,9 @@ func BenchmarkOverhead(b *testing.B) {
 func overhead(b *testing.B, name string) {
 	back, err := gpu.Open(name, gpu.Options{})
 	if err != nil {
+		if devices.Required(name) {
+			b.Fatal(err)
+		}
 		b.Skipf("device %s: %v", name, err)
 	}
 	d := driver.NewDevice(back, driver.WithCache(driver.CacheOptions{Off: true}))

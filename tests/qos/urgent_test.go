@@ -13,13 +13,14 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // TestUrgentGoesBetweenSegments: a tiny urgent network beside a long one that saturates the device waits for segments,
 // not for executions. nngpu bench --against measures the same in full; here the machine has other work, so that the
 // bound is a wide one.
 func TestUrgentGoesBetweenSegments(t *testing.T) {
-	for _, name := range []string{"lavapipe", "swiftshader"} {
+	for _, name := range devices.Names() {
 		t.Run(name, func(t *testing.T) {
 			preempting := urgent(t, name, driver.SchedulingOptions{})
 			whole := urgent(t, name, driver.SchedulingOptions{NoPreempt: true})
@@ -32,12 +33,7 @@ func TestUrgentGoesBetweenSegments(t *testing.T) {
 
 // urgent returns the sorted latencies of hello_world at high priority beside deeplab at low.
 func urgent(t *testing.T, name string, o driver.SchedulingOptions) []time.Duration {
-	b, err := gpu.Open(name, gpu.Options{})
-	if err != nil {
-		t.Skipf("device %s: %v", name, err)
-	}
-	d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}), driver.WithScheduling(o))
-	defer d.Close()
+	d := devices.OpenWith(t, name, gpu.Options{}, driver.WithScheduling(o))
 	c, err := d.NewClient("test")
 	require.NoError(t, err)
 	small, large := loadModel(t, "hello_world_f32"), loadModel(t, "deeplabv3_257_f32")

@@ -46,7 +46,7 @@ func TestFusePad(t *testing.T) {
 	})
 }
 
-// padded is a PAD before a CONV_2D of 1x1, with placeholders for what varies.
+// padded is a PAD before a CONV_2D of 1x1, in which CHANNELS, SHAPE, PAD_OP, PADS and OUT stand for what varies.
 const padded = `
 	input %0 TENSOR_FLOAT32 [1,2,2,4]
 	const %1 TENSOR_FLOAT32 [1,1,1,CHANNELS] zeroes

@@ -88,10 +88,12 @@ func TestCancellation(t *testing.T) {
 		require.NoError(t, runOnce(context.Background(), x, in[0], out[0]))
 		require.NoError(t, wantAbs(in[0], out[0]))
 
-		_, err = vulkan.NewExecutable(canceled, d, absPlan(4, 1), nil, vulkan.ExecutableOptions{})
-		if err != nil { // the pipeline exists already
+		late, err := vulkan.NewExecutable(canceled, d, absPlan(4, 1), nil, vulkan.ExecutableOptions{})
+		if err != nil {
 			require.ErrorIs(t, err, context.Canceled)
+			return
 		}
+		require.NoError(t, late.Close()) // the pipeline existed already
 	})
 }
 

@@ -30,15 +30,19 @@ func Each(t *testing.T, f func(t *testing.T, d *driver.Device)) {
 // EachWith is Each with options for opening the devices.
 func EachWith(t *testing.T, o gpu.Options, f func(t *testing.T, d *driver.Device)) {
 	t.Helper()
-	names := []string{"lavapipe", "swiftshader"}
-	if list := os.Getenv("NNGPU_DEVICE"); list != "" {
-		names = strings.Split(list, ",")
-	}
-	for _, name := range names {
+	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			f(t, OpenWith(t, name, o))
 		})
 	}
+}
+
+// Names are the devices that are to be tested: those that NNGPU_DEVICE lists, else both software implementations.
+func Names() []string {
+	if list := os.Getenv("NNGPU_DEVICE"); list != "" {
+		return strings.Split(list, ",")
+	}
+	return []string{"lavapipe", "swiftshader"}
 }
 
 // Open opens one device for the time of a test.
@@ -48,7 +52,7 @@ func Open(t *testing.T, name string) *driver.Device {
 }
 
 // OpenWith is Open with options.
-func OpenWith(t *testing.T, name string, o gpu.Options) *driver.Device {
+func OpenWith(t *testing.T, name string, o gpu.Options, opts ...driver.DeviceOption) *driver.Device {
 	t.Helper()
 	b, err := gpu.Open(name, o)
 	if err != nil {
@@ -57,7 +61,7 @@ func OpenWith(t *testing.T, name string, o gpu.Options) *driver.Device {
 		}
 		t.Skipf("device %s: %v", name, err)
 	}
-	d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
+	d := driver.NewDevice(b, append(opts, driver.WithCache(driver.CacheOptions{Off: true}))...)
 	t.Cleanup(func() {
 		for _, m := range b.ValidationMessages() {
 			t.Errorf("validation layer: %s", m)
