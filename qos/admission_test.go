@@ -1,9 +1,12 @@
 package qos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -47,31 +50,52 @@ type request struct {
 	longest  time.Duration // of its segments
 }
 
-// oracle says, from what is truly there and how long all of it truly takes, whether q would meet its deadline if it
-// were admitted now and nothing came after it, and would not make another miss, of its level or above or of another
-// client.
-// It plays the documented order of choice anew, with its own code.
-type oracle struct {
-	s     *Scheduler
-	truth map[*Job]*request
-	busy  time.Duration // until when the device truly is
+// replay says of a request that was refused whether it could have been met: it plays the documented order of choice
+// anew, with its own code, from what was there when the request came, with what was admitted later, and with how long
+// all of it truly takes.
+type replay struct {
+	s       *Scheduler
+	q       *request
+	busy    time.Duration // until when the device truly was
+	vclock  float64
+	virtual map[*Client]float64
+	there   []pending
 }
 
 type pending struct {
 	q       *request
 	next    int
-	level   int
+	level   int // without ageing
+	since   time.Duration
 	arrival uint64
 }
 
-func (o *oracle) possible(q *request, now time.Duration) bool {
-	with := o.play(q, now)
-	if !with[q] {
+// newReplay notes what is there before q comes.
+func newReplay(s *Scheduler, q *request, truth map[*Job]*request, busy time.Duration) *replay {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := &replay{s: s, q: q, busy: busy, vclock: s.vclock, virtual: map[*Client]float64{}}
+	for _, c := range s.clients {
+		o.virtual[c] = c.virtual
+	}
+	for _, c := range s.active {
+		for _, r := range c.runs {
+			o.there = append(o.there, pending{truth[r.job], r.granted, r.level, r.since, r.arrival})
+		}
+	}
+	return o
+}
+
+// possible reports whether the request would have met its deadline without making another miss that was there, of its
+// level or above or of another client.
+func (o *replay) possible(later []*request) bool {
+	with := o.play(true, later)
+	if !with[o.q] {
 		return false
 	}
-	without := o.play(nil, now)
-	for other, met := range without {
-		if met && !with[other] && (other.client != q.client || other.job.Priority >= q.job.Priority) {
+	without := o.play(false, later)
+	for _, p := range o.there {
+		if without[p.q] && !with[p.q] && (p.q.client != o.q.client || p.q.job.Priority >= o.q.job.Priority) {
 			return false
 		}
 	}
@@ -79,68 +103,124 @@ func (o *oracle) possible(q *request, now time.Duration) bool {
 }
 
 // play returns which of the requests with a deadline meet it.
-func (o *oracle) play(extra *request, now time.Duration) map[*request]bool {
-	o.s.mu.Lock()
-	defer o.s.mu.Unlock()
-	queues, virtual, met := map[*Client][]pending{}, map[*Client]float64{}, map[*request]bool{}
-	at := max(now, o.busy)
-	for _, c := range o.s.active {
-		virtual[c] = c.virtual
-		for _, r := range c.runs {
-			p := pending{q: o.truth[r.job], next: r.granted, level: o.s.levelOf(r, now), arrival: r.arrival}
-			if p.next < len(p.q.truly) {
-				queues[c] = append(queues[c], p)
-			} else if p.q.deadline > 0 {
-				met[p.q] = at <= p.q.deadline
+func (o *replay) play(with bool, later []*request) map[*request]bool {
+	met := map[*request]bool{}
+	wait := slices.Clone(o.there)
+	open := 0 // of those that matter
+	for _, p := range wait {
+		if p.q.deadline > 0 {
+			open++
+		}
+	}
+	virtual, vclock := maps.Clone(o.virtual), o.vclock
+	enter := func(q *request) {
+		if !slices.ContainsFunc(wait, func(p pending) bool { return p.q.client == q.client }) {
+			virtual[q.client] = max(virtual[q.client], vclock)
+		}
+		wait = append(wait, pending{q: q, level: int(q.job.Priority), since: q.came, arrival: uint64(q.came) + 1<<50})
+	}
+	if with {
+		enter(o.q)
+		open++
+	}
+	matters := func(q *request) bool { return q.deadline > 0 && q.came <= o.q.came }
+	at := max(o.q.came, o.busy)
+	for open > 0 {
+		for len(later) > 0 && (later[0].came <= at || len(wait) == 0) {
+			if later[0].admitted {
+				at = max(at, later[0].came)
+				enter(later[0])
+			}
+			later = later[1:]
+		}
+		level := func(p *pending) int {
+			if o.s.ageing < 0 {
+				return p.level
+			}
+			return p.level + int((at-p.since)/o.s.ageing)
+		}
+		rest := func(p *pending) (sum time.Duration) {
+			for _, d := range p.q.truly[p.next:] {
+				sum += d
+			}
+			return sum
+		}
+		due := func(p *pending) time.Duration {
+			if p.q.deadline == 0 {
+				return never
+			}
+			return p.q.deadline
+		}
+		compare := func(a, b *pending) int {
+			return cmp.Or(cmp.Compare(level(b), level(a)), cmp.Compare(due(a), due(b)), cmp.Compare(a.arrival, b.arrival))
+		}
+		best := 0
+		for i := range wait {
+			a, b := &wait[i], &wait[best]
+			if i != best && cmp.Or(cmp.Compare(virtual[a.q.client], virtual[b.q.client]), compare(a, b)) < 0 {
+				best = i
 			}
 		}
-	}
-	if extra != nil {
-		c := extra.client
-		if _, ok := virtual[c]; !ok {
-			virtual[c] = max(c.virtual, o.s.vclock)
+		// One of a lower level that can wait no longer goes before those that can.
+		first, client, shares := &wait[best], wait[best].q.client, map[*Client]float64{}
+		for i := range wait {
+			shares[wait[i].q.client] = wait[i].q.client.share
 		}
-		queues[c] = append(queues[c], pending{q: extra, level: int(extra.job.Priority), arrival: 1 << 60})
-	}
-	sooner := func(a, b pending) bool {
-		if a.level != b.level {
-			return a.level > b.level
+		slower := 0.0
+		for _, share := range shares {
+			slower += share / client.share
 		}
-		if a.q.deadline != b.q.deadline {
-			return b.q.deadline == 0 || a.q.deadline > 0 && a.q.deadline < b.q.deadline
+		end := func(work time.Duration) time.Duration { return at + time.Duration(float64(work)*slower) }
+		urgent := -1
+		for i := range wait {
+			p := &wait[i]
+			if p.q.client != client || level(p) >= level(first) || first.next == len(first.q.truly) ||
+				at+rest(p) > due(p) || end(rest(p)+first.q.truly[first.next]) <= due(p) {
+				continue
+			}
+			if urgent < 0 || compare(p, &wait[urgent]) < 0 {
+				urgent = i
+			}
 		}
-		return a.arrival < b.arrival
-	}
-	for len(queues) > 0 {
-		var best *Client
-		bestAt := map[*Client]int{}
-		for c, list := range queues {
-			for i := range list {
-				if sooner(list[i], list[bestAt[c]]) {
-					bestAt[c] = i
+		if urgent >= 0 {
+			harmless := true
+			for i := range wait {
+				k := &wait[i]
+				if k.q.client != client || level(k) <= level(&wait[urgent]) {
+					continue
 				}
+				work := rest(&wait[urgent])
+				for j := range wait {
+					if wait[j].q.client == client && compare(&wait[j], k) <= 0 {
+						work += rest(&wait[j])
+					}
+				}
+				harmless = harmless && due(k) < never && end(work) <= due(k)
 			}
-			if best == nil || virtual[c] < virtual[best] ||
-				virtual[c] == virtual[best] && sooner(list[bestAt[c]], queues[best][bestAt[best]]) {
-				best = c
+			if harmless {
+				best = urgent
 			}
 		}
-		p := &queues[best][bestAt[best]]
-		took := p.q.truly[p.next]
-		p.next++
-		at += took
-		virtual[best] += float64(took) / best.share
+		p := &wait[best]
 		gone := p.next == len(p.q.truly)
-		if p.q.deadline > 0 && (at > p.q.deadline || gone) {
-			met[p.q] = at <= p.q.deadline
-			gone = true // the late ones are given up
+		if p.q.deadline > 0 {
+			gone = gone || at+rest(p) > p.q.deadline // the late ones are given up
+		}
+		if !gone {
+			vclock = max(vclock, virtual[p.q.client])
+			took := p.q.truly[p.next]
+			p.next++
+			at += took
+			p.since = at
+			virtual[p.q.client] += float64(took) / p.q.client.share
+			gone = p.next == len(p.q.truly)
 		}
 		if gone {
-			i := bestAt[best]
-			queues[best] = append(queues[best][:i:i], queues[best][i+1:]...)
-			if len(queues[best]) == 0 {
-				delete(queues, best)
+			met[p.q] = p.next == len(p.q.truly) && at <= p.q.deadline
+			if matters(p.q) {
+				open--
 			}
+			wait = slices.Delete(wait, best, best+1)
 		}
 	}
 	return met
@@ -166,7 +246,8 @@ func (tr traffic) play(t *testing.T) []*request {
 		s := New(tr.options)
 		var mu sync.Mutex
 		dev := timeline{free: time.Now()}
-		o := oracle{s: s, truth: map[*Job]*request{}}
+		truth := map[*Job]*request{}
+		var replays []*replay
 		var clients []*Client
 		for i := range tr.clients {
 			clients = append(clients, s.NewClient(fmt.Sprint(i), 1))
@@ -225,11 +306,11 @@ func (tr traffic) play(t *testing.T) []*request {
 				left := time.Duration(8 * rnd.Float64() * float64(sum))
 				q.job.Deadline, q.deadline = time.Now().Add(left), now+left
 			}
-			o.truth[q.job] = q
+			truth[q.job] = q
 			mu.Lock()
-			o.busy = max(dev.free.Sub(s.epoch), now)
+			busy := max(dev.free.Sub(s.epoch), now)
 			mu.Unlock()
-			possible := q.deadline == 0 || o.possible(q, now)
+			before := newReplay(s, q, truth, busy)
 			done := make(chan struct{})
 			wg.Go(func() {
 				defer close(done)
@@ -241,14 +322,20 @@ func (tr traffic) play(t *testing.T) []*request {
 			select {
 			case <-done:
 				if q.err != nil {
-					q.admitted, q.refused, q.possible = false, q.err, possible
-					delete(o.truth, q.job)
+					q.admitted, q.refused = false, q.err
+					delete(truth, q.job)
+					before.q = q
+					replays = append(replays, before)
 				}
 			default:
 			}
 			all = append(all, q)
 		}
 		wg.Wait()
+		for _, o := range replays {
+			i := slices.Index(all, o.q)
+			o.q.possible = o.possible(all[i+1:])
+		}
 	})
 	return all
 }
@@ -269,8 +356,9 @@ func overtaken(q *request, later []*request) bool {
 // TestAdmission holds admission to what is asked of it, on random requests with deadlines from hopeless to
 // generous under load, whose segments vary and whose first estimates are up to twice off: none admitted ends later
 // than its deadline plus one segment, at most 2 % of the admitted miss, and at most 5 % of all are refused that an
-// oracle, which knows the true times, says could have been met. Priorities are stronger than promises: where there
-// are several, those that later jobs of a higher level displaced are not counted as missed, only printed.
+// oracle, which knows the true times and what comes later, says could have been met. Priorities are stronger than
+// promises: where clients ask on several levels for three times what there is, later jobs of higher levels displace
+// admitted ones, which are then told and not judged, and leave time that nobody could have foreseen.
 func TestAdmission(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -281,7 +369,9 @@ func TestAdmission(t *testing.T) {
 		{"three clients", traffic{clients: 3, levels: 1, offered: 0.9, noise: 0.1}},
 		{"three clients, three levels", traffic{clients: 3, levels: 3, offered: 0.9, noise: 0.1}},
 		{"overload", traffic{clients: 3, levels: 1, offered: 3, noise: 0.1}},
+		{"overload, one client", traffic{clients: 1, levels: 1, offered: 3, noise: 0.1}},
 		{"overload, three levels", traffic{clients: 3, levels: 3, offered: 3, noise: 0.1}},
+		{"very uneven", traffic{clients: 1, levels: 1, offered: 0.9, noise: 0.3}},
 		{"steady", traffic{clients: 2, levels: 1, offered: 0.9}},
 		{"spikes", traffic{clients: 3, levels: 3, offered: 0.9, noise: 0.05, spikes: 0.005}},
 		{"some without deadlines", traffic{clients: 3, levels: 3, offered: 0.7, noise: 0.1, none: 0.2}},
@@ -320,9 +410,13 @@ func TestAdmission(t *testing.T) {
 				admitted, missed, 100*float64(missed)/float64(admitted), displaced, refused, wrongly, 100*float64(wrongly)/float64(len(all)))
 			if !tc.tr.options.NoPreempt { // what is submitted whole cannot be given up, and the oracle knows the order of choice only
 				require.Zero(t, late)
+			}
+			if tc.tr.offered > 1 && tc.tr.levels > 1 {
+				missed -= displaced
+			} else if !tc.tr.options.NoPreempt {
 				require.LessOrEqual(t, float64(wrongly), 0.05*float64(len(all)))
 			}
-			require.LessOrEqual(t, float64(missed-displaced), 0.02*float64(admitted))
+			require.LessOrEqual(t, float64(missed), 0.02*float64(admitted))
 			require.Greater(t, refused, 100, "the test must refuse some")
 		})
 	}

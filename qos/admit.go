@@ -15,8 +15,8 @@ const forecastSteps = 256
 type forecast struct {
 	queues []queue
 	jobs   []planned
-	late   []*run
-	before []*run
+	with   []outcome
+	before []outcome
 }
 
 // queue is a client in a forecast.
@@ -31,6 +31,13 @@ type planned struct {
 	r    *run
 	next int
 	rest time.Duration
+}
+
+// outcome is what a forecast says of a job with a deadline.
+type outcome struct {
+	r      *run
+	end    time.Duration // never where it would be given up
+	atRisk bool          // it may well end after its deadline
 }
 
 // admit is the admission test of r, which was not entered. It sets r.arrival.
@@ -49,23 +56,32 @@ func (s *Scheduler) admit(r *run) error {
 	if s.jobs == 0 {
 		return nil
 	}
-	defer s.forecast.forget()
+	f := &s.forecast
+	defer f.forget()
 	now := r.came
 	r.arrival = s.arrivals + 1
-	s.forecast.late = s.predict(s.forecast.late[:0], r, now)
-	late := s.forecast.late
-	if slices.Contains(late, r) {
-		return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling",
-			"it takes %v, %v are left, and others go before: %w", r.rest, r.deadline-now, ErrRefused)
+	f.with = s.predict(f.with[:0], r, now)
+	others := false
+	for _, o := range f.with {
+		if !o.atRisk {
+			continue
+		}
+		if o.r == r {
+			return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling",
+				"it takes %v, %v are left, and others go before: %w", r.rest, r.deadline-now, ErrRefused)
+		}
+		others = others || !s.yields(o.r, r, now)
 	}
-	// Priorities order the jobs of one client, so only there is r entitled to push others back.
-	late = slices.DeleteFunc(late, func(o *run) bool { return o.c == r.c && s.levelOf(o, now) < r.level })
-	if len(late) == 0 {
+	if !others {
 		return nil
 	}
-	s.forecast.before = s.predict(s.forecast.before[:0], nil, now)
-	for _, o := range late {
-		if !slices.Contains(s.forecast.before, o) {
+	f.before = s.predict(f.before[:0], nil, now)
+	for _, o := range f.with {
+		if !o.atRisk || s.yields(o.r, r, now) {
+			continue
+		}
+		i := slices.IndexFunc(f.before, func(b outcome) bool { return b.r == o.r })
+		if i >= 0 && f.before[i].end < o.end {
 			return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling",
 				"another execution that was admitted would be late: %w", ErrRefused)
 		}
@@ -73,30 +89,33 @@ func (s *Scheduler) admit(r *run) error {
 	return nil
 }
 
+// yields reports whether r is entitled to push o back: priorities order the jobs of one client, so only there.
+func (s *Scheduler) yields(o, r *run, now time.Duration) bool {
+	return o.c == r.c && s.levelOf(o, now) < r.level
+}
+
 // forget lets go of the jobs, keeping the room.
 func (f *forecast) forget() {
 	clear(f.queues[:cap(f.queues)])
 	clear(f.jobs[:cap(f.jobs)])
-	clear(f.late[:cap(f.late)])
+	clear(f.with[:cap(f.with)])
 	clear(f.before[:cap(f.before)])
 }
 
-// predict plays the order of choice with what is there, and extra if not nil, by the estimates, and appends to late
-// those that would be given up. Estimates are high quantiles, so their sums overstate: what goes before extra is
-// taken to need as much less as work lately did, extra itself is not.
+// predict plays the order of choice with what is there, and extra if not nil, by the estimates and the pace, and
+// appends what becomes of those with a deadline.
 //
-// It takes the order within each client as it is now: jobs that age on the way
-// are not foreseen, nor those that come later.
+// It takes the order within each client as it is now: jobs that age on the way are not foreseen, nor
+// what comes later, nor what rescue does then.
 //
 // Preconditions: s.mu held.
-func (s *Scheduler) predict(late []*run, extra *run, now time.Duration) []*run {
+func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outcome {
 	f := &s.forecast
 	at := now + s.backlog(now)
 	f.queues, f.jobs = f.queues[:0], f.jobs[:0]
-	accuracy := s.accuracy.ratio()
 	deadlines, total := 0, time.Duration(0)
 	plan := func(r *run) {
-		at += r.estimate(r.next, r.granted)
+		at += s.pace.expect(r.estimate(r.next, r.granted), r.granted-r.next)
 		if r.err != nil || r.granted == len(r.job.Segments) {
 			return
 		}
@@ -137,18 +156,24 @@ func (s *Scheduler) predict(late []*run, extra *run, now time.Duration) []*run {
 		i := s.turn(f.queues, now)
 		q := &f.queues[i]
 		p := &q.jobs[0]
+		rest := s.pace.expect(p.rest, len(p.r.job.Segments)-p.next)
 		finished := false
-		if p.r.deadline < never && at+p.rest > p.r.deadline+s.leniency(p, extra) {
-			late = append(late, p.r)
+		if p.r != extra && p.r.deadline < never && at+rest > p.r.deadline+p.r.tolerance(p.rest) {
+			out = append(out, outcome{r: p.r, end: never, atRisk: true})
 			finished = true
 		} else {
-			took := p.advance(len(f.queues) == 1, total/forecastSteps)
-			if p.r != extra {
-				took = time.Duration(float64(took) * accuracy)
+			took := rest
+			if len(f.queues) > 1 {
+				took = s.pace.expect(p.advance(total / forecastSteps))
+				finished = p.next == len(p.r.job.Segments)
+			} else {
+				finished = true
 			}
 			at = min(at+took, never)
 			q.virtual += float64(took) / q.c.share
-			finished = p.next == len(p.r.job.Segments)
+			if finished && p.r.deadline < never {
+				out = append(out, outcome{r: p.r, end: at, atRisk: at+s.pace.reserve(at-now) > p.r.deadline})
+			}
 		}
 		if finished {
 			if p.r.deadline < never {
@@ -160,7 +185,7 @@ func (s *Scheduler) predict(late []*run, extra *run, now time.Duration) []*run {
 			}
 		}
 	}
-	return late
+	return out
 }
 
 // turn is the index of the queue that goes next.
@@ -175,58 +200,14 @@ func (s *Scheduler) turn(queues []queue, now time.Duration) int {
 	return best
 }
 
-// leniency is the tolerance of admitted jobs. The one that asks has none.
-func (s *Scheduler) leniency(p *planned, extra *run) time.Duration {
-	if p.r == extra {
-		return 0
-	}
-	return p.r.tolerance(p.rest)
-}
-
-// advance runs one segment, or more until they take atLeast, or all, and says how long they take.
-func (p *planned) advance(all bool, atLeast time.Duration) time.Duration {
-	n := len(p.r.job.Segments)
-	if all {
-		p.next = n
-		return p.rest
-	}
-	var took time.Duration
+// advance runs one segment, or more until they are estimated to take atLeast, and says how long and how many that is.
+func (p *planned) advance(atLeast time.Duration) (took time.Duration, segments int) {
+	first, n := p.next, len(p.r.job.Segments)
 	for p.next < n && (took == 0 || took < atLeast) {
 		took += clampEstimate(p.r.job.Segments[p.next])
 		p.next++
 	}
 	took = min(took, never)
 	p.rest = max(p.rest-took, 0)
-	return took
-}
-
-// accuracy compares what work took with its estimates.
-type accuracy struct{ took, estimated time.Duration }
-
-const (
-	// accuracyWindow is the device time over which accuracy looks back, by halving.
-	accuracyWindow = 2 * time.Second
-	// leastAccuracy bounds what one stretch of luck can promise.
-	leastAccuracy = 0.75
-	// accuracyReserve is the part of what estimates overstate that is not given away. With segments that vary by
-	// a tenth, three times overloaded, none of it makes up to 2 % of the admitted late, and a quarter of it
-	// refuses up to 6 % of all for nothing.
-	accuracyReserve = 0.1
-)
-
-func (a *accuracy) add(took, estimated time.Duration) {
-	a.took, a.estimated = min(a.took+took, never), min(a.estimated+estimated, never)
-	if a.estimated > accuracyWindow {
-		a.took, a.estimated = a.took/2, a.estimated/2
-	}
-}
-
-// ratio is what to multiply estimates of much work with: at most 1, because what took longer than estimated
-// may have been an exception, which Estimator is there to judge.
-func (a *accuracy) ratio() float64 {
-	if a.estimated <= 0 {
-		return 1
-	}
-	r := min(max(float64(a.took)/float64(a.estimated), leastAccuracy), 1)
-	return r + (1-r)*accuracyReserve
+	return took, p.next - first
 }

@@ -83,7 +83,10 @@ func (s *Scheduler) choose(now time.Duration, may func(*run) bool) *run {
 			}
 		}
 	}
-	return best
+	if best == nil || s.noPreempt {
+		return best
+	}
+	return s.rescue(best, now, may)
 }
 
 // before is the order of choice.
@@ -207,8 +210,10 @@ func (s *Scheduler) land(r *run, sub *submission) {
 			sum += f.estimate
 		}
 		total := now - max(s.lastEnd, done[0].at)
+		gap := max(done[0].at-max(s.lastEnd, r.came), 0)
 		for _, f := range done {
 			f.landed = true
+			f.gap, gap = gap, 0
 			f.took = total / time.Duration(len(done))
 			if sum > 0 {
 				f.took = time.Duration(float64(total) * (float64(f.estimate) / float64(sum)))
@@ -218,7 +223,7 @@ func (s *Scheduler) land(r *run, sub *submission) {
 		s.flight = slices.Delete(s.flight, 0, i+1)
 	}
 	r.used += sub.took
-	s.accuracy.add(sub.took, sub.estimate)
+	s.pace.add(sub.took, sub.estimate, sub.gap)
 	s.charge(r.c, sub.took-sub.estimate)
 }
 

@@ -14,6 +14,8 @@
 //     since it came or last had the device.
 //  3. Within the level the earliest deadline; none is latest. Then the order of arrival, in which a job keeps its
 //     place until it ends.
+//  4. A job of a lower level whose deadline is in danger goes before them, while all jobs of the client that are on
+//     higher levels have deadlines and are expected to meet them nevertheless.
 //
 // A job of PriorityHigh that is alone in the scheduler goes in one submission, unless its deadline leaves less than
 // twice the time that it needs; all others go segment by segment.
@@ -135,8 +137,9 @@ type Scheduler struct {
 	flight    []*submission // guarded by mu: what is on the device, in order
 	lastEnd   time.Duration // guarded by mu: when the device last was seen to end a submission
 	stats     Stats         // guarded by mu: totals; Clients unused
-	accuracy  accuracy      // guarded by mu
+	pace      pace          // guarded by mu
 	forecast  forecast      // guarded by mu: memory of the admission test
+	above     []*run        // guarded by mu: memory of rescue
 }
 
 // New makes a scheduler for one device.

@@ -31,6 +31,7 @@ type run struct {
 	waiting   bool          // never got the device
 	next      int           // the first segment that was not submitted
 	granted   int           // segments before it have a place on the device: next <= granted
+	total     time.Duration // estimate of all segments
 	whole     int           // segments from it to granted go in one submission; len(Segments) if none
 	flight    []*submission // on the device, in order
 	used      time.Duration // device time of segments that are done
@@ -60,6 +61,7 @@ type submission struct {
 	estimate    time.Duration
 	at          time.Duration // when it was submitted
 	took        time.Duration // valid once landed
+	gap         time.Duration // likewise: how long the device waited for it
 	landed      bool
 }
 
@@ -76,6 +78,7 @@ func newRun(c *Client, j *Job, now time.Duration, ctxDeadline time.Time) *run {
 	for _, d := range j.Segments {
 		r.rest = min(r.rest+clampEstimate(d), never)
 	}
+	r.total = r.rest
 	deadline := j.Deadline
 	if deadline.IsZero() || !ctxDeadline.IsZero() && ctxDeadline.Before(deadline) {
 		deadline = ctxDeadline
@@ -153,7 +156,7 @@ func (r *run) verdict(ctx context.Context, now time.Duration) error {
 	}
 	s := r.c.s
 	rest := min(r.rest+r.estimate(r.next, r.granted), never)
-	if !expired && (r.deadline == never || now+s.backlog(now)+rest <= r.deadline+r.tolerance(rest)) {
+	if !expired && (r.deadline == never || now+s.backlog(now)+s.pace.atBest(rest, len(r.job.Segments)-r.next) <= r.deadline+r.tolerance(rest)) {
 		return nil
 	}
 	status := nn.StatusMissedDeadlineTransient
@@ -303,7 +306,7 @@ func (r *run) park(ctx context.Context, now time.Duration) {
 	wake := r.wake
 	var late <-chan time.Time
 	if r.deadline < never {
-		t := time.NewTimer(r.deadline + r.tolerance(r.rest) - r.rest - now + 1)
+		t := time.NewTimer(r.deadline + r.tolerance(r.rest) - s.pace.atBest(r.rest, len(r.job.Segments)-r.next) - now + 1)
 		defer t.Stop()
 		late = t.C
 	}
