@@ -1,6 +1,7 @@
 package qos
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -111,11 +112,52 @@ func (f *forecast) forget() {
 // Preconditions: s.mu held.
 func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outcome {
 	f := &s.forecast
-	at := now + s.backlog(now)
+	at, deadlines, total := s.lineUp(extra, now)
+	for deadlines > 0 {
+		i := s.turn(f.queues, now)
+		q := &f.queues[i]
+		p := &q.jobs[0]
+		took := s.pace.expect(p.rest, len(p.r.job.Segments)-p.next)
+		lost := p.r != extra && p.r.deadline < never && at+took > p.r.deadline+p.r.tolerance(p.rest)
+		finished := true
+		switch {
+		case lost:
+			out = append(out, outcome{r: p.r, end: never, atRisk: true})
+		case len(f.queues) > 1:
+			took = s.pace.expect(p.advance(total / forecastSteps))
+			finished = p.next == len(p.r.job.Segments)
+			fallthrough
+		default:
+			at = min(at+took, never)
+			q.virtual += float64(took) / q.c.share
+			if finished && p.r.deadline < never {
+				out = append(out, outcome{r: p.r, end: at, atRisk: at+s.pace.reserve(at-now) > p.r.deadline})
+			}
+		}
+		if !finished {
+			continue
+		}
+		if p.r.deadline < never {
+			deadlines--
+		}
+		q.jobs = q.jobs[1:]
+		if len(q.jobs) == 0 {
+			f.queues = slices.Delete(f.queues, i, i+1)
+		}
+	}
+	return out
+}
+
+// lineUp fills s.forecast.queues with what is there, and extra if not nil, in the order of choice. It returns when the
+// device will be done with what it was granted, how many jobs have deadlines, and how much work there is.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) lineUp(extra *run, now time.Duration) (at time.Duration, deadlines int, total time.Duration) {
+	f := &s.forecast
 	f.queues, f.jobs = f.queues[:0], f.jobs[:0]
-	deadlines, total := 0, time.Duration(0)
+	at = now + s.backlog(now)
 	plan := func(r *run) {
-		at += s.pace.expect(r.estimate(r.next, r.granted), r.granted-r.next)
+		at = min(at+s.pace.expect(r.estimate(r.next, r.granted), r.granted-r.next), never)
 		if r.err != nil || r.granted == len(r.job.Segments) {
 			return
 		}
@@ -146,46 +188,13 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 	for _, q := range f.queues {
 		slices.SortFunc(q.jobs, func(a, b planned) int {
 			if s.noPreempt {
-				return int(a.r.arrival) - int(b.r.arrival)
+				return cmp.Compare(a.r.arrival, b.r.arrival)
 			}
 			return s.compare(a.r, b.r, now)
 		})
 	}
 	f.queues = slices.DeleteFunc(f.queues, func(q queue) bool { return len(q.jobs) == 0 })
-	for deadlines > 0 {
-		i := s.turn(f.queues, now)
-		q := &f.queues[i]
-		p := &q.jobs[0]
-		rest := s.pace.expect(p.rest, len(p.r.job.Segments)-p.next)
-		finished := false
-		if p.r != extra && p.r.deadline < never && at+rest > p.r.deadline+p.r.tolerance(p.rest) {
-			out = append(out, outcome{r: p.r, end: never, atRisk: true})
-			finished = true
-		} else {
-			took := rest
-			if len(f.queues) > 1 {
-				took = s.pace.expect(p.advance(total / forecastSteps))
-				finished = p.next == len(p.r.job.Segments)
-			} else {
-				finished = true
-			}
-			at = min(at+took, never)
-			q.virtual += float64(took) / q.c.share
-			if finished && p.r.deadline < never {
-				out = append(out, outcome{r: p.r, end: at, atRisk: at+s.pace.reserve(at-now) > p.r.deadline})
-			}
-		}
-		if finished {
-			if p.r.deadline < never {
-				deadlines--
-			}
-			q.jobs = q.jobs[1:]
-			if len(q.jobs) == 0 {
-				f.queues = slices.Delete(f.queues, i, i+1)
-			}
-		}
-	}
-	return out
+	return at, deadlines, total
 }
 
 // turn is the index of the queue that goes next.
