@@ -8,9 +8,9 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// forecastSteps bounds how finely the turns of several clients are foreseen: never finer than by segments, nor
-// by less than this part of all that waits.
-const forecastSteps = 256
+// forecastGrain bounds how finely the turns of several clients are foreseen: never finer than by segments, nor by less
+// than this part of the time until then. What is near must be right, and what is far may take few steps.
+const forecastGrain = 64
 
 // forecast is the memory of predict, kept between calls.
 type forecast struct {
@@ -52,7 +52,7 @@ func (s *Scheduler) admit(r *run) error {
 	}
 	if r.overdue || r.came+r.rest > r.deadline {
 		return nn.Errorf(nn.StatusMissedDeadlinePersistent, "scheduling",
-			"it takes %v and %v are left: %w", r.rest, r.deadline-r.came, ErrRefused)
+			"it takes %v and %v are left: %w", r.rest, max(r.deadline-r.came, 0), ErrRefused)
 	}
 	if s.jobs == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (f *forecast) forget() {
 // Preconditions: s.mu held.
 func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outcome {
 	f := &s.forecast
-	at, deadlines, total := s.lineUp(extra, now)
+	at, deadlines := s.lineUp(extra, now)
 	for deadlines > 0 {
 		i := s.turn(f.queues, now)
 		q := &f.queues[i]
@@ -124,7 +124,7 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 		case lost:
 			out = append(out, outcome{r: p.r, end: never, atRisk: true})
 		case len(f.queues) > 1:
-			took = s.pace.expect(p.advance(total / forecastSteps))
+			took = s.pace.expect(p.advance((at - now) / forecastGrain))
 			finished = p.next == len(p.r.job.Segments)
 			fallthrough
 		default:
@@ -149,10 +149,10 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 }
 
 // lineUp fills s.forecast.queues with what is there, and extra if not nil, in the order of choice. It returns when the
-// device will be done with what it was granted, how many jobs have deadlines, and how much work there is.
+// device will be done with what it was granted, and how many jobs have deadlines.
 //
 // Preconditions: s.mu held.
-func (s *Scheduler) lineUp(extra *run, now time.Duration) (at time.Duration, deadlines int, total time.Duration) {
+func (s *Scheduler) lineUp(extra *run, now time.Duration) (at time.Duration, deadlines int) {
 	f := &s.forecast
 	f.queues, f.jobs = f.queues[:0], f.jobs[:0]
 	at = now + s.backlog(now)
@@ -162,7 +162,6 @@ func (s *Scheduler) lineUp(extra *run, now time.Duration) (at time.Duration, dea
 			return
 		}
 		f.jobs = append(f.jobs, planned{r: r, next: r.granted, rest: r.rest})
-		total = min(total+r.rest, never)
 		if r.deadline < never {
 			deadlines++
 		}
@@ -175,7 +174,11 @@ func (s *Scheduler) lineUp(extra *run, now time.Duration) (at time.Duration, dea
 		if extra != nil && extra.c == c {
 			plan(extra)
 		}
-		f.queues = append(f.queues, queue{c: c, virtual: c.virtual, jobs: f.jobs[first:]})
+		virtual := c.virtual
+		if !c.wanting(now) {
+			virtual = max(virtual, s.vclock)
+		}
+		f.queues = append(f.queues, queue{c: c, virtual: virtual, jobs: f.jobs[first:]})
 	}
 	if extra != nil && len(extra.c.runs) == 0 {
 		first := len(f.jobs)
@@ -194,7 +197,7 @@ func (s *Scheduler) lineUp(extra *run, now time.Duration) (at time.Duration, dea
 		})
 	}
 	f.queues = slices.DeleteFunc(f.queues, func(q queue) bool { return len(q.jobs) == 0 })
-	return at, deadlines, total
+	return at, deadlines
 }
 
 // turn is the index of the queue that goes next.

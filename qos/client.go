@@ -27,6 +27,7 @@ type Client struct {
 	waiting int    // of runs: those that never got the device
 	virtual float64
 	used    time.Duration
+	pending time.Duration // of used: the estimates of what is on the device or has a place there
 	closed  bool
 }
 
@@ -138,8 +139,10 @@ func (s *Scheduler) enter(r *run) error {
 		s.stats.Refused++
 		return err
 	}
-	if len(c.runs) == 0 {
+	if !c.wanting(r.came) {
 		c.virtual = max(c.virtual, s.vclock)
+	}
+	if len(c.runs) == 0 {
 		s.active = append(s.active, c)
 	}
 	s.arrivals++
@@ -162,7 +165,7 @@ func (s *Scheduler) leave(r *run) {
 		c.waiting--
 	}
 	if r.state == mayBegin { // it was told to, and never did
-		s.beginning--
+		s.endBegin(r)
 	}
 	if len(c.runs) == 0 {
 		i := slices.Index(s.active, c)

@@ -10,34 +10,17 @@ import (
 )
 
 const (
-	// beginAhead is how many jobs more than there are places on the device may be inside Begin.
-	beginAhead = 8
 	// beginPatience is how long a job inside Begin counts as at work. After it, it counts as blocked.
 	beginPatience = 2 * time.Millisecond
+	// lanes is how many queues of a device there may be.
+	lanes = 2
 )
-
-// oneMayBegin reports whether another job may begin. A long queue must not take all arenas while the first ones are
-// still at it; but some may block in Begin for long, when all arenas of their model are taken, and must not keep
-// out those of other models.
-//
-// Preconditions: s.mu held.
-func (s *Scheduler) oneMayBegin(now time.Duration) bool {
-	if s.beginning <= s.slots || s.beginning >= s.slots+beginAhead {
-		return s.beginning <= s.slots
-	}
-	atWork := 0
-	for _, c := range s.active {
-		for _, r := range c.runs {
-			if r.state == mayBegin && now-r.told < beginPatience {
-				atWork++
-			}
-		}
-	}
-	return atWork <= s.slots
-}
 
 // dispatch fills the free places on the device and lets those begin who are next. It is called whenever a place
 // or the order may have changed, and is cheap when there is nothing to do.
+//
+// A long queue must not take all arenas while the first ones are still at it, so that only one more than has places on
+// the device may be at work in Begin; but who is blocked there must not keep out others.
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) dispatch(now time.Duration) {
@@ -49,15 +32,57 @@ func (s *Scheduler) dispatch(now time.Duration) {
 		s.grant(r, now)
 	}
 	// Whoever would be next if it had begun begins.
-	for s.oneMayBegin(now) {
-		r := s.choose(now, (*run).eligible)
+	for {
+		r := s.choose(now, func(r *run) bool { return r.eligible(now) })
 		if r == nil || r.state == begun {
-			break
+			return
+		}
+		if i := len(s.begins) - s.slots - 1; i >= 0 && !s.begins[i].blocked(now) {
+			s.lookAgain(s.begins[i].told + beginPatience - now)
+			return
 		}
 		r.state, r.told = mayBegin, now
-		s.beginning++
+		s.begins = append(s.begins, r)
+		if g := r.job.Group; g != nil {
+			g.begins = append(g.begins, r)
+		}
 		r.notify()
 	}
+}
+
+// lookAgain has dispatch called after a time.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) lookAgain(after time.Duration) {
+	if s.looking {
+		return
+	}
+	s.looking = true
+	time.AfterFunc(after, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.looking = false
+		s.dispatch(s.now())
+	})
+}
+
+// endBegin notes that r is no longer inside Begin.
+//
+// Preconditions: s.mu held, r.state is mayBegin.
+func (s *Scheduler) endBegin(r *run) {
+	drop := func(list []*run) []*run {
+		i := slices.Index(list, r)
+		return slices.Delete(list, i, i+1)
+	}
+	s.begins = drop(s.begins)
+	if g := r.job.Group; g != nil {
+		g.begins = drop(g.begins)
+	}
+}
+
+// blocked reports whether r has been inside Begin for longer than its own work there takes.
+func (r *run) blocked(now time.Duration) bool {
+	return r.state == mayBegin && now-r.told >= beginPatience
 }
 
 // ready reports whether r may be granted a place.
@@ -66,7 +91,20 @@ func (r *run) ready() bool {
 }
 
 // eligible reports whether r is to be counted when it is decided who begins.
-func (r *run) eligible() bool { return r.state == unbegun && r.err == nil || r.ready() }
+func (r *run) eligible(now time.Duration) bool {
+	if r.state != unbegun {
+		return r.ready()
+	}
+	g := r.job.Group
+	return r.err == nil && (g == nil || len(g.begins) == 0 || !g.begins[0].blocked(now))
+}
+
+// wanting reports whether c wants the device, or has it: whether it has a job that nothing else holds up.
+func (c *Client) wanting(now time.Duration) bool {
+	return slices.ContainsFunc(c.runs, func(r *run) bool {
+		return r.state == begun || r.eligible(now) || r.state == mayBegin && !r.blocked(now)
+	})
+}
 
 // choose returns the first in the order of choice among those that may, or nil.
 //
@@ -126,8 +164,8 @@ func (s *Scheduler) grant(r *run, now time.Duration) {
 		r.whole, last = r.granted, n
 	}
 	s.inFlight++
-	s.vclock = max(s.vclock, s.leastVirtual())
-	s.charge(r.c, r.estimate(r.granted, last))
+	s.vclock = max(s.vclock, s.leastVirtual(now))
+	s.book(r.c, r.estimate(r.granted, last))
 	if last == n {
 		r.rest = 0
 	} else {
@@ -156,15 +194,23 @@ func (s *Scheduler) goesWhole(r *run, now time.Duration) bool {
 	return r.level >= int(nn.PriorityHigh) && s.jobs == 1 && r.rest <= (r.deadline-now)/2
 }
 
-// leastVirtual is the least virtual time of the clients that have jobs.
+// leastVirtual is the least virtual time of the clients that want the device, by what they really had.
 //
-// Preconditions: s.mu held, there are jobs.
-func (s *Scheduler) leastVirtual() float64 {
+// Preconditions: s.mu held, there is one.
+func (s *Scheduler) leastVirtual(now time.Duration) float64 {
 	least := math.Inf(1)
 	for _, c := range s.active {
-		least = min(least, c.virtual)
+		if v := c.virtual - float64(c.pending)/c.share; v < least && c.wanting(now) {
+			least = v
+		}
 	}
 	return least
+}
+
+// book charges c in advance.
+func (s *Scheduler) book(c *Client, d time.Duration) {
+	c.pending += d
+	s.charge(c, d)
 }
 
 // charge adds device time to what c used.
@@ -187,15 +233,15 @@ func (s *Scheduler) giveBack(r *run) {
 		s.inFlight--
 	}
 	left := r.estimate(r.next, r.granted)
-	s.charge(r.c, -left)
+	s.book(r.c, -left)
 	r.rest += left
 	r.granted = r.next
 }
 
 // land notes that sub, of r, was seen to be done, and frees its place.
 //
-// The device runs submissions in order, so what was before sub is done as well, even if its own goroutine has
-// not seen it yet: the time is then divided by the estimates.
+// The device runs the submissions of a lane in order, so what was before sub there is done as well, even if its own
+// goroutine has not seen it yet: the time is then divided by the estimates.
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) land(r *run, sub *submission) {
@@ -203,14 +249,23 @@ func (s *Scheduler) land(r *run, sub *submission) {
 	s.inFlight--
 	r.since = now
 	if !sub.landed {
+		lane := sub.lane
 		i := slices.Index(s.flight, sub)
-		done := s.flight[:i+1]
+		done := make([]*submission, 0, 4)
+		k := -1
+		s.flight = slices.DeleteFunc(s.flight, func(f *submission) bool {
+			if k++; k > i || f.lane != lane {
+				return false
+			}
+			done = append(done, f)
+			return true
+		})
 		var sum time.Duration
 		for _, f := range done {
 			sum += f.estimate
 		}
-		total := now - max(s.lastEnd, done[0].at)
-		gap := max(done[0].at-max(s.lastEnd, r.came), 0)
+		total := now - max(s.lastEnd[lane], done[0].at)
+		gap := max(done[0].at-max(s.lastEnd[lane], r.came), 0)
 		for _, f := range done {
 			f.landed = true
 			f.gap, gap = gap, 0
@@ -219,12 +274,12 @@ func (s *Scheduler) land(r *run, sub *submission) {
 				f.took = time.Duration(float64(total) * (float64(f.estimate) / float64(sum)))
 			}
 		}
-		s.lastEnd = now
-		s.flight = slices.Delete(s.flight, 0, i+1)
+		s.lastEnd[lane] = now
 	}
 	r.used += sub.took
 	s.pace.add(sub.took, sub.estimate, sub.gap)
-	s.charge(r.c, sub.took-sub.estimate)
+	s.book(r.c, -sub.estimate)
+	s.charge(r.c, sub.took)
 }
 
 // withdraw takes back sub, of r, which the device did not accept.
@@ -232,7 +287,7 @@ func (s *Scheduler) land(r *run, sub *submission) {
 // Preconditions: s.mu held.
 func (s *Scheduler) withdraw(r *run, sub *submission) {
 	s.inFlight--
-	s.charge(r.c, -sub.estimate)
+	s.book(r.c, -sub.estimate)
 	if i := slices.Index(s.flight, sub); i >= 0 {
 		s.flight = slices.Delete(s.flight, i, i+1)
 	}
@@ -243,10 +298,12 @@ func (s *Scheduler) withdraw(r *run, sub *submission) {
 // Preconditions: s.mu held.
 func (s *Scheduler) backlog(now time.Duration) time.Duration {
 	var sum time.Duration
-	for i, f := range s.flight {
+	var seen [lanes]bool
+	for _, f := range s.flight {
 		left := f.estimate
-		if i == 0 {
-			left = max(0, left-(now-max(s.lastEnd, f.at)))
+		if !seen[f.lane] {
+			seen[f.lane] = true
+			left = max(0, left-(now-max(s.lastEnd[f.lane], f.at)))
 		}
 		sum = min(sum+left, never)
 	}

@@ -12,14 +12,14 @@ const (
 	DefaultQuantile = 0.9
 	// window is how many measurements of a segment count. With it the 0.9 quantile leaves the two largest out.
 	window = 20
-	// maxSegments bounds an Estimator, whose memory is about 200 bytes a segment.
-	maxSegments = 1 << 16
 	// maxMeasured is the longest time that is believed; anything longer was not a segment at work.
 	maxMeasured = time.Hour
 	// seedSlack is by how many times a single measurement may exceed the seed; a second one confirms it.
 	seedSlack = 4
 	// refusalsToRelax is how many refusals it takes until Relax forgets something.
 	refusalsToRelax = 8
+	// mostRefusals is how many there are between two probes in the end: one in a thousand misses in vain.
+	mostRefusals = 1024
 )
 
 // Estimator tells how long each segment of a plan takes: a high quantile of the latest 20 measurements. Until there
@@ -33,11 +33,13 @@ const (
 // work. What other processes take of the device at the same time is in it, and belongs there while it lasts:
 // the window forgets it after 20 executions. If it lasted so long that estimates refuse everything, and so nothing
 // is measured any more, Relax brings them down again.
+//
+// It must not be copied.
 type Estimator struct {
 	mu       sync.Mutex
 	quantile float64         // guarded by mu
 	segments []samples       // guarded by mu
-	refusals int             // guarded by mu: since the last Relax that forgot something
+	refusals probing         // guarded by mu
 	cached   []time.Duration // guarded by mu: never written to once handed out; nil when out of date
 }
 
@@ -50,11 +52,8 @@ type samples struct {
 }
 
 // NewEstimator makes one for a plan whose segments the cost model expects to take seeds, with the default quantile.
-// It does not retain seeds. Panics when there are more than 65,536.
+// It does not retain seeds, and needs about 200 bytes for each.
 func NewEstimator(seeds []time.Duration) *Estimator {
-	if len(seeds) > maxSegments {
-		panic("qos: too many segments")
-	}
 	e := &Estimator{quantile: DefaultQuantile, segments: make([]samples, len(seeds))}
 	for i, d := range seeds {
 		e.segments[i].seed = min(max(d, 0), maxMeasured)
@@ -146,25 +145,50 @@ func (e *Estimator) current() []time.Duration {
 // Relax is to be called when a job was refused because its estimate is above left, the time that it had. Estimates
 // that are too high would otherwise refuse for ever, as what is refused is not measured. If all segments together
 // were once seen to be as quick as left, then at every eighth such refusal the largest measurement of each is
-// forgotten.
+// forgotten. If they never were, the estimates are lowered to what is left, by half at most, so that the next one
+// runs and is measured: after eight refusals, then after twice as many each time, for they may be right.
 func (e *Estimator) Relax(left time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var least time.Duration
 	for i := range e.segments {
-		least += e.segments[i].least()
+		least = min(least+e.segments[i].least(), never)
 	}
-	if least > left {
+	seen := least <= left
+	if !e.refusals.due(seen) {
 		return
 	}
-	if e.refusals++; e.refusals < refusalsToRelax {
-		return
-	}
-	e.refusals = 0
 	for i := range e.segments {
-		e.segments[i].forgetLargest()
+		if seen {
+			e.segments[i].forgetLargest()
+		} else {
+			e.segments[i].lower(float64(left) / float64(least))
+		}
 	}
 	e.cached = nil
+}
+
+// probing counts refusals and says when estimates are to be doubted.
+type probing struct {
+	n      int // since the last time
+	wanted int // for the next probe; 0 for refusalsToRelax
+}
+
+// due counts a refusal. seen says that the measurements themselves have what was refused.
+func (p *probing) due(seen bool) bool {
+	p.n++
+	wanted := max(p.wanted, refusalsToRelax)
+	if seen {
+		wanted, p.wanted = refusalsToRelax, 0
+	}
+	if p.n < wanted {
+		return false
+	}
+	p.n = 0
+	if !seen {
+		p.wanted = min(2*wanted, mostRefusals)
+	}
+	return true
 }
 
 func (s *samples) add(d time.Duration) {
@@ -214,6 +238,12 @@ func (s *samples) forgetLargest() {
 	kept = slices.Delete(kept, largest, largest+1)
 	*s = samples{seed: s.seed, n: len(kept), at: len(kept)}
 	copy(s.times[:], kept)
+}
+
+// lower replaces all measurements by a seed that is the smallest of them times factor, which is taken to be a half
+// at least.
+func (s *samples) lower(factor float64) {
+	*s = samples{seed: time.Duration(float64(s.least()) * min(max(factor, 0.5), 1))}
 }
 
 // oldestFirst is a copy of the measurements in the order in which they came.

@@ -198,7 +198,7 @@ func TestHammer(t *testing.T) {
 				require.LessOrEqual(t, h.most, s.slots)
 				require.Zero(t, s.jobs)
 				require.Zero(t, s.inFlight)
-				require.Zero(t, s.beginning)
+				require.Zero(t, len(s.begins))
 				require.Empty(t, s.flight)
 				require.Empty(t, s.active)
 				require.Nil(t, s.last)
@@ -275,6 +275,6 @@ func TestStorm(t *testing.T) {
 		require.EqualValues(t, 4*3*300, done.Load()+missed.Load()+refused.Load())
 		require.EqualValues(t, 4*3*6, missed.Load())
 		require.Zero(t, refused.Load())
-		require.Zero(t, s.inFlight+s.jobs+s.beginning+len(s.flight)+len(s.active))
+		require.Zero(t, s.inFlight+s.jobs+len(s.begins)+len(s.flight)+len(s.active))
 	}
 }

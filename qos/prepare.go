@@ -38,6 +38,7 @@ type PrepareEstimator struct {
 	mu sync.Mutex
 	// pipeline has times per pipeline; rest has times in units of 1/1024 of the modelled ones. Guarded by mu.
 	pipeline, rest samples
+	refusals       probing // guarded by mu
 }
 
 // restUnit is the sample that says that the model of all but pipelines is right.
@@ -80,6 +81,29 @@ func (e *PrepareEstimator) perPipeline() time.Duration {
 		return e.pipeline.estimate(DefaultQuantile)
 	}
 	return seedPipeline
+}
+
+// Relax is to be called when a preparation of cost c was refused because it had left only. What is refused is not
+// measured, so after eight refusals, then after twice as many each time, the estimate is lowered to left, by half at
+// most, and the next one is tried.
+func (e *PrepareEstimator) Relax(c PrepareCost, left time.Duration) {
+	estimate := e.Estimate(c)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if estimate <= left || !e.refusals.due(false) {
+		return
+	}
+	factor := float64(left) / float64(estimate)
+	for _, s := range []struct {
+		*samples
+		seed time.Duration
+	}{{&e.pipeline, seedPipeline}, {&e.rest, restUnit}} {
+		if s.n == 0 {
+			s.add(s.seed)
+		}
+		s.lower(factor)
+		s.add(s.samples.seed)
+	}
 }
 
 // CanMeet returns MISSED_DEADLINE_PERSISTENT when deadline has passed or something that takes needs would end after it,

@@ -94,6 +94,11 @@ type Job struct {
 	// others use the device. Its ctx is done when the deadline is or the client is closed. An error ends the job
 	// with it.
 	Begin func(ctx context.Context) error
+	// Group is optional: the jobs whose Begins wait for the same, the arenas of one model say. While one of them
+	// is blocked no other begins, so that they get what they wait for in the order of choice.
+	Group *Group
+	// Lane is 0 or 1: which of two queues of the device the job's submissions go to. Within a lane they end in order.
+	Lane int
 	// Submit hands segments [first, last) to the device and does not wait for them. The ranges come in order and
 	// without gaps. An error ends the job with it.
 	Submit func(first, last int) (Fence, error)
@@ -101,6 +106,11 @@ type Job struct {
 	// could start (their submission, or the end of what was on the device before them) until their fence was
 	// seen. It is not called for work that failed, nor for what was behind it.
 	Observe func(first, last int, took time.Duration)
+}
+
+// Group is what jobs have in common whose Begins wait for each other. The zero value is ready, for one Scheduler.
+type Group struct {
+	begins []*run // guarded by Scheduler.mu: inside Begin, in the order in which they were told to
 }
 
 // Fence is signalled when submitted work is done or failed.
@@ -125,21 +135,22 @@ type Scheduler struct {
 	noPreempt  bool
 	epoch      time.Time // all instants below are since this
 
-	mu        sync.Mutex
-	clients   []*Client     // guarded by mu: the open ones, and closed ones with jobs
-	active    []*Client     // guarded by mu: those with jobs
-	jobs      int           // guarded by mu: in all clients
-	inFlight  int           // guarded by mu: places on the device that are taken, at most slots
-	beginning int           // guarded by mu: jobs inside Begin, at most slots+beginAhead
-	arrivals  uint64        // guarded by mu: numbers the jobs
-	vclock    float64       // guarded by mu: where a client that comes back starts, ns per share
-	last      *run          // guarded by mu: who got the device last
-	flight    []*submission // guarded by mu: what is on the device, in order
-	lastEnd   time.Duration // guarded by mu: when the device last was seen to end a submission
-	stats     Stats         // guarded by mu: totals; Clients unused
-	pace      pace          // guarded by mu
-	forecast  forecast      // guarded by mu: memory of the admission test
-	above     []*run        // guarded by mu: memory of rescue
+	mu       sync.Mutex
+	clients  []*Client            // guarded by mu: the open ones, and closed ones with jobs
+	active   []*Client            // guarded by mu: those with jobs
+	jobs     int                  // guarded by mu: in all clients
+	inFlight int                  // guarded by mu: places on the device that are taken, at most slots
+	begins   []*run               // guarded by mu: inside Begin, in the order in which they were told to
+	looking  bool                 // guarded by mu: dispatch will be called when one of them counts as blocked
+	arrivals uint64               // guarded by mu: numbers the jobs
+	vclock   float64              // guarded by mu: where a client that comes back starts, ns per share
+	last     *run                 // guarded by mu: who got the device last
+	flight   []*submission        // guarded by mu: what is on the device, in order
+	lastEnd  [lanes]time.Duration // guarded by mu: when the device last was seen to end a submission
+	stats    Stats                // guarded by mu: totals; Clients unused
+	pace     pace                 // guarded by mu
+	forecast forecast             // guarded by mu: memory of the admission test
+	above    []*run               // guarded by mu: memory of rescue
 }
 
 // New makes a scheduler for one device.

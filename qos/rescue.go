@@ -59,7 +59,8 @@ func (s *Scheduler) rescue(best *run, now time.Duration, may func(*run) bool) *r
 	work, segments, harmless := urgent.rest, len(urgent.job.Segments)-urgent.granted, true
 	for _, r := range above {
 		work, segments = min(work+r.rest, never), segments+len(r.job.Segments)-r.granted
-		harmless = harmless && r.deadline < never && end(work, segments) <= r.deadline
+		aged := s.ageing >= 0 && now-r.came-r.used >= s.ageing // it has waited enough
+		harmless = harmless && !aged && r.deadline < never && end(work, segments) <= r.deadline
 	}
 	clear(above)
 	s.above = above

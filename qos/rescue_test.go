@@ -1,7 +1,9 @@
 package qos_test
 
 import (
+	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,6 +67,40 @@ func TestRescue(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRescueEnds: a stream of low jobs whose deadlines are in danger delays a high one by Options.Ageing, and no more.
+func TestRescueEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		c := qos.New(qos.Options{}).NewClient("c", 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		low := func(left time.Duration) {
+			j := d.job("low", nn.PriorityLow, each(50, 2*ms)...)
+			j.Deadline = time.Now().Add(left)
+			running.Go(func() { _, _ = c.Run(ctx, j) })
+		}
+		low(130 * ms)
+		synctest.Wait()
+		j := d.job("high", nn.PriorityHigh, each(5, 2*ms)...)
+		began := time.Now()
+		j.Deadline = began.Add(time.Minute)
+		high := start(ctx, c, j)
+		running.Go(func() {
+			for ctx.Err() == nil {
+				time.Sleep(90 * ms)
+				low(124 * ms)
+				time.Sleep(10 * ms)
+			}
+		})
+		out := <-high
+		require.NoError(t, out.err)
+		require.Greater(t, out.end.Sub(began), 100*ms, "the test must make it wait")
+		require.LessOrEqual(t, out.end.Sub(began), qos.DefaultAgeing+20*ms)
+		cancel()
+		running.Wait()
+	})
 }
 
 // TestRescueCountsShares: while another client has half of the device, what a high job can wait for is half as much.

@@ -63,6 +63,7 @@ type submission struct {
 	took        time.Duration // valid once landed
 	gap         time.Duration // likewise: how long the device waited for it
 	landed      bool
+	lane        int
 }
 
 // newRun prepares j without entering it. ctxDeadline is zero or another deadline.
@@ -216,7 +217,7 @@ func (r *run) submit(now time.Duration) {
 		sub = new(submission)
 	}
 	r.firstUsed = true
-	*sub = submission{first: first, last: last, estimate: r.estimate(first, last), at: now}
+	*sub = submission{first: first, last: last, estimate: r.estimate(first, last), at: now, lane: min(max(r.job.Lane, 0), lanes-1)}
 	r.next = last
 	s.flight = append(s.flight, sub)
 	r.flight = append(r.flight, sub)
@@ -270,8 +271,8 @@ func (r *run) land() {
 func (r *run) begin(ctx context.Context) {
 	s := r.c.s
 	var cancel context.CancelFunc
-	if at, ok := ctx.Deadline(); r.deadline < never && (!ok || at.After(s.epoch.Add(r.deadline))) {
-		ctx, cancel = context.WithDeadline(ctx, s.epoch.Add(r.deadline))
+	if at, ok := ctx.Deadline(); r.deadline < never && (!ok || at.After(s.epoch.Add(r.lost()))) {
+		ctx, cancel = context.WithDeadline(ctx, s.epoch.Add(r.lost()))
 	} else {
 		ctx, cancel = context.WithCancel(ctx)
 	}
@@ -282,7 +283,10 @@ func (r *run) begin(ctx context.Context) {
 	cancel()
 	s.mu.Lock()
 	r.stopBegin = nil
-	s.beginning--
+	s.endBegin(r)
+	if r.blocked(s.now()) && !r.c.wanting(s.now()) {
+		r.c.virtual = max(r.c.virtual, s.vclock) // waiting for others earns nothing
+	}
 	r.state = begun
 	switch {
 	case err == nil:
@@ -306,7 +310,7 @@ func (r *run) park(ctx context.Context, now time.Duration) {
 	wake := r.wake
 	var late <-chan time.Time
 	if r.deadline < never {
-		t := time.NewTimer(r.deadline + r.tolerance(r.rest) - s.pace.atBest(r.rest, len(r.job.Segments)-r.next) - now + 1)
+		t := time.NewTimer(r.lost() - now + 1)
 		defer t.Stop()
 		late = t.C
 	}
@@ -317,6 +321,13 @@ func (r *run) park(ctx context.Context, now time.Duration) {
 	case <-late:
 	}
 	s.mu.Lock()
+}
+
+// lost is when the rest of r, which has nothing on the device, can no longer be done in time.
+//
+// Preconditions: s.mu held.
+func (r *run) lost() time.Duration {
+	return r.deadline + r.tolerance(r.rest) - r.c.s.pace.atBest(r.rest, len(r.job.Segments)-r.next)
 }
 
 // notify makes the goroutine of r look again if it is parked.
