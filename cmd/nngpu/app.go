@@ -239,7 +239,11 @@ func (a *app) print(v any, text func()) error {
 	}
 	e := json.NewEncoder(a.out)
 	e.SetIndent("", "  ")
-	return e.Encode(v)
+	err := e.Encode(v)
+	if a.out.err != nil {
+		return usageError("standard output: %w", a.out.err)
+	}
+	return err
 }
 
 // note says something on standard error when -v is given.

@@ -45,6 +45,9 @@ func wrongResult(format string, args ...any) error {
 func fileError(err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
+		if pe.Path == "" {
+			return usageError("the name of a file or folder is empty")
+		}
 		return usageError("%s: %w", pe.Path, pe.Err)
 	}
 	return usageError("%w", err)

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,7 @@ type infoResult struct {
 }
 
 type infoDevice struct {
-	Index      int    `json:"index"`
+	Index      int    `json:"index"` // named for one that is not installed
 	Name       string `json:"name"`
 	Driver     string `json:"driver"`
 	APIVersion string `json:"api_version"`
@@ -63,7 +65,8 @@ func (a *app) infoCommand() *cobra.Command {
 		Short: "List the Vulkan devices, their limits and what is used of them",
 		Long: `Lists the Vulkan devices with their limits, the features that are used and the kernels that are chosen,
 and for each kind of pool whether the device uses its memory where it is or copies it.
-A star marks the device that the other commands use with the same --device.`,
+A star marks the device that the other commands use with the same --device. A driver that is not installed, and
+that only $NNGPU_LAVAPIPE names, has no index: --device lavapipe opens it.`,
 		Args: exactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error { return a.info() },
 	}
@@ -71,10 +74,14 @@ A star marks the device that the other commands use with the same --device.`,
 
 func (a *app) info() error {
 	list, err := gpu.Devices()
-	if err != nil {
+	if err != nil && !strings.EqualFold(a.device, lavapipe) { // which needs no installed driver
 		return err
 	}
-	if len(list) == 0 {
+	list = append(list, namedDevices(list)...)
+	switch {
+	case len(list) == 0 && err != nil:
+		return err
+	case len(list) == 0:
 		return &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan", Err: errors.New("the installed drivers have no device")}
 	}
 	res := infoResult{Devices: make([]infoDevice, len(list))}
@@ -134,7 +141,11 @@ func (a *app) printDevice(d *infoDevice) {
 	if d.Chosen {
 		star = "*"
 	}
-	fmt.Fprintf(a.out, "%s %d: %s\n", star, d.Index, d.Name)
+	selector := strconv.Itoa(d.Index)
+	if d.Index == named {
+		selector = lavapipe
+	}
+	fmt.Fprintf(a.out, "%s %s: %s\n", star, selector, d.Name)
 	fmt.Fprintf(a.out, "     driver   %s, Vulkan %s, %s\n", d.Driver, d.APIVersion, d.Type)
 	if d.Unusable != "" {
 		fmt.Fprintf(a.out, "     cannot be used: %s\n", d.Unusable)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -27,8 +29,9 @@ type verifiedItem struct {
 	// MaxError is in steps of the output scale for quantised outputs, absolute for floats.
 	MaxError float64 `json:"max_error"`
 	Reason   string  `json:"reason,omitempty"`
+	Skipped  bool    `json:"skipped,omitempty"` // neither passed nor failed; Reason says why
 
-	skipped, compared bool
+	compared bool
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -36,7 +39,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify DIR…",
 		Short: "Compare networks with stored results",
 		Long: `Runs every network found in the folders (model.tflite, meta.json, input_<i>.bin, output_<i>.bin) and
-compares the outputs within the tolerance that meta.json states. A folder of another format is skipped.
+compares the outputs within the tolerance that meta.json states. Networks of another format are skipped, and
+so is, where several folders are given, one that holds no network; but one at least must be verified.
 The largest difference is in steps of the output scale for quantised outputs, absolute for floats.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -50,12 +54,9 @@ The largest difference is in steps of the output scale for quantised outputs, ab
 }
 
 func (a *app) verify(ctx context.Context, dirs []string) error {
-	folders, err := modeldata.Find(dirs)
-	if errors.Is(err, modeldata.ErrNoModel) {
-		return usageError("%w; verify takes folders with model.tflite, meta.json, inputs and outputs", err)
-	}
+	folders, err := findFolders(dirs)
 	if err != nil {
-		return fileError(err)
+		return err
 	}
 	dev, err := a.openDevice()
 	if err != nil {
@@ -64,8 +65,8 @@ func (a *app) verify(ctx context.Context, dirs []string) error {
 	name := dev.Info().Name
 	res := verifyResult{Models: []verifiedItem{}}
 	bar := a.progress(len(folders), "verify")
-	for _, dir := range folders {
-		res.add(a.verifyFolder(ctx, dev, dir))
+	for _, f := range folders {
+		res.add(a.verifyFolder(ctx, dev, f))
 		bar.step()
 		if err = ctx.Err(); err != nil {
 			break
@@ -79,15 +80,58 @@ func (a *app) verify(ctx context.Context, dirs []string) error {
 		return err
 	}
 	if res.Failed > 0 {
-		return wrongResult("%d of %d networks failed", res.Failed, len(res.Models))
+		return wrongResult("%d of %d networks failed", res.Failed, res.Failed+res.Passed)
+	}
+	if res.Passed == 0 {
+		return usageError("nothing was verified: %s", res.Models[0].Reason)
 	}
 	return nil
+}
+
+// folder is one that verify was given, or found in one that it was given.
+type folder struct {
+	path string
+	skip string // why there is nothing to verify; empty for one with a network
+}
+
+// findFolders returns the networks in dirs, in their order. Among several, what holds none is skipped, so that a
+// pattern of the shell may name it; one alone, or all, that hold none are an error.
+func findFolders(dirs []string) ([]folder, error) {
+	var list []folder
+	var first error // of what is skipped
+	networks := 0
+	for _, dir := range dirs {
+		found, err := modeldata.Find([]string{dir})
+		skip := ""
+		switch {
+		case errors.Is(err, modeldata.ErrNoModel):
+			skip = "no meta.json, in it or in its folders"
+			err = usageError("%w; verify takes folders with model.tflite, meta.json, inputs and outputs", err)
+		case errors.Is(err, syscall.ENOTDIR):
+			skip = "not a folder"
+			err = fileError(err)
+		case err != nil:
+			return nil, fileError(err)
+		}
+		if err != nil {
+			first = cmp.Or(first, err)
+			list = append(list, folder{dir, skip})
+		}
+		for _, path := range found {
+			list = append(list, folder{path: path})
+		}
+		networks += len(found)
+	}
+	if networks == 0 {
+		return nil, first
+	}
+	return list, nil
 }
 
 func (r *verifyResult) add(item verifiedItem) {
 	r.Models = append(r.Models, item)
 	switch {
-	case item.skipped:
+	case item.Skipped:
 		r.Skipped++
 	case item.Pass:
 		r.Passed++
@@ -96,16 +140,20 @@ func (r *verifyResult) add(item verifiedItem) {
 	}
 }
 
-func (a *app) verifyFolder(ctx context.Context, dev *device, dir string) verifiedItem {
-	item := verifiedItem{Name: filepath.Base(dir), Device: dev.Info().Name}
-	f, err := modeldata.Open(dir)
+func (a *app) verifyFolder(ctx context.Context, dev *device, dir folder) verifiedItem {
+	item := verifiedItem{Name: filepath.Base(dir.path), Device: dev.Info().Name}
+	if dir.skip != "" {
+		item.Skipped, item.Reason = true, dir.skip
+		return item
+	}
+	f, err := modeldata.Open(dir.path)
 	if err != nil {
 		item.Reason = oneLine(err.Error())
 		return item
 	}
 	item.Name = f.Name
 	if f.ModelPath == "" {
-		item.skipped = true
+		item.Skipped = true
 		item.Reason = fmt.Sprintf("format %s is not read", f.Kind)
 		return item
 	}
@@ -180,7 +228,7 @@ func (a *app) printVerify(r *verifyResult, device string) {
 	for _, m := range r.Models {
 		verdict, difference := "ok", "-"
 		switch {
-		case m.skipped:
+		case m.Skipped:
 			verdict = "skipped"
 		case !m.Pass:
 			verdict = "FAILED"

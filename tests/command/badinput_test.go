@@ -66,6 +66,8 @@ func TestBadCommandLine(t *testing.T) {
 	f := newFiles(t)
 	for _, tc := range []bad{
 		{name: "no such command", args: []string{"train"}, says: []string{`"train"`, "nngpu --help"}},
+		{name: "model without a name", args: []string{"run", ""}, says: []string{"name", "empty"}},
+		{name: "folder without a name", args: []string{"verify", ""}, says: []string{"name", "empty"}},
 		{name: "almost a command", args: []string{"benhc"}, says: []string{"did you mean bench"}},
 		{name: "help for no command", args: []string{"help", "train"}, says: []string{`"train"`}},
 		{name: "unknown flag", args: []string{"run", f.model, "--inptu", f.picture}, says: []string{"--inptu", "nngpu run --help"}},

@@ -81,7 +81,9 @@ func TestInfo(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &v))
 	chosen := 0
 	for i, d := range v.Devices {
-		require.Equal(t, i, d.Index)
+		if d.Index != -1 { // of a driver that is not installed
+			require.Equal(t, i, d.Index)
+		}
 		require.NotEmpty(t, d.Name)
 		if d.Unusable != "" {
 			continue
@@ -95,7 +97,7 @@ func TestInfo(t *testing.T) {
 	}
 	require.Equal(t, 1, chosen)
 	text := ok(t, "info", "--device", device)
-	require.Regexp(t, `(?m)^\* \d+: `, text.stdout)
+	require.Regexp(t, `(?m)^\* (\d+|lavapipe): `, text.stdout)
 	require.Contains(t, text.stdout, "limits")
 	require.Contains(t, text.stdout, "features")
 }

@@ -2,6 +2,8 @@ package command
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,9 +28,11 @@ func TestInfoMemory(t *testing.T) {
 		r := ok(t, "info", "--device", device, "--json")
 		var v memoryInfo
 		require.NoError(t, json.Unmarshal([]byte(r.stdout), &v))
-		chosen := false // not where an environment variable names a driver that is not installed: info lists those that are
+		chosen := 0
 		for _, d := range v.Devices {
-			chosen = chosen || d.Chosen
+			if d.Chosen {
+				chosen++
+			}
 			if d.Unusable != "" {
 				require.Empty(t, d.Memory)
 				continue
@@ -52,8 +56,41 @@ func TestInfoMemory(t *testing.T) {
 		text := ok(t, "info", "--device", device).stdout
 		require.Regexp(t, `(?m)^     memory   ashmem +(imported|copied)  \S`, text)
 		require.Regexp(t, `(?m)^ +hardware_buffer_blob, opaque fd +(imported|refused)  \S`, text)
-		if chosen {
-			require.Regexp(t, `(?m)^     queues   \d+, of global priority \S+$`, text)
-		}
+		require.Equal(t, 1, chosen)
+		require.Regexp(t, `(?m)^     queues   \d+, of global priority \S+$`, text)
 	})
+}
+
+// TestInfoNamed: a driver that only NNGPU_LAVAPIPE names is listed, and marked where it is the chosen one. No other
+// driver is installed here, so that a test does not need two of them.
+func TestInfoNamed(t *testing.T) {
+	needDevice(t, "lavapipe")
+	manifest := os.Getenv("NNGPU_LAVAPIPE")
+	for _, pattern := range []string{"/usr/share/vulkan/icd.d/lvp_icd*.json", "/usr/local/share/vulkan/icd.d/lvp_icd*.json"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		if manifest == "" && len(files) > 0 {
+			manifest = files[0]
+		}
+	}
+	if manifest == "" {
+		t.Skip("lavapipe's manifest is in none of the usual places")
+	}
+	env := []string{"NNGPU_LAVAPIPE=" + manifest, "VK_DRIVER_FILES=/nonexistent.json", "VK_ICD_FILENAMES=/nonexistent.json"}
+	r := (&call{args: []string{"info", "--device", "LavaPipe", "--json"}, env: env}).run(t)
+	require.Equal(t, right, r.code, r.stdout)
+	var v struct {
+		Devices []struct {
+			Index  int
+			Chosen bool
+			Limits map[string]any
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &v))
+	require.Len(t, v.Devices, 1)
+	require.Equal(t, -1, v.Devices[0].Index)
+	require.True(t, v.Devices[0].Chosen)
+	require.NotEmpty(t, v.Devices[0].Limits)
+	text := (&call{args: []string{"info", "--device", "lavapipe"}, env: env}).run(t)
+	require.Regexp(t, `\A\* lavapipe: \S`, text.stdout)
 }

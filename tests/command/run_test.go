@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -224,8 +225,12 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("no /dev/full: %v", err)
 	}
 	defer full.Close()
-	cmd := (&call{args: []string{"version"}}).command()
-	cmd.Stdout = full
-	require.Error(t, cmd.Run())
-	require.Equal(t, usage, cmd.ProcessState.ExitCode())
+	for _, args := range [][]string{{"version"}, {"version", "--json"}} {
+		cmd := (&call{args: args}).command()
+		var stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = full, &stderr
+		require.Error(t, cmd.Run())
+		require.Equal(t, usage, cmd.ProcessState.ExitCode(), args)
+		require.Contains(t, stderr.String(), "nngpu: standard output: ", args)
+	}
 }

@@ -20,7 +20,7 @@ type verifyJSON struct {
 
 type verifiedJSON struct {
 	Name, Device, Reason string
-	Pass                 bool
+	Pass, Skipped        bool
 	MaxError             float64 `json:"max_error"`
 }
 
@@ -127,6 +127,7 @@ func TestVerifyFolders(t *testing.T) {
 	for _, m := range v.Models {
 		w, known := wants[m.Name]
 		require.True(t, known, m.Name)
+		require.Equal(t, m.Name == "e_onnx", m.Skipped, m.Name)
 		require.Equal(t, w.pass, m.Pass, m.Name)
 		require.InDelta(t, w.maxError, m.MaxError, 1e-6, m.Name)
 		require.Contains(t, m.Reason, w.reason, m.Name)
@@ -140,10 +141,34 @@ func TestVerifyFolders(t *testing.T) {
 	require.Regexp(t, `(?m)^b_off +FAILED +0\.25 +case \.: output 0 differs`, text.stdout)
 	require.Regexp(t, `(?m)^e_onnx +skipped +- +format onnx`, text.stdout)
 	require.Contains(t, text.stdout, "1 passed, 1 failed, 1 skipped")
-	require.Equal(t, "nngpu: 1 of 3 networks failed\n", text.stderr)
+	require.Equal(t, "nngpu: 1 of 2 networks failed\n", text.stderr)
 
-	skipped := ok(t, "verify", filepath.Join(root, "e_onnx"), "--device", device)
+	skipped := nngpu(t, "verify", filepath.Join(root, "e_onnx"), "--device", device)
+	require.Equal(t, usage, skipped.code)
 	require.Contains(t, skipped.stdout, "0 passed, 0 failed, 1 skipped")
+	require.Equal(t, "nngpu: nothing was verified: format onnx is not read\n", skipped.stderr)
+}
+
+// TestVerifyPattern: what a pattern of the shell names besides networks is skipped, as long as there is a network.
+func TestVerifyPattern(t *testing.T) {
+	device, root := anyDevice(t), t.TempDir()
+	good := pairFolder(t, root, "good")
+	empty, file := filepath.Join(root, "LICENSES"), write(t, filepath.Join(root, "README.md"), nil)
+	write(t, filepath.Join(empty, "Apache-2.0.txt"), nil)
+
+	text := ok(t, "verify", empty, file, good, "--device", device)
+	require.Regexp(t, `(?m)^LICENSES +skipped +- +no meta\.json`, text.stdout)
+	require.Regexp(t, `(?m)^README\.md +skipped +- +not a folder$`, text.stdout)
+	require.Contains(t, text.stdout, "1 passed, 0 failed, 2 skipped")
+
+	v := decodeVerify(t, ok(t, "verify", empty, file, good, "--device", device, "--json"))
+	require.Equal(t, []int{1, 0, 2}, []int{v.Passed, v.Failed, v.Skipped})
+	for i, name := range []string{"LICENSES", "README.md", "good"} {
+		require.Equal(t, name, v.Models[i].Name)
+		require.Equal(t, name != "good", v.Models[i].Skipped)
+		require.Equal(t, name != "good", v.Models[i].Reason != "")
+	}
+	(&bad{args: []string{"verify", good, root + "/absent"}, code: usage, says: []string{"absent", "no such file"}}).check(t)
 }
 
 func TestVerifyNothing(t *testing.T) {
@@ -153,6 +178,7 @@ func TestVerifyNothing(t *testing.T) {
 		{name: "no meta.json", args: []string{"verify", empty}, says: []string{"no meta.json"}},
 		{name: "missing", args: []string{"verify", empty + "/absent"}, says: []string{"absent", "no such file"}},
 		{name: "file", args: []string{"verify", file}, says: []string{file}},
+		{name: "several without a network", args: []string{"verify", empty, file, empty}, says: []string{empty, "no meta.json"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.code, tc.status = usage, "INVALID_ARGUMENT"
