@@ -19,9 +19,10 @@ type Description struct {
 	// Stats are those that an executable of the model would have.
 	Stats backend.Stats
 	// LargestLive is the number of arena bytes that the step with the most needs: no arena can be smaller.
-	// Layout is what the planner made of that; the arena may have up to plan.Align bytes more, where views end that lowering
-	// made longer.
-	LargestLive, Layout int64
+	LargestLive int64
+	// Layout is the number of bytes that the planner made of that; the arena may have up to plan.Align more, where views
+	// end that lowering made longer.
+	Layout int64
 	// Predicted is the time of one execution by the cost model, for steps that were never measured.
 	Predicted time.Duration
 
@@ -50,7 +51,7 @@ func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, erro
 	list := p.Lifetimes()
 	d.LargestLive, _ = plan.LargestLive(list)
 	for _, l := range list {
-		d.Layout = max(d.Layout, (l.Offset+l.Size+plan.Align-1)/plan.Align*plan.Align)
+		d.Layout = max(d.Layout, plan.AlignUp(l.Offset+l.Size))
 	}
 	for _, t := range b.facts.SegmentTimes(p) {
 		d.Predicted += t

@@ -70,10 +70,3 @@ func poolKinds(x vulkan.External) []PoolKind {
 	}
 	return []PoolKind{ashmem, mmap, dmaBuf, opaque, image}
 }
-
-// Queues is how many queues the opened device has, and how they rank beside those of other processes: "high" where
-// driver and kernel permit that, "default" where nothing else can be asked for.
-func (b *Backend) Queues() (n int, priority string) {
-	n, p := b.devices.now().Queues()
-	return n, p.String()
-}

@@ -40,13 +40,16 @@ type Backend struct {
 	device  *vulkan.Device // as it was first opened; devices has the one that works
 	devices succession
 	facts   plan.Facts // without what the self-test found wrong
-	why     string
-	test    string
+	why     string     // see Why
+	test    string     // see SelfTest
 	// copyWeights keeps copies of constants even where the host sees those of the device, for tests.
 	copyWeights bool
 }
 
-var _ backend.Backend = (*Backend)(nil)
+var (
+	_ backend.Backend = (*Backend)(nil)
+	_ backend.Queued  = (*Backend)(nil)
+)
 
 // Open opens a device: "" for the best one (discrete, integrated, then software), an index or a part of a
 // name as Devices lists them, "swiftshader" or "lavapipe". The caller closes it, usually through
@@ -106,15 +109,27 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 	if err != nil {
 		return nil, err
 	}
-	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget, Urgent: o.Priority == nn.PriorityHigh})
+	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), executableOptions(o))
 	if err != nil {
 		return nil, err
 	}
 	return newExecutable(x, b, o), nil
 }
 
+// executableOptions are those of o that matter on the device.
+func executableOptions(o backend.Options) vulkan.ExecutableOptions {
+	return vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget, Urgent: o.Priority == nn.PriorityHigh}
+}
+
 // Close implements backend.Backend.
 func (b *Backend) Close() error { return b.devices.close() }
+
+// Queues implements backend.Queued. The priority is "high" where driver and kernel permit that, "default" where nothing
+// else can be asked for.
+func (b *Backend) Queues() (n int, priority string) {
+	n, p := b.devices.now().Queues()
+	return n, p.String()
+}
 
 // ValidationMessages returns what the validation layers reported since the last call. They are on when the
 // environment variable NNGPU_VALIDATION is 1.

@@ -7,7 +7,6 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
-	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
 var _ backend.Imager = (*Backend)(nil)
@@ -18,7 +17,7 @@ func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Oper
 	if err != nil {
 		return nil, err
 	}
-	x, err := b.newLasting(ctx, p, bytes.NewReader(nil), vulkan.ExecutableOptions{MemoryBudget: opts.MemoryBudget, Urgent: opts.Priority == nn.PriorityHigh})
+	x, err := b.newLasting(ctx, p, bytes.NewReader(nil), executableOptions(opts))
 	if err != nil {
 		return nil, err
 	}

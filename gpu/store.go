@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
-	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
-	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
 var (
@@ -98,7 +96,7 @@ func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, 
 	if d.Release(); err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
-	x, err := b.newLasting(ctx, p, data, vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget, Urgent: o.Priority == nn.PriorityHigh})
+	x, err := b.newLasting(ctx, p, data, executableOptions(o))
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}

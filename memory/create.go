@@ -30,11 +30,11 @@ func NewHardwareBuffer(name string, d Descriptor) (Pool, error) {
 		h.Kind, h.Size = HardwareBufferBlob, int64(d.Width)
 	}
 	if d.Source != SourceFile {
-		return nil, nn.Invalid("pool "+string(h.Kind), "a %v cannot be made from host memory", d.Source)
+		return nil, nn.Invalid(h.Kind.where(), "a %v cannot be made from host memory", d.Source)
 	}
 	size, err := d.Bytes()
 	if err != nil {
-		return nil, nn.Invalid("pool "+string(h.Kind), "%w", err)
+		return nil, nn.Invalid(h.Kind.where(), "%w", err)
 	}
 	return create(h, name, size)
 }
@@ -46,7 +46,7 @@ func FromFile(f *os.File, prot Prot, offset, size int64) (Pool, error) {
 }
 
 func create(h Handle, name string, size int64) (Pool, error) {
-	where := "pool " + string(h.Kind)
+	where := h.Kind.where()
 	if size <= 0 {
 		return nil, nn.Invalid(where, "size %d", size)
 	}

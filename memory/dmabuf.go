@@ -103,7 +103,7 @@ func (d *DMABuf) Bytes() ([]byte, error) {
 			d.pages, err = unix.Mmap(int(fd), 0, int(d.size), prot, unix.MAP_SHARED)
 			return err
 		}); err != nil {
-			return nil, nn.Errorf(nn.StatusGeneralFailure, "pool "+string(d.h.Kind), "mmap of a dma-buf: %w", err)
+			return nil, nn.Errorf(nn.StatusGeneralFailure, d.h.Kind.where(), "mmap of a dma-buf: %w", err)
 		}
 	}
 	return d.pages[:len(d.pages):len(d.pages)], nil
@@ -116,7 +116,7 @@ func (d *DMABuf) Acquire() (release func(), err error) {
 	}
 	if err := d.sync(syncStart | d.access()); err != nil {
 		d.life.release()
-		return nil, nn.Errorf(nn.StatusGeneralFailure, "pool "+string(d.h.Kind), "access to a dma-buf: %w", err)
+		return nil, nn.Errorf(nn.StatusGeneralFailure, d.h.Kind.where(), "access to a dma-buf: %w", err)
 	}
 	return d.release, nil
 }

@@ -115,7 +115,7 @@ func openOpaque(b base) (*Opaque, error) {
 
 // Bytes implements nn.Memory: it fails.
 func (o *Opaque) Bytes() ([]byte, error) {
-	return nil, nn.Errorf(nn.StatusGeneralFailure, "pool "+string(o.h.Kind),
+	return nil, nn.Errorf(nn.StatusGeneralFailure, o.h.Kind.where(),
 		"memory of the Vulkan device %x cannot be mapped by the host", o.h.Buffer.DeviceUUID)
 }
 

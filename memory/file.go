@@ -21,7 +21,7 @@ type File struct {
 
 // Bytes implements nn.Memory: it fails.
 func (f *File) Bytes() ([]byte, error) {
-	return nil, nn.Errorf(nn.StatusGeneralFailure, f.where(), "cannot be mapped: its file may become shorter")
+	return nil, nn.Errorf(nn.StatusGeneralFailure, f.h.Kind.where(), "cannot be mapped: its file may become shorter")
 }
 
 // ReadOnly reports whether WriteAt will refuse.
@@ -36,10 +36,10 @@ func (f *File) Place() (file [2]uint64, offset int64) { return f.id, f.h.Offset 
 // GENERAL_FAILURE when the file has become shorter than the pool or cannot be read.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, nn.Invalid(f.where(), "reading at %d", off)
+		return 0, nn.Invalid(f.h.Kind.where(), "reading at %d", off)
 	}
 	if !f.read {
-		return 0, nn.Invalid(f.where(), "may not be read")
+		return 0, nn.Invalid(f.h.Kind.where(), "may not be read")
 	}
 	if off >= f.size {
 		return 0, io.EOF
@@ -65,10 +65,10 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 // shorter while it is written grows again by what is written.
 func (f *File) WriteAt(p []byte, off int64) (int, error) {
 	if off < 0 || off > f.size || int64(len(p)) > f.size-off {
-		return 0, nn.Invalid(f.where(), "writing %d bytes at %d of %d", len(p), off, f.size)
+		return 0, nn.Invalid(f.h.Kind.where(), "writing %d bytes at %d of %d", len(p), off, f.size)
 	}
 	if !f.write {
-		return 0, nn.Invalid(f.where(), "may not be written")
+		return 0, nn.Invalid(f.h.Kind.where(), "may not be written")
 	}
 	at := f.h.Offset + off
 	if err := f.checkWrite(at + int64(len(p))); err != nil {
@@ -106,13 +106,11 @@ func (f *File) Close() error {
 	return nil
 }
 
-func (f *File) where() string { return "pool " + string(f.h.Kind) }
-
 func (f *File) fault(err error) error {
 	if errors.Is(err, os.ErrClosed) {
-		return nn.Invalid(f.where(), "is closed")
+		return nn.Invalid(f.h.Kind.where(), "is closed")
 	}
-	return nn.Errorf(nn.StatusGeneralFailure, f.where(), "%w", err)
+	return nn.Errorf(nn.StatusGeneralFailure, f.h.Kind.where(), "%w", err)
 }
 
 var (

@@ -60,7 +60,7 @@ func (h *Handle) Close() error {
 
 // check looks at the values alone. Errors as of Open.
 func (h *Handle) check() error {
-	where := "pool " + string(h.Kind)
+	where := h.Kind.where()
 	switch h.Kind {
 	case Ashmem, MmapFD, HardwareBufferBlob, HardwareBuffer:
 	default:
@@ -136,7 +136,7 @@ func dup(file *os.File) (*os.File, error) {
 
 // dupError is the error of a pool whose descriptor cannot be duplicated.
 func dupError(kind Kind, err error) error {
-	where := "pool " + string(kind)
+	where := kind.where()
 	if errors.Is(err, os.ErrClosed) {
 		return nn.Invalid(where, "is closed")
 	}

@@ -29,7 +29,7 @@ func (i *Image) Size() int64 { return 0 }
 
 // Bytes implements nn.Memory: it fails.
 func (i *Image) Bytes() ([]byte, error) {
-	return nil, nn.Errorf(nn.StatusGeneralFailure, "pool hardware_buffer", "an image has no bytes, but texels")
+	return nil, nn.Errorf(nn.StatusGeneralFailure, HardwareBuffer.where(), "an image has no bytes, but texels")
 }
 
 // Handle implements Pool.
@@ -68,7 +68,7 @@ func (i *Image) ReadTexels(dense []byte) error {
 // WriteTexels is the reverse of ReadTexels: it sets all texels and leaves the padding alone.
 func (i *Image) WriteTexels(dense []byte) error {
 	if r, ok := i.backing.(interface{ ReadOnly() bool }); ok && r.ReadOnly() {
-		return nn.Invalid("pool hardware_buffer", "may not be written")
+		return nn.Invalid(HardwareBuffer.where(), "may not be written")
 	}
 	return i.rows(dense, func(mapped, row []byte) { copy(mapped, row) }, nn.File.WriteAt)
 }
@@ -77,7 +77,7 @@ func (i *Image) WriteTexels(dense []byte) error {
 // file and the row's place in it.
 func (i *Image) rows(dense []byte, inMemory func(mapped, row []byte), inFile func(f nn.File, row []byte, at int64) (int, error)) error {
 	if int64(len(dense)) != i.DenseBytes() {
-		return nn.Invalid("pool hardware_buffer", "%d bytes for the %d of all texels", len(dense), i.DenseBytes())
+		return nn.Invalid(HardwareBuffer.where(), "%d bytes for the %d of all texels", len(dense), i.DenseBytes())
 	}
 	if s, ok := i.backing.(nn.Shared); ok {
 		release, err := s.Acquire()

@@ -29,6 +29,9 @@ const (
 	HardwareBuffer     Kind = "hardware_buffer"      // an image
 )
 
+// where names a pool of the kind for errors.
+func (k Kind) where() string { return "pool " + string(k) }
+
 // Pool is memory that was opened from a handle.
 type Pool interface {
 	nn.Memory

@@ -22,7 +22,7 @@ func Open(h Handle) (Pool, error) {
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	where := "pool " + string(h.Kind)
+	where := h.Kind.where()
 	f, err := dup(h.Files[0])
 	if err != nil {
 		return nil, exhausted(where, err)
@@ -113,7 +113,7 @@ func (b *base) Handle() (Handle, error) {
 	return h, nil
 }
 
-// Sort of file behind a descriptor.
+// stat is what a descriptor permits, and the file behind it.
 type stat struct {
 	mode        uint32
 	size        int64

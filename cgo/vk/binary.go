@@ -16,8 +16,8 @@ type Binary struct {
 // MaxBinaryKey is VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR.
 const MaxBinaryKey = 32
 
-// maxBinariesOfPipeline bounds what a driver makes of one compute pipeline; those known make one or two.
-const maxBinariesOfPipeline = 16
+// MaxBinaries bounds what a driver may make of one compute pipeline; those known make one or two.
+const MaxBinaries = 16
 
 // BinaryKey is the driver's key of all binaries: those that were stored under another are of no use. Precondition, as
 // of all functions here: FeatureBinaries is on, else ErrNotSupported.
@@ -54,7 +54,7 @@ func (d *Device) CapturePipeline(code []uint32, layout PipelineLayout, localX ui
 
 // capture reads the binaries of p.
 func (d *Device) capture(p Pipeline) ([]Binary, error) {
-	handles := make([]uint64, maxBinariesOfPipeline)
+	handles := make([]uint64, MaxBinaries)
 	v := C.nngpu_binary_capture(d.c, C.uint64_t(p), first(handles), C.uint32_t(len(handles)))
 	defer func() {
 		for _, h := range handles {

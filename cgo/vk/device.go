@@ -26,7 +26,7 @@ const (
 
 // Device is a VkDevice with one or two queues, each with a timeline semaphore.
 //
-// Objects may be made and destroyed concurrently. SubmitOn uses a queue and WaitIdle all: one call at a time for each
+// Objects may be made and destroyed concurrently. Submit uses a queue and WaitIdle all: one call at a time for each
 // queue.
 type Device struct {
 	c        *C.nngpu_device

@@ -8,7 +8,7 @@
 // External memory (ImportHost, ImportFD, ExportFD) is checked here as far as the kernel can tell, because
 // implementations check nothing; what is left to the caller stands with each function.
 //
-// Inject makes calls fail, hang or dawdle, for the tests of everybody who uses devices.
+// Inject makes calls fail, hang or take long, for the tests of everybody who uses devices.
 //
 // Handles are uint64 values of their own type and mean nothing to the garbage collector. Nothing here
 // locks: the comments say what Vulkan wants to be synchronized by the caller. 64-bit Linux only.

@@ -5,9 +5,7 @@ package vk
 */
 import "C"
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // HandleKind is a VkExternalMemoryHandleTypeFlagBits: how memory is passed between processes and APIs.
 type HandleKind uint32
@@ -56,7 +54,7 @@ func (p Physical) external(k HandleKind, has bool) External {
 	if !has {
 		return External{}
 	}
-	f := C.nngpu_physical_external(p.inst.c, C.uint64_t(p.handle), C.uint32_t(externalUsage), C.uint32_t(k)).features
+	f := C.nngpu_physical_external(p.inst.c, C.uint64_t(p.handle), C.uint32_t(externalUsage), C.uint32_t(k))
 	return External{Import: f&externalImport != 0, Export: f&externalExport != 0, Dedicated: f&externalDedicated != 0}
 }
 

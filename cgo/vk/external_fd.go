@@ -140,9 +140,6 @@ func (d *Device) hasKind(k HandleKind) error {
 	return fmt.Errorf("%w: no import of an %v", ErrNotSupported, k)
 }
 
-// From linux/magic.h: the file system of dma-bufs.
-const dmaBufMagic = 0x444d4142
-
 // checkFD looks at what the kernel knows of h.FD, because implementations do not: SwiftShader maps whatever it is
 // given, lavapipe waits for ever to read an eventfd, and a shrunken file ends the process in a driver's thread.
 // software: the device is no hardware, whose driver knows plain files only.
@@ -152,7 +149,7 @@ func checkFD(h Handle, software bool) (unix.Stat_t, error) {
 		return st, fmt.Errorf("%w: %w", ErrInvalidHandle, err)
 	}
 	var fs unix.Statfs_t
-	isDmaBuf := unix.Fstatfs(h.FD, &fs) == nil && fs.Type == dmaBufMagic
+	isDmaBuf := unix.Fstatfs(h.FD, &fs) == nil && fs.Type == unix.DMA_BUF_MAGIC
 	switch kind := st.Mode & unix.S_IFMT; {
 	case isDmaBuf: // its size is fixed
 	case kind == unix.S_IFREG:

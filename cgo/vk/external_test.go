@@ -110,8 +110,8 @@ func run(t *testing.T, d *Device, value uint64, c *Commands) {
 	cmds, err := d.NewCommandBuffers(pool, 1)
 	require.NoError(t, err)
 	require.NoError(t, d.Record(cmds[0], c))
-	require.NoError(t, d.Submit(cmds, value))
-	ok, err := d.Wait(value, 10*time.Second)
+	require.NoError(t, d.Submit(0, cmds, value))
+	ok, err := d.Wait(0, value, 10*time.Second)
 	require.NoError(t, err)
 	require.True(t, ok)
 }

@@ -11,8 +11,8 @@ type Call uint8
 
 // Calls that can fail, by the method that makes them.
 const (
-	CallSubmit   Call = iota // Device.Submit and SubmitOn
-	CallWait                 // Device.Wait and WaitOn, each call of them
+	CallSubmit   Call = iota // Device.Submit and SyncFD
+	CallWait                 // Device.Wait, each call of it
 	CallIdle                 // Device.WaitIdle
 	CallAllocate             // all that allocate or import memory
 	CallNewBuffer
@@ -36,7 +36,7 @@ type Fault struct {
 // Faults are what Inject does to a device.
 type Faults struct {
 	Calls map[Call]Fault
-	// Stuck, if not 0, is the first value that the timelines never seem to reach: Wait and WaitOn sleep out their
+	// Stuck, if not 0, is the first value that the timelines never seem to reach: Wait sleeps out its
 	// time and Reached stays below it, as on a device that hangs. The work itself is done.
 	Stuck uint64
 }

@@ -12,8 +12,8 @@ import (
 // faultCalls makes each call that can fail, once.
 func faultCalls(d *Device) map[Call]func() error {
 	return map[Call]func() error{
-		CallSubmit: func() error { return d.Submit(nil, 1<<40) },
-		CallWait:   func() error { _, err := d.Wait(1<<40, 0); return err },
+		CallSubmit: func() error { return d.Submit(0, nil, 1<<40) },
+		CallWait:   func() error { _, err := d.Wait(0, 1<<40, 0); return err },
 		CallIdle:   d.WaitIdle,
 		CallAllocate: func() error {
 			m, err := d.Allocate(256, 0)
@@ -76,23 +76,23 @@ func TestInjectStuck(t *testing.T) {
 	_, d, _ := openCPU(t)
 	Inject(d, &Faults{Stuck: 2})
 	for value := uint64(1); value <= 3; value++ {
-		require.NoError(t, d.Submit(nil, value))
+		require.NoError(t, d.Submit(0, nil, value))
 	}
-	ok, err := d.Wait(1, 10*time.Second)
+	ok, err := d.Wait(0, 1, 10*time.Second)
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.NoError(t, d.WaitIdle()) // the work is done
-	ok, err = d.Wait(2, time.Millisecond)
+	ok, err = d.Wait(0, 2, time.Millisecond)
 	require.NoError(t, err)
 	require.False(t, ok)
-	v, err := d.Reached()
+	v, err := d.Reached(0)
 	require.NoError(t, err)
 	require.Equal(t, uint64(1), v)
 	Inject(d, nil)
-	ok, err = d.Wait(3, 10*time.Second)
+	ok, err = d.Wait(0, 3, 10*time.Second)
 	require.NoError(t, err)
 	require.True(t, ok)
-	v, err = d.Reached()
+	v, err = d.Reached(0)
 	require.NoError(t, err)
 	require.Equal(t, uint64(3), v)
 }

@@ -288,7 +288,7 @@ func clampSize(n uint64) int64 { return int64(min(n, 1<<62)) }
 // has VK_EXT_memory_budget, else nine tenths of the heap.
 func (p Physical) Budget(props *Properties, heap int) int64 {
 	size := props.Heaps[heap]
-	if props.hasBudget && heap < 16 {
+	if props.hasBudget && heap < C.NNGPU_MAX_HEAPS {
 		b := C.nngpu_physical_budget(p.inst.c, C.uint64_t(p.handle))
 		if n := clampSize(uint64(b.budget[heap])); n > 0 {
 			return min(n, size)
@@ -303,7 +303,7 @@ func (p *Properties) HasBudget() bool { return p.hasBudget }
 // Room is the number of bytes of a heap that this process may expect to get beyond what it has, at this moment, by
 // the driver's estimate of all processes. Precondition: HasBudget.
 func (p Physical) Room(heap int) int64 {
-	if heap >= 16 {
+	if heap >= C.NNGPU_MAX_HEAPS {
 		return 1 << 62
 	}
 	b := C.nngpu_physical_budget(p.inst.c, C.uint64_t(p.handle))

@@ -87,15 +87,12 @@ func (d *Device) WaitIdle() error {
 	return check("vkDeviceWaitIdle", C.nngpu_device_idle(d.c))
 }
 
-// Submit is SubmitOn the first queue.
-func (d *Device) Submit(cmds []CommandBuffer, value uint64) error { return d.SubmitOn(0, cmds, value) }
-
-// SubmitOn hands command buffers to a queue, in order; its timeline reaches value when they are done. Preconditions:
+// Submit hands command buffers to a queue, in order; its timeline reaches value when they are done. Preconditions:
 // value is larger than in any earlier call for the queue; no other call uses the queue. Borrows the command buffers
 // until then.
 //
 // Queues run side by side: what one wrote another may read only after the host has waited for it.
-func (d *Device) SubmitOn(queue int, cmds []CommandBuffer, value uint64) error {
+func (d *Device) Submit(queue int, cmds []CommandBuffer, value uint64) error {
 	if err := d.fault(CallSubmit, "vkQueueSubmit"); err != nil {
 		return err
 	}
@@ -103,13 +100,8 @@ func (d *Device) SubmitOn(queue int, cmds []CommandBuffer, value uint64) error {
 	return check("vkQueueSubmit", r)
 }
 
-// Wait is WaitOn the first queue.
-func (d *Device) Wait(value uint64, limit time.Duration) (bool, error) {
-	return d.WaitOn(0, value, limit)
-}
-
-// WaitOn blocks until the timeline of a queue reaches value, for at most the given time, and says whether it did.
-func (d *Device) WaitOn(queue int, value uint64, limit time.Duration) (bool, error) {
+// Wait blocks until the timeline of a queue reaches value, for at most the given time, and says whether it did.
+func (d *Device) Wait(queue int, value uint64, limit time.Duration) (bool, error) {
 	if err := d.fault(CallWait, "vkWaitSemaphores"); err != nil {
 		return false, err
 	}
@@ -127,11 +119,8 @@ func (d *Device) WaitOn(queue int, value uint64, limit time.Duration) (bool, err
 	return true, nil
 }
 
-// Reached is ReachedOn the first queue.
-func (d *Device) Reached() (uint64, error) { return d.ReachedOn(0) }
-
-// ReachedOn is the value of a queue's timeline.
-func (d *Device) ReachedOn(queue int) (uint64, error) {
+// Reached is the value of a queue's timeline.
+func (d *Device) Reached(queue int) (uint64, error) {
 	v := C.nngpu_reached(d.c, d.queue(queue))
 	return d.seen(uint64(v.value)), check("vkGetSemaphoreCounterValue", v.result)
 }

@@ -13,7 +13,6 @@ type (
 
 // Stages of work, VkPipelineStageFlags.
 const (
-	StageTop      uint32 = 0x1
 	StageCompute  uint32 = 0x800
 	StageTransfer uint32 = 0x1000
 	StageBottom   uint32 = 0x2000
@@ -55,9 +54,6 @@ type Commands struct {
 
 // Reset empties c and keeps its memory.
 func (c *Commands) Reset() { c.ops, c.push = c.ops[:0], c.push[:0] }
-
-// Len is the number of operations.
-func (c *Commands) Len() int { return len(c.ops) }
 
 // Pipeline makes later dispatches run p.
 func (c *Commands) Pipeline(p Pipeline) {

@@ -66,11 +66,6 @@ void nngpu_instance_destroy(nngpu_instance *inst);
 // Blocking:  a mutex, briefly.    Go memory: none.
 char *nngpu_instance_message(nngpu_instance *inst);
 
-// nngpu_instance_proc finds an instance function, NULL when it is missing.
-//
-// Ownership: none.    Threads: any.    Blocking: no.    Go memory: none; name is C memory.
-void *nngpu_instance_proc(nngpu_instance *inst, const char *name);
-
 enum { NNGPU_PRIORITY_KHR = 1, NNGPU_PRIORITY_EXT = 2 }; // VK_KHR_global_priority and its older name
 
 typedef struct nngpu_physical_info {
@@ -103,9 +98,11 @@ typedef struct nngpu_physical_info {
 // Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
 nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t physical, uint32_t api);
 
+enum { NNGPU_MAX_HEAPS = 16 }; // VK_MAX_MEMORY_HEAPS
+
 typedef struct nngpu_budget {
-    uint64_t budget[16]; // by heap, bytes; 0 when unknown
-    uint64_t usage[16];
+    uint64_t budget[NNGPU_MAX_HEAPS]; // by heap, bytes; 0 when unknown
+    uint64_t usage[NNGPU_MAX_HEAPS];  // bytes
 } nngpu_budget;
 
 // nngpu_physical_budget reads VK_EXT_memory_budget. Precondition: the device has it.
@@ -216,16 +213,11 @@ int32_t nngpu_timestamps(nngpu_device *dev, uint64_t pool, uint32_t first, uint3
 
 // ---- shim_external.c ----
 
-typedef struct nngpu_external {
-    uint32_t features;   // VkExternalMemoryFeatureFlags
-    uint32_t compatible; // VkExternalMemoryHandleTypeFlags that one memory can be exported as together
-} nngpu_external;
-
-// nngpu_physical_external tells what a buffer of the given usage can do with handles of a type. Precondition:
-// the device has the extension that defines the type.
+// nngpu_physical_external returns the VkExternalMemoryFeatureFlags of buffers of the given usage and handles of a type.
+// Precondition: the device has the extension that defines the type.
 //
 // Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
-nngpu_external nngpu_physical_external(nngpu_instance *inst, uint64_t physical, uint32_t usage, uint32_t type);
+uint32_t nngpu_physical_external(nngpu_instance *inst, uint64_t physical, uint32_t usage, uint32_t type);
 
 // nngpu_external_buffer makes a buffer without memory, which may be bound to memory of a handle type.
 //
@@ -279,6 +271,8 @@ typedef struct nngpu_fd {
 //
 // Ownership: borrows memory; the fd belongs to the caller.    Threads: any.    Blocking: no.    Go memory: none.
 nngpu_fd nngpu_export_fd(nngpu_device *dev, uint64_t memory, uint32_t type);
+
+// ---- shim_sync.c ----
 
 // nngpu_physical_semaphore returns the VkExternalSemaphoreFeatureFlags of binary semaphores and handles of a type.
 // Precondition: the device has VK_KHR_external_semaphore_fd.

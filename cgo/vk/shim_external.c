@@ -1,6 +1,6 @@
 #include "internal.h"
 
-nngpu_external nngpu_physical_external(nngpu_instance *inst, uint64_t physical, uint32_t usage, uint32_t type) {
+uint32_t nngpu_physical_external(nngpu_instance *inst, uint64_t physical, uint32_t usage, uint32_t type) {
     VkPhysicalDeviceExternalBufferInfo info = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
         .usage = usage,
@@ -10,11 +10,7 @@ nngpu_external nngpu_physical_external(nngpu_instance *inst, uint64_t physical, 
     PFN_vkGetPhysicalDeviceExternalBufferProperties get = (PFN_vkGetPhysicalDeviceExternalBufferProperties)inst->proc(
         inst->handle, "vkGetPhysicalDeviceExternalBufferProperties");
     get(NNGPU_HANDLE(VkPhysicalDevice, physical), &info, &properties);
-    nngpu_external out = {
-        .features = properties.externalMemoryProperties.externalMemoryFeatures,
-        .compatible = properties.externalMemoryProperties.compatibleHandleTypes,
-    };
-    return out;
+    return properties.externalMemoryProperties.externalMemoryFeatures;
 }
 
 nngpu_value nngpu_external_buffer(nngpu_device *dev, uint64_t bytes, uint32_t usage, uint32_t type) {

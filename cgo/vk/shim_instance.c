@@ -167,5 +167,3 @@ void nngpu_instance_destroy(nngpu_instance *inst) {
     pthread_mutex_destroy(&inst->mu);
     free(inst);
 }
-
-void *nngpu_instance_proc(nngpu_instance *inst, const char *name) { return (void *)inst->proc(inst->handle, name); }

@@ -164,7 +164,7 @@ nngpu_budget nngpu_physical_budget(nngpu_instance *inst, uint64_t handle) {
     PFN_vkGetPhysicalDeviceMemoryProperties2 get =
         (PFN_vkGetPhysicalDeviceMemoryProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceMemoryProperties2");
     get(NNGPU_HANDLE(VkPhysicalDevice, handle), &properties);
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < NNGPU_MAX_HEAPS; i++) {
         out.budget[i] = budget.heapBudget[i];
         out.usage[i] = budget.heapUsage[i];
     }

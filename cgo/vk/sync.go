@@ -13,11 +13,8 @@ import (
 // Semaphore is a binary VkSemaphore that SyncFD made.
 type Semaphore uint64
 
-// From VkExternalSemaphoreHandleTypeFlagBits: how a semaphore's state leaves the device.
-const (
-	opaqueSemaphore = 0x1
-	syncFD          = 0x10 // the kernel's sync_file
-)
+// syncFD is the kernel's sync_file, from VkExternalSemaphoreHandleTypeFlagBits: how a semaphore's state leaves the device.
+const syncFD = 0x10
 
 // From VkExternalSemaphoreFeatureFlagBits.
 const semaphoreExport = 1
@@ -29,7 +26,7 @@ func (p Physical) exportsSemaphore(kind uint32, has bool) bool {
 
 // SyncFD returns a sync_file that is signalled when all that was submitted to the queue so far is done; -1 stands for
 // one that is signalled already. The fd belongs to the caller and is closed on exec. The semaphore behind it is to be
-// destroyed, by DestroySemaphore, when that work is done, after an error too. Preconditions as of SubmitOn, and
+// destroyed, by DestroySemaphore, when that work is done, after an error too. Preconditions as of Submit, and
 // Properties.SyncFD, without which the error is ErrNotSupported.
 //
 // No software implementation makes sync_files. On SwiftShader the same calls were tried with opaque handles.

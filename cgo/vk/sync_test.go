@@ -15,10 +15,10 @@ func TestSyncFD(t *testing.T) {
 			require.ErrorIs(t, err, ErrNotSupported)
 			return
 		}
-		require.NoError(t, d.Submit(nil, 1))
+		require.NoError(t, d.Submit(0, nil, 1))
 		fd, s, err := d.SyncFD(0)
 		require.NoError(t, err)
-		ok, err := d.Wait(1, 10*time.Second)
+		ok, err := d.Wait(0, 1, 10*time.Second)
 		require.NoError(t, err)
 		require.True(t, ok)
 		if fd >= 0 {
@@ -31,6 +31,9 @@ func TestSyncFD(t *testing.T) {
 		d.DestroySemaphore(s)
 	})
 }
+
+// opaqueSemaphore is the handle type, of VkExternalSemaphoreHandleTypeFlagBits, that software implementations have.
+const opaqueSemaphore = 0x1
 
 // TestExportSemaphore goes the way of SyncFD with the handles that SwiftShader has.
 func TestExportSemaphore(t *testing.T) {
@@ -45,7 +48,7 @@ func TestExportSemaphore(t *testing.T) {
 		}
 		d, err := NewDevice(p, props, Queues{}, FeatureSyncFD)
 		require.NoError(t, err)
-		require.NoError(t, d.Submit(nil, 1))
+		require.NoError(t, d.Submit(0, nil, 1))
 		fd, s, err := d.exportSemaphore(0, opaqueSemaphore)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, fd, 0)

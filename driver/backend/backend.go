@@ -83,6 +83,13 @@ type Stats struct {
 	GFLOP       float64 // multiplications and additions of one execution, in units of 1e9
 }
 
+// Queued is a Backend that says on how many queues of the device it works.
+type Queued interface {
+	// Queues is their number, and how they rank beside those of other processes. Where there are two, executables of
+	// PriorityHigh have the one and all others the other.
+	Queues() (n int, priority string)
+}
+
 // Executable is a compiled model. Safe for concurrent use.
 type Executable interface {
 	Stats() Stats

@@ -27,7 +27,7 @@ type Backend struct {
 	// Hold, when not nil, holds every compilation until it is closed, and is no reason to stop with its
 	// context.
 	Hold chan struct{}
-	// Segments of every executable; 0 for one. Each is expected to take SegmentTime.
+	// Segments is how many every executable has; 0 for one. Each is expected to take SegmentTime.
 	Segments    int
 	SegmentTime time.Duration
 	// Weights is what every executable takes of device memory, in bytes.
@@ -49,7 +49,8 @@ type Backend struct {
 }
 
 // Calls returns what was called so far, in order: "compile", "begin", "submit", "finish", "release",
-// "close executable", "close", "compile image", and of memory "allocate", "import", "write memory", "read memory", "free memory".
+// "close executable", "close", "compile image", "sync file", and of memory "allocate", "import", "write memory",
+// "read memory", "free memory".
 func (b *Backend) Calls() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,10 +17,9 @@ func live(a, b Item) bool { return a.First <= b.Last && b.First <= a.Last }
 //
 // Greedy: one item after the other, each in the smallest gap that holds it between the already placed items
 // that are live with it, else behind them. No single order is good for all networks, so several are tried,
-// largest item first at first, each also filling the arena from both ends in turns, which suits chains, and
-// the smallest arena is taken. (Greedy by size and by breadth: Pisarchyk
-// and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020.) Thousands of items are laid out
-// by sweep instead.
+// beginning with the largest item first; each of them also fills the arena from both ends in turns, which suits
+// chains; and the smallest arena is taken. (Greedy by size and by breadth: Pisarchyk and Lee, "Efficient Memory
+// Management for Deep Neural Net Inference", 2020.) Thousands of items are laid out by sweep instead.
 func Plan(items []Item, align int64) (offsets []int64, total int64) {
 	rounded := make([]Item, len(items))
 	for i, it := range items {

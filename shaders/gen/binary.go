@@ -32,7 +32,7 @@ func binaryVariants() []variant {
 		{"prelu", []string{"f32", "f16"}},
 	} {
 		for _, t := range op.types {
-			add("binary_"+op.name+"_"+t, "elementwise/binary.comp", 6, map[string]string{"OP_" + op.name: "1", elemTypes[t]: "1"})
+			add("binary_"+op.name+"_"+t, "elementwise/binary.comp", 6, map[string]string{"OP_" + op.name: "1", elemMacro(t): "1"})
 		}
 	}
 	for _, op := range []string{"add", "mul"} {

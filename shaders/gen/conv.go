@@ -140,30 +140,3 @@ func depthwiseModes(elem string) []depthwiseMode {
 	}
 	return list
 }
-
-// digit is the value of a macro that is 0 or 1.
-func digit(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
-}
-
-func suffix(on bool, s string) string {
-	if on {
-		return s
-	}
-	return ""
-}
-
-// kind is the binding letter of an operand that may be a texel buffer.
-func kind(texel bool) string {
-	if texel {
-		return "t"
-	}
-	return "s"
-}
-
-func elemMacro(elem string) string {
-	return map[string]string{"f32": "ELEM_F32", "f16": "ELEM_F16", "q8": "ELEM_Q8", "i32": "ELEM_I32"}[elem]
-}

@@ -23,13 +23,9 @@ func fedVariants() []variant {
 		}
 	}
 	for _, elem := range []string{"f32", "f16", "q8"} {
-		words := 3 // SUM_PARAMETERS of floats
-		if elem == "q8" {
-			words = 8
-		}
 		t := strings.ToUpper(elem)
 		list = append(list, variant{
-			name: "mean_fed_" + elem, source: "reduce/mean_fed.comp", bindings: "sss", pushWords: 13 + words,
+			name: "mean_fed_" + elem, source: "reduce/mean_fed.comp", bindings: "sss", pushWords: 13 + sumWords(elem),
 			defines: map[string]string{"FROM_" + t: "1", "TO_" + t: "1"},
 		})
 	}

@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // manifest lists every kernel. One function a family, in a file of the family's name.
 func manifest() []variant {
 	var list []variant
@@ -14,4 +16,31 @@ func manifest() []variant {
 	list = append(list, convVariants()...)
 	list = append(list, selfTestVariants()...)
 	return list
+}
+
+// elemMacro is the macro of include/tensor.glsl for an element type: f32, f16, i32 or q8, as kernels' names have it.
+func elemMacro(elem string) string { return "ELEM_" + strings.ToUpper(elem) }
+
+// digit is the value of a macro that is 0 or 1.
+func digit(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// suffix is s where on is set, else nothing.
+func suffix(on bool, s string) string {
+	if on {
+		return s
+	}
+	return ""
+}
+
+// kind is the binding letter of an operand that may be a texel buffer.
+func kind(texel bool) string {
+	if texel {
+		return "t"
+	}
+	return "s"
 }

@@ -15,7 +15,7 @@ func poolVariants() []variant {
 				words = 21
 			}
 			add := func(suffix, bindings string, texel map[string]string) {
-				d := map[string]string{"POOL_" + strings.ToUpper(op): "1", "ELEM_" + strings.ToUpper(elem): "1"}
+				d := map[string]string{"POOL_" + strings.ToUpper(op): "1", elemMacro(elem): "1"}
 				for k, v := range texel {
 					d[k] = v
 				}

@@ -4,7 +4,7 @@ package main
 func quantVariants() []variant {
 	list := []variant{{name: "lut8", source: "elementwise/lut8.comp", bindings: "sts", pushWords: 1}}
 	for _, t := range []string{"f32", "f16"} {
-		elem := map[string]string{elemTypes[t]: "1"}
+		elem := map[string]string{elemMacro(t): "1"}
 		list = append(list,
 			variant{name: "quantize_" + t, source: "elementwise/quantize.comp", defines: elem, bindings: "ss", pushWords: 5},
 			variant{name: "dequantize_" + t, source: "elementwise/dequantize.comp", defines: elem, bindings: "sss", pushWords: 7})

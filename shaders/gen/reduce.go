@@ -6,7 +6,7 @@ import "strings"
 func reduceVariants() []variant {
 	var list []variant
 	for _, elem := range []string{"f32", "f16"} {
-		macro := "ELEM_" + strings.ToUpper(elem)
+		macro := elemMacro(elem)
 		for _, log := range []bool{false, true} {
 			name := "softmax"
 			for _, unroll := range []string{"1", "4"} {
@@ -43,14 +43,19 @@ func reduceVariants() []variant {
 	for _, t := range [][2]string{
 		{"f32", "f32"}, {"f16", "f32"}, {"f32", "f16"}, {"f16", "f16"}, {"q8", "i32"}, {"i32", "i32"}, {"i32", "q8"}, {"q8", "q8"},
 	} {
-		words := 3 // SUM_PARAMETERS of floats
-		if t[1] == "i32" || t[1] == "q8" {
-			words = 8
-		}
+		words := sumWords(t[1])
 		d := map[string]string{"FROM_" + strings.ToUpper(t[0]): "1", "TO_" + strings.ToUpper(t[1]): "1"}
 		list = append(list,
 			variant{name: "sum_column_" + t[0] + "_" + t[1], source: "reduce/sum_column.comp", defines: d, bindings: "ss", pushWords: 12 + words},
 			variant{name: "sum_row_" + t[0] + "_" + t[1], source: "reduce/sum_row.comp", defines: d, bindings: "ss", pushWords: 7 + words})
 	}
 	return list
+}
+
+// sumWords is the number of words in SUM_PARAMETERS of reduce/sum.glsl for an output of type elem.
+func sumWords(elem string) int {
+	if elem == "i32" || elem == "q8" {
+		return 8
+	}
+	return 3
 }

@@ -1,8 +1,5 @@
 package main
 
-// elemTypes maps the type suffix of a kernel's name to the macro of include/tensor.glsl.
-var elemTypes = map[string]string{"f32": "ELEM_F32", "f16": "ELEM_F16", "i32": "ELEM_I32", "q8": "ELEM_Q8"}
-
 // unaryVariants: elementwise/unary.comp, one kernel for each function and type. clamp is the RELU family.
 func unaryVariants() []variant {
 	types := func(op string) []string {
@@ -16,7 +13,7 @@ func unaryVariants() []variant {
 		for _, t := range types(op) {
 			list = append(list, variant{
 				name: "unary_" + op + "_" + t, source: "elementwise/unary.comp",
-				defines:  map[string]string{"OP_" + op: "1", elemTypes[t]: "1"},
+				defines:  map[string]string{"OP_" + op: "1", elemMacro(t): "1"},
 				bindings: "ss", pushWords: 5,
 			})
 		}

@@ -8,6 +8,7 @@ package interpret
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -76,8 +77,8 @@ func decode(data []byte) (*module, error) {
 	for i := range code {
 		code[i] = binary.LittleEndian.Uint32(data[4*i:])
 	}
-	if len(code) < 5 || code[0] != 0x07230203 {
-		return nil, fmt.Errorf("no SPIR-V")
+	if len(code) < 5 || code[0] != magic {
+		return nil, errors.New("not SPIR-V: no magic number")
 	}
 	bound := code[3]
 	m := &module{
@@ -99,7 +100,7 @@ func decode(data []byte) (*module, error) {
 		i += n
 	}
 	if m.entry == 0 || m.size == 0 {
-		return nil, fmt.Errorf("no entry point or no workgroup size")
+		return nil, errors.New("no entry point or no workgroup size")
 	}
 	return m, nil
 }

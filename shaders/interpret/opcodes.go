@@ -2,6 +2,8 @@ package interpret
 
 // Opcodes and other numbers of SPIR-V 1.3, from the SPIR-V specification, section 3 "Binary Form".
 const (
+	magic = 0x07230203
+
 	opUndef                 = 1
 	opExtInstImport         = 11
 	opExtInst               = 12
@@ -113,8 +115,7 @@ const (
 	decorationBinding     = 33
 	decorationOffset      = 35
 
-	builtinWorkgroupID       = 26
-	builtinLocalInvocationID = 27
+	builtinWorkgroupID = 26
 
 	classUniformConstant = 0
 	classInput           = 1

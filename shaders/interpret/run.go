@@ -22,10 +22,13 @@ type Invocation struct {
 	Local  uint32 // below LocalX
 }
 
-// At returns the invocation of the given flat index in a dispatch with rows of 32768 workgroups.
+// rowGroups is the number of workgroups in a row of a dispatch; see shaders/include/common.glsl.
+const rowGroups = 32768
+
+// At returns the invocation of the given flat index in a dispatch with rows of rowGroups workgroups.
 func At(index, localX uint32) Invocation {
 	group := index / localX
-	return Invocation{LocalX: localX, Group: [2]uint32{group % 32768, group / 32768}, Local: index % localX}
+	return Invocation{LocalX: localX, Group: [2]uint32{group % rowGroups, group / rowGroups}, Local: index % localX}
 }
 
 // Work is what an invocation did.
@@ -292,7 +295,7 @@ func (s *state) word(v *variable, at int64) uint32 {
 		if v.builtin == builtinWorkgroupID {
 			return [3]uint32{s.at.Group[0], s.at.Group[1]}[at/4]
 		}
-		return [3]uint32{s.at.Local}[at/4]
+		return [3]uint32{s.at.Local}[at/4] // LocalInvocationId: kernels use no third
 	}
 	return s.regs[v.local+int(at/4)]
 }

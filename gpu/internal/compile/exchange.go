@@ -18,10 +18,7 @@ type Exchanged struct {
 //
 // Errors: INVALID_ARGUMENT for a type or size that no kernel handles.
 func Exchange(f *plan.Facts, t nn.OperandType, dims nn.Dims) (*Exchanged, error) {
-	x := &ir.Tensor{Type: t, Shape: make([]int, len(dims))}
-	for i, d := range dims {
-		x.Shape[i] = int(d)
-	}
+	x := &ir.Tensor{Type: t, Shape: shapeOf(dims)}
 	if err := lower.CheckTensor(f, x); err != nil {
 		return nil, nn.Invalid("tensor memory", "%w", err)
 	}

@@ -53,7 +53,7 @@ func TestFedParameters(t *testing.T) {
 			for i, why := range refused {
 				require.NoError(t, why, i)
 			}
-			for _, p := range passes {
+			for _, p := range passes(&lavapipe) {
 				require.NoError(t, p.run(g))
 				require.NoError(t, g.Verify(), p.name)
 			}

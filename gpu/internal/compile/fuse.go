@@ -6,6 +6,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/lower"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 // foldsActivation lists the operations that take a fused activation.
@@ -13,9 +15,6 @@ var foldsActivation = []nn.OperationType{
 	nn.OpConv2D, nn.OpDepthwiseConv2D, nn.OpFullyConnected, nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv,
 	nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D,
 }
-
-// activations are the nodes that fuseActivation folds, and into what.
-var activations = map[nn.OperationType]nn.Activation{nn.OpRelu: nn.ActRelu, nn.OpRelu1: nn.ActRelu1, nn.OpRelu6: nn.ActRelu6}
 
 // fuseActivation folds a RELU-family node into its only producer.
 //
@@ -25,7 +24,7 @@ func fuseActivation(g *ir.Graph) error {
 	uses, producers := g.Uses(), g.Producers()
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		act, ok := activations[n.Op]
+		act, ok := lower.Relus[n.Op]
 		if !ok || producers[n.In[0]] < 0 || uses[n.In[0]] != 1 || !g.T(n.In[0]).SameQuant(g.T(n.Out[0])) {
 			continue
 		}
@@ -42,32 +41,44 @@ func fuseActivation(g *ir.Graph) error {
 	return nil
 }
 
-// fusePad folds a PAD of height and width into the convolution that is its only reader.
+// fusePad returns the pass that folds a PAD of height and width into the convolution that is its only reader.
 //
+// Ensures: f's device runs the padded convolution: one that must be divided may be divisible without the padding only.
 // Numerics: bit-exact: convolutions read zero (the zero point) outside of the image.
-func fusePad(g *ir.Graph) error {
-	uses, producers := g.Uses(), g.Producers()
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		if n.Op != nn.OpConv2D && n.Op != nn.OpDepthwiseConv2D {
-			continue
+func fusePad(f *plan.Facts) func(*ir.Graph) error {
+	return func(g *ir.Graph) error {
+		uses, producers := g.Uses(), g.Producers()
+		for i := range g.Nodes {
+			n := &g.Nodes[i]
+			if n.Op != nn.OpConv2D && n.Op != nn.OpDepthwiseConv2D {
+				continue
+			}
+			x := n.In[0]
+			if producers[x] < 0 || uses[x] != 1 {
+				continue
+			}
+			p := &g.Nodes[producers[x]]
+			if (p.Op != nn.OpPad && p.Op != nn.OpPadV2) || !foldable(g, p) {
+				continue
+			}
+			if padded := withPad(n, p); lower.Check(f, g, &padded) == nil {
+				*n = padded
+			}
 		}
-		x := n.In[0]
-		if producers[x] < 0 || uses[x] != 1 {
-			continue
-		}
-		p := &g.Nodes[producers[x]]
-		if (p.Op != nn.OpPad && p.Op != nn.OpPadV2) || !foldable(g, p) {
-			continue
-		}
-		pads := p.Attrs.Pads
-		n.Attrs.Pad = ops.Pad{
-			Top: n.Attrs.Pad.Top + pads[1][0], Bottom: n.Attrs.Pad.Bottom + pads[1][1],
-			Left: n.Attrs.Pad.Left + pads[2][0], Right: n.Attrs.Pad.Right + pads[2][1],
-		}
-		n.In[0] = p.In[0]
+		return nil
 	}
-	return nil
+}
+
+// withPad is convolution n on the input of PAD node p, padded by as much as p adds.
+func withPad(n, p *ir.Node) ir.Node {
+	padded, pads := *n, p.Attrs.Pads
+	padded.In = slices.Clone(n.In)
+	padded.In[0] = p.In[0]
+	padded.Attrs.Pad = ops.Pad{
+		Top: n.Attrs.Pad.Top + pads[1][0], Bottom: n.Attrs.Pad.Bottom + pads[1][1],
+		Left: n.Attrs.Pad.Left + pads[2][0], Right: n.Attrs.Pad.Right + pads[2][1],
+	}
+	return padded
 }
 
 // foldable reports whether PAD node p fills height and width of an image with zero and nothing else.
@@ -80,8 +91,8 @@ func foldable(g *ir.Graph, p *ir.Node) bool {
 	if t.Type.IsQuant8() {
 		zero = float64(t.Zero)
 	}
-	for _, p := range p.Attrs.Pads {
-		if p[0] < 0 || p[1] < 0 {
+	for _, pads := range p.Attrs.Pads {
+		if pads[0] < 0 || pads[1] < 0 {
 			return false
 		}
 	}

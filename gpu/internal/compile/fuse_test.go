@@ -3,10 +3,15 @@ package compile
 import (
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/lower"
 )
 
 func TestFusePad(t *testing.T) {
-	testPass(t, inOrder(fusePad, removeDead), []passCase{
+	testPass(t, inOrder(fusePad(&lavapipe), removeDead), []passCase{
 		{"into CONV_2D, added to its own padding", `
 			input %0 TENSOR_FLOAT32 [1,5,7,3]
 			const %1 TENSOR_FLOAT32 [2,3,3,3] zeroes
@@ -60,7 +65,7 @@ func TestFusePadLeavesOthersAlone(t *testing.T) {
 		return strings.NewReplacer("PAD_OP", op, "PADS", pads, "CHANNELS", channels, "SHAPE", shape, "OUT", out).Replace(padded)
 	}
 	const plain = "[[0,0],[1,1],[1,1],[0,0]]"
-	testPass(t, fusePad, []passCase{
+	testPass(t, fusePad(&lavapipe), []passCase{
 		{name: "two readers", before: graph("PAD", plain, "1,4,4,4", "4", "1,4,4") + "\noutput %3"},
 		{name: "mirrored", before: graph("MIRROR_PAD", plain, "1,4,4,4", "4", "1,4,4")},
 		{name: "filled with another value", before: graph("PAD_V2", plain+`,"value":-1`, "1,4,4,4", "4", "1,4,4")},
@@ -107,6 +112,55 @@ func TestFusePadLeavesOthersAlone(t *testing.T) {
 			%4 TENSOR_FLOAT32 [1,3,3,1] = CONV_2D %0 %3 %2 {"stride":[1,1],"dilation":[1,1]}
 			output %4`},
 	})
+}
+
+// TestFusePadOfLargeTensors: the pass leaves alone what only the unfused operations can be divided into.
+func TestFusePadOfLargeTensors(t *testing.T) {
+	small := lavapipe
+	small.MaxStorageRange = 4096
+	const (
+		row = `
+			input %0 TENSOR_FLOAT32 [1,1,984,4]
+			const %1 TENSOR_FLOAT32 [1,1,1,4] zeroes
+			const %2 TENSOR_FLOAT32 [1] zeroes
+			%3 TENSOR_FLOAT32 [1,1,1000,4] = PAD %0 {"pads":[[0,0],[0,0],[16,0],[0,0]]}
+			%4 TENSOR_FLOAT32 [1,1,1000,1] = CONV_2D %3 %1 %2 {"stride":[1,1],"dilation":[1,1]}
+			output %4`
+		rowFused = `
+			input %0 TENSOR_FLOAT32 [1,1,984,4]
+			const %1 TENSOR_FLOAT32 [1,1,1,4] zeroes
+			const %2 TENSOR_FLOAT32 [1] zeroes
+			%4 TENSOR_FLOAT32 [1,1,1000,1] = CONV_2D %0 %1 %2 {"stride":[1,1],"dilation":[1,1],"pad":{"left":16}}
+			output %4`
+		rows = `
+			input %0 TENSOR_FLOAT32 [1,98,14,4]
+			const %1 TENSOR_FLOAT32 [1,1,1,4] zeroes
+			const %2 TENSOR_FLOAT32 [1] zeroes
+			%3 TENSOR_FLOAT32 [1,100,16,4] = PAD %0 {"pads":[[0,0],[1,1],[1,1],[0,0]]}
+			%4 TENSOR_FLOAT32 [1,100,16,1] = CONV_2D %3 %1 %2 {"stride":[1,1],"dilation":[1,1]}
+			output %4`
+		rowsFused = `
+			input %0 TENSOR_FLOAT32 [1,98,14,4]
+			const %1 TENSOR_FLOAT32 [1,1,1,4] zeroes
+			const %2 TENSOR_FLOAT32 [1] zeroes
+			%4 TENSOR_FLOAT32 [1,100,16,1] = CONV_2D %0 %1 %2 {"stride":[1,1],"dilation":[1,1],"pad":{"top":1,"bottom":1,"left":1,"right":1}}
+			output %4`
+	)
+	testPass(t, inOrder(fusePad(&lavapipe), removeDead), []passCase{{"one row that is bound whole", row, rowFused}})
+	testPass(t, inOrder(fusePad(&small), removeDead), []passCase{
+		{"one row, divided between pixels", row, row},
+		{"rows, divided with their padding", rows, rowsFused},
+	})
+	for _, text := range []string{row, rows} {
+		g, err := ir.Parse(text)
+		require.NoError(t, err)
+		for i := range g.Nodes {
+			require.NoError(t, lower.Check(&small, g, &g.Nodes[i]))
+		}
+		p, weights, err := Graph(t.Context(), &small, g)
+		require.NoError(t, err)
+		require.NoError(t, checkBounds(&small, p, weights, 0))
+	}
 }
 
 func TestFuseActivation(t *testing.T) {

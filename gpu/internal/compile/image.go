@@ -19,10 +19,7 @@ func Image(f *plan.Facts, d nn.ImageLayout, o *nn.Operand) (*plan.Plan, error) {
 	if err := d.CheckTensor(o.Type, o.Dims); err != nil {
 		return nil, nn.Invalid("image", "%w", err)
 	}
-	t := &ir.Tensor{Type: o.Type, Scale: o.Scale, Zero: o.ZeroPoint}
-	for _, n := range o.Dims {
-		t.Shape = append(t.Shape, int(n))
-	}
+	t := &ir.Tensor{Type: o.Type, Shape: shapeOf(o.Dims), Scale: o.Scale, Zero: o.ZeroPoint}
 	p, err := lower.Image(f, d, t)
 	if err != nil {
 		return nil, nn.Errorf(nn.StatusGeneralFailure, "image", "%w", err)

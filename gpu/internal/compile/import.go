@@ -104,13 +104,18 @@ func (imp *importer) assumeOutputs(i int) {
 // add makes a tensor of an operand whose dimensions are known.
 func (imp *importer) add(index uint32) ir.ID {
 	o := &imp.main.Operands[index]
-	shape := make([]int, len(o.Dims))
-	for i, d := range o.Dims {
-		shape[i] = int(d)
-	}
-	id := imp.graph.Add(ir.Tensor{Type: o.Type, Shape: shape, Scale: o.Scale, Zero: o.ZeroPoint, Channel: o.Channel})
+	id := imp.graph.Add(ir.Tensor{Type: o.Type, Shape: shapeOf(o.Dims), Scale: o.Scale, Zero: o.ZeroPoint, Channel: o.Channel})
 	imp.ids[index] = id
 	return id
+}
+
+// shapeOf is d, all of which is known, as the shape of a tensor.
+func shapeOf(d nn.Dims) []int {
+	shape := make([]int, len(d))
+	for i, n := range d {
+		shape[i] = int(n)
+	}
+	return shape
 }
 
 // operand returns the tensor of an operand that an operation reads.

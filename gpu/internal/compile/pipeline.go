@@ -24,13 +24,15 @@ type pass struct {
 // passes in running order. Shape inference and layout normalisation come before them, in importModel,
 // because support is decided on their result; kernel selection, weight packing and memory planning come
 // after, in package lower.
-var passes = []pass{
-	{"fold constants", foldConstants},
-	{"cancel transposes", cancelTransposes},
-	{"remove dead nodes", removeDead},
-	{"fuse pad", fusePad},
-	{"fuse activation", fuseActivation},
-	{"remove dead nodes", removeDead},
+func passes(f *plan.Facts) []pass {
+	return []pass{
+		{"fold constants", foldConstants},
+		{"cancel transposes", cancelTransposes},
+		{"remove dead nodes", removeDead},
+		{"fuse pad", fusePad(f)},
+		{"fuse activation", fuseActivation},
+		{"remove dead nodes", removeDead},
+	}
 }
 
 // Supports reports for each operation of m's main graph why the device cannot run it, nil when it can.
@@ -70,7 +72,7 @@ func Optimised(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g, optimise(g)
+	return g, optimise(f, g)
 }
 
 // supported imports m, and fails at the first operation that the device cannot run.
@@ -88,8 +90,8 @@ func supported(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
 }
 
 // optimise runs the passes.
-func optimise(g *ir.Graph) error {
-	for _, p := range passes {
+func optimise(f *plan.Facts, g *ir.Graph) error {
+	for _, p := range passes(f) {
 		if err := p.run(g); err != nil {
 			return fmt.Errorf("pass %s: %w", p.name, err)
 		}
@@ -103,7 +105,7 @@ func optimise(g *ir.Graph) error {
 // Graph compiles g, which it changes.
 func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph) (*plan.Plan, []byte, error) {
 	constants := lower.ConstantBytes(g)
-	if err := optimise(g); err != nil {
+	if err := optimise(f, g); err != nil {
 		return nil, nil, err
 	}
 	b := lower.NewBuilder(f, g)

@@ -13,6 +13,8 @@ import (
 // bytes where it is a copy, each the last of its segment but the last one. A single workgroup stays whole.
 //
 // The parts of a step write disjoint bytes, as the workgroups of one dispatch do: no barrier is between them.
+//
+// There are at most plan.MaxSegments, in a plan of minutes by joining some, evenly over the plan.
 func segments(f *plan.Facts, steps []plan.Step) (list []plan.Step, ends []int) {
 	room := maxParts
 	var sum time.Duration
@@ -29,12 +31,24 @@ func segments(f *plan.Facts, steps []plan.Step) (list []plan.Step, ends []int) {
 			list = append(list, s)
 		}
 	}
-	return list, append(ends, len(list))
+	return list, thin(append(ends, len(list)), plan.MaxSegments)
+}
+
+// thin leaves at most n of ends, the last among them, and joins as few segments to one as that takes.
+func thin(ends []int, n int) []int {
+	if len(ends) <= n {
+		return ends
+	}
+	kept := make([]int, n)
+	for i := range kept {
+		kept[i] = ends[(i+1)*len(ends)/n-1]
+	}
+	return kept
 }
 
 // maxParts bounds the steps that splitting adds to a plan: four minutes of work on a CPU. What is left of a
 // longer plan stays whole.
-const maxParts = 1 << 16
+const maxParts = plan.MaxSegments
 
 // split returns s in parts of at most the bound by estimate, where its workgroups allow, and of at most room
 // more than one.
@@ -62,7 +76,9 @@ func split(f *plan.Facts, s *plan.Step, room int) []plan.Step {
 	if each > 0 {
 		n = (groups + each - 1) / each
 	}
-	n = max(1, min(n, room+1))
+	if n = min(n, room+1); n <= 1 {
+		return []plan.Step{*s}
+	}
 	var parts []plan.Step
 	for i := range n {
 		from, to := i*groups/n, (i+1)*groups/n
@@ -76,9 +92,6 @@ func split(f *plan.Facts, s *plan.Step, room int) []plan.Step {
 		share := float64(to-from) / float64(groups)
 		p.FLOP, p.Bytes = s.FLOP*share, s.Bytes*share
 		p.Barrier = s.Barrier && i == 0
-		if n == 1 {
-			return []plan.Step{*s}
-		}
 		if isCopy {
 			parts = append(parts, p)
 			continue

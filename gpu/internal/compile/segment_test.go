@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -115,7 +116,8 @@ func TestLongStepsAreSplit(t *testing.T) {
 				for end < len(ends) && ends[end] < i+1 {
 					end++
 				}
-				if i == 0 != p.Barrier || i > 0 && ends[end] != i+1 {
+				joined := tc.time > time.Minute // there would be too many segments
+				if i == 0 != p.Barrier || i > 0 && ends[end] != i+1 && !joined {
 					t.Fatalf("part %d, barrier %v, segment ends at %d", i, p.Barrier, ends[end])
 				}
 				groups += float64(p.Groups[0]) * float64(p.Groups[1]) * float64(p.Groups[2])
@@ -150,6 +152,43 @@ func TestLongCopiesAreSplit(t *testing.T) {
 		}
 		require.Equal(t, size, at)
 		require.Equal(t, size > 16<<20, len(list) > 1)
+	}
+}
+
+// TestSegmentsAreBounded in number, whether there are that many steps or parts of steps, and still divide all steps into
+// segments of about the same length.
+func TestSegmentsAreBounded(t *testing.T) {
+	facts := &plan.Facts{Class: plan.ClassCPU}
+	r := facts.Rates()
+	bound := facts.SegmentBound()
+	step := func(groups uint32, d time.Duration) plan.Step {
+		return plan.Step{Kernel: shaders.UnaryAbsF32, Groups: [3]uint32{groups, 1, 1}, FLOP: (d - r.Dispatch).Seconds() * r.FLOPS}
+	}
+	for _, tc := range []struct {
+		name  string
+		steps []plan.Step
+		most  int // joined to one
+	}{
+		{"just as many", slices.Repeat([]plan.Step{step(1, bound)}, plan.MaxSegments), 1},
+		{"one more", slices.Repeat([]plan.Step{step(1, bound)}, plan.MaxSegments+1), 2},
+		{"a hundred convolutions", slices.Repeat([]plan.Step{step(60000, 3*time.Second)}, 100), 2},
+		{"as many steps as a plan may have", slices.Repeat([]plan.Step{step(1, bound)}, plan.MaxSteps), plan.MaxSteps / plan.MaxSegments},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			list, ends := segments(facts, tc.steps)
+			require.Len(t, ends, plan.MaxSegments)
+			require.Equal(t, len(list), ends[len(ends)-1])
+			at, most := 0, 0
+			for _, end := range ends {
+				if end <= at {
+					t.Fatalf("segment [%d, %d)", at, end)
+				}
+				most, at = max(most, end-at), end
+			}
+			require.LessOrEqual(t, most, tc.most)
+			p := plan.Plan{Steps: list, Segments: ends}
+			require.LessOrEqual(t, len(facts.SegmentTimes(&p)), plan.MaxSegments)
+		})
 	}
 }
 

@@ -206,7 +206,7 @@ func lowerBinary(b *Builder, n *ir.Node) error {
 	if k == o.f32.same && o.texel != 0 && b.texelsPay(in[:]...) {
 		k, format = o.texel, plan.FormatRGBA32F
 	}
-	b.Dispatch(k, b.local(), l.TotalQuads(), push, Cost{FLOP: float64(4 * l.TotalQuads())},
+	b.Dispatch(k, quadLocal, l.TotalQuads(), push, Cost{FLOP: float64(4 * l.TotalQuads())},
 		b.Read(b.Tensor(in[0]), format), b.Read(b.Tensor(in[1]), format), b.Out(n.Out[0]))
 	return nil
 }

@@ -47,6 +47,6 @@ func lowerCast(b *Builder, n *ir.Node) error {
 	l := b.Layout(n.Out[0])
 	count := l.TotalQuads()
 	push := []uint32{uint32(count), uint32(l.Quads), uint32(l.C)}
-	b.Dispatch(casts[[2]nn.OperandType{x.Type, y.Type}], b.local(), count, push, Cost{FLOP: float64(4 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
+	b.Dispatch(casts[[2]nn.OperandType{x.Type, y.Type}], quadLocal, count, push, Cost{FLOP: float64(4 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }

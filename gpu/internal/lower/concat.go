@@ -63,7 +63,7 @@ func (b *Builder) rescale(dst Value, in ir.ID, out *ir.Tensor) {
 		table[i] = uint32(uint8(int32(min(max(v, float64(lo)), float64(hi)))))
 	}
 	count := b.Layout(in).TotalQuads()
-	b.Dispatch(shaders.Lut8, b.local(), count, []uint32{uint32(count)}, Cost{}, b.In(in),
+	b.Dispatch(shaders.Lut8, quadLocal, count, []uint32{uint32(count)}, Cost{}, b.In(in),
 		b.Read(b.WeightsU32(table), plan.FormatR32U), b.Write(dst, plan.FormatNone))
 }
 
@@ -119,5 +119,5 @@ func (b *Builder) concatUnaligned(dst, src Binding, to, from Layout, at int) {
 	push = ints(push, from.C, from.Quads, to.Quads, at/4, skip)
 	k := bySize(to.Elem, shaders.DataConcatE1, shaders.DataConcatE2, shaders.DataConcatE4)
 	moved := float64(count) * float64(to.Elem) * 4
-	b.Dispatch(k, b.local(), count, push, Cost{Bytes: 2 * moved}, src, dst)
+	b.Dispatch(k, quadLocal, count, push, Cost{Bytes: 2 * moved}, src, dst)
 }

@@ -24,7 +24,7 @@ const maxLoop = 60000
 const maxInvocations = 1 << 30
 
 // maxReach bounds paddings and the extent of a dilated window. Kernels compute positions in int32; with both below
-// it (twice it where a PAD was fused), a position outside of the image does not wrap around into it.
+// it, a position outside of the image does not wrap around into it.
 const maxReach = 1 << 30
 
 // maxFedChannels bounds the output channels of 8-bit filters that are not in the model: for each one the
@@ -92,7 +92,7 @@ func (c *conv) loops() int {
 
 // windowPush is the part of the push constants that describes the window.
 func (c *conv) windowPush() []uint32 {
-	return words(c.inH, c.inW, c.outH, c.outW, c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW, c.padTop, c.padLeft)
+	return ints(nil, c.inH, c.inW, c.outH, c.outW, c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW, c.padTop, c.padLeft)
 }
 
 func (c *conv) flop() float64 {
@@ -101,15 +101,6 @@ func (c *conv) flop() float64 {
 		perOutput *= float64(c.ci)
 	}
 	return 2 * perOutput * float64(c.pixels) * float64(c.co)
-}
-
-// words converts sizes, which are below 2^31, to push constants.
-func words(v ...int) []uint32 {
-	out := make([]uint32, len(v))
-	for i, x := range v {
-		out[i] = uint32(int32(x))
-	}
-	return out
 }
 
 func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -251,7 +242,7 @@ func lowerGemmFloat(b *Builder, c *conv, t tile) error {
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
 		slab := b.WeightsF32(packFloat(c, w, t.n, run[0], run[1]))
-		push := append(words(rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi))
+		push := append(ints(nil, rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi))
 		if c.window() {
 			push = append(push, c.windowPush()...)
 		}
@@ -337,9 +328,9 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 	rows := (c.pixels + t.m - 1) / t.m
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
-		push := words(rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads())
+		push := ints(nil, rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads())
 		push = append(push, q.flip)
-		push = append(push, words(q.wzero, q.doubleMask, int(c.y.Zero), int(lo), int(hi))...)
+		push = ints(push, q.wzero, q.doubleMask, int(c.y.Zero), int(lo), int(hi))
 		if c.window() {
 			push = append(push, uint32(q.xzero)*0x01010101)
 			push = append(push, c.windowPush()...)
@@ -357,7 +348,7 @@ func lowerDirect(b *Builder, c *conv) error {
 		name += "_depthwise"
 	}
 	n := c.node
-	push := words(c.pixels*c.outQuads(), c.kq(), c.ci, c.outQuads(), c.co)
+	push := ints(nil, c.pixels*c.outQuads(), c.kq(), c.ci, c.outQuads(), c.co)
 	push = append(push, c.windowPush()...)
 	push = append(push, uint32(max(1, n.Attrs.Multiplier)))
 	bindings := []Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
@@ -371,14 +362,14 @@ func lowerDirect(b *Builder, c *conv) error {
 			wzero = int(c.w.Zero)
 		}
 		push = append(push, off*0x01010101, woff*0x01010101)
-		push = append(push, words(int(c.x.Zero)+int(off), wzero+int(woff), roundingMask(c), int(c.y.Zero), int(lo), int(hi))...)
+		push = ints(push, int(c.x.Zero)+int(off), wzero+int(woff), roundingMask(c), int(c.y.Zero), int(lo), int(hi))
 		bindings = append(bindings, b.Read(b.WeightsU32(packMultipliers(c)), plan.FormatNone))
 	default:
 		name += map[nn.OperandType]string{nn.TensorFloat32: "_f32", nn.TensorFloat16: "_f16"}[c.x.Type]
 		lo, hi := floatRange(n.Attrs.Act)
 		push = append(push, f32(lo), f32(hi))
 	}
-	b.Dispatch(kernel(name), b.local(), c.pixels*c.outQuads(), push, Cost{FLOP: c.flop()}, bindings...)
+	b.Dispatch(kernel(name), quadLocal, c.pixels*c.outQuads(), push, Cost{FLOP: c.flop()}, bindings...)
 	return nil
 }
 

@@ -47,11 +47,11 @@ func (b *Builder) repack(dst, src Value, l Layout, pad bool) {
 		b.reshape(dst, src, l, dense)
 	case l.C == 3 && l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows: // reads whole groups, which the padded form has room for
 		count := (l.Rows + 3) / 4
-		b.Dispatch(shaders.DataRgbE4, b.local(), count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
+		b.Dispatch(shaders.DataRgbE4, quadLocal, count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
 			Binding{Value: src, Size: 3 * 16 * int64(count)}, b.Write(dst, plan.FormatNone))
 	case l.C == 3 && l.Elem == 1 && l.Rows%4 == 0:
 		count := l.Rows / 4
-		b.Dispatch(shaders.DataRgbE1, b.local(), count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
+		b.Dispatch(shaders.DataRgbE1, quadLocal, count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
 			Binding{Value: src, Size: 3 * 4 * int64(count)}, b.Write(dst, plan.FormatNone))
 	default:
 		b.reshape(dst, src, l, dense)
@@ -94,7 +94,7 @@ func (b *Builder) reshapePart(dst, src Value, yPart, xPart stretch) {
 	push = ints(push, 4*from.Quads)
 	k := bySize(to.Elem, shaders.DataReshapeE1, shaders.DataReshapeE2, shaders.DataReshapeE4)
 	// Not more than the elements: behind them may be memory of a client.
-	b.Dispatch(k, b.local(), count, push, Cost{},
+	b.Dispatch(k, quadLocal, count, push, Cost{},
 		Binding{Value: src, Offset: xPart.at, Size: from.Bytes()}, Binding{Value: dst, Offset: yPart.at, Size: to.Bytes(), Write: true})
 }
 
@@ -162,7 +162,7 @@ func (b *Builder) copyQuads(dst, src Binding, s strided) {
 		k = bySize(unit, shaders.DataCopyW1D6, shaders.DataCopyW2D6, shaders.DataCopyW4D6)
 	}
 	moved := float64(count*run*unit) * 4
-	b.Dispatch(k, b.local(), count, push, Cost{Bytes: 2 * moved}, src, dst)
+	b.Dispatch(k, quadLocal, count, push, Cost{Bytes: 2 * moved}, src, dst)
 }
 
 // divisible reports whether the copy can count in units of f of its present units.

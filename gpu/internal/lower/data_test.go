@@ -61,16 +61,6 @@ func TestRunLengths(t *testing.T) {
 // runAs runs g on d with a plan for the facts f and returns its output.
 func runAs(t *testing.T, d *vulkan.Device, f *plan.Facts, g *ir.Graph, input []byte) []byte {
 	t.Helper()
-	b := NewBuilder(f, g)
-	in, out, hostBytes := b.PlaceIO()
-	b.LoadInputs()
-	for i := range g.Nodes {
-		require.NoError(t, Check(f, g, &g.Nodes[i]))
-		require.NoError(t, b.Node(&g.Nodes[i]))
-	}
-	b.StoreOutputs()
-	p, weights, err := b.Finish()
-	require.NoError(t, err)
-	p.Inputs, p.Outputs, p.HostBytes, p.Segments = in, out, hostBytes, []int{len(p.Steps)}
+	p, weights := lowerFor(t, *f, g)
 	return runPlan(t, d, p, weights, [][]byte{input})[0]
 }

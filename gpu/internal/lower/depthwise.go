@@ -29,7 +29,7 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 		return lowerDirect(b, c)
 	}
 	var w []float32
-	push := words(0, quads, (c.outW+depthwisePixels-1)/depthwisePixels)
+	push := ints(nil, 0, quads, (c.outW+depthwisePixels-1)/depthwisePixels)
 	push = append(push, c.windowPush()...)
 	var channels Value
 	shift := false
@@ -41,7 +41,7 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 		}
 		lo, hi := quantRange(c.y, n.Attrs.Act)
 		push = append(push, q.flip, f32(float64(q.xzero)))
-		push = append(push, words(q.doubleMask, int(c.y.Zero), int(lo), int(hi))...)
+		push = ints(push, q.doubleMask, int(c.y.Zero), int(lo), int(hi))
 		shift = useShifts(b.Facts)
 		channels = b.WeightsU32(packChannels(c, quads, shift, bias))
 	} else {
@@ -70,7 +70,7 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 	rows := c.y.Shape[0] * c.outH
 	count := rows * int(push[2]) * quads
 	push[0] = uint32(count)
-	b.Dispatch(kernel(name), b.local(), count, push, Cost{FLOP: c.flop()},
+	b.Dispatch(kernel(name), quadLocal, count, push, Cost{FLOP: c.flop()},
 		b.Read(x, format), b.Read(b.WeightsF32(w), plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
 	return nil
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
-// runGraph lowers g for d, runs it once and returns the outputs.
-func runGraph(t *testing.T, d *vulkan.Device, g *ir.Graph, inputs ...[]byte) [][]byte {
+// lowerFor lowers g for facts f as compile.Graph does.
+func lowerFor(t *testing.T, f plan.Facts, g *ir.Graph) (*plan.Plan, []byte) {
 	t.Helper()
 	require.NoError(t, g.Verify())
-	f := d.Facts()
 	b := NewBuilder(&f, g)
 	in, out, hostBytes := b.PlaceIO()
+	b.PlaceConcats()
 	b.LoadInputs()
 	for i := range g.Nodes {
 		require.NoError(t, Check(&f, g, &g.Nodes[i]))
@@ -28,8 +28,15 @@ func runGraph(t *testing.T, d *vulkan.Device, g *ir.Graph, inputs ...[]byte) [][
 	b.StoreOutputs()
 	p, weights, err := b.Finish()
 	require.NoError(t, err)
-	p.Inputs, p.Outputs, p.HostBytes = in, out, hostBytes
-	p.Segments = []int{len(p.Steps)}
+	p.Inputs, p.Outputs, p.HostBytes, p.Segments = in, out, hostBytes+plan.Align, []int{len(p.Steps)}
+	require.NoError(t, p.Verify())
+	return p, weights
+}
+
+// runGraph lowers g for d, runs it once and returns the outputs.
+func runGraph(t *testing.T, d *vulkan.Device, g *ir.Graph, inputs ...[]byte) [][]byte {
+	t.Helper()
+	p, weights := lowerFor(t, d.Facts(), g)
 	return runPlan(t, d, p, weights, inputs)
 }
 

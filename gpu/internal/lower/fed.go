@@ -32,13 +32,6 @@ func checkFed(g *ir.Graph, n *ir.Node, shape ...int) error {
 	return nil
 }
 
-// withoutFed is n without its parameter.
-func withoutFed(n *ir.Node) *ir.Node {
-	m := *n
-	m.In = n.In[:1]
-	return &m
-}
-
 func checkPadFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]).Shape, g.T(n.Out[0]).Shape
 	if len(in) == 0 || len(in) != len(out) || len(in) > maxFedRank {
@@ -52,7 +45,7 @@ func checkPadFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if err := checkFed(g, n, len(in), 2); err != nil {
 		return err
 	}
-	return checkMoved(f, g, withoutFed(n))
+	return checkMoved(f, g, firstInputOnly(n))
 }
 
 func (b *Builder) lowerPadFed(n *ir.Node) {
@@ -82,7 +75,7 @@ func checkTransposeFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if err := checkFed(g, n, len(in.Shape)); err != nil {
 		return err
 	}
-	return checkMoved(f, g, withoutFed(n))
+	return checkMoved(f, g, firstInputOnly(n))
 }
 
 func (b *Builder) lowerTransposeFed(n *ir.Node) {
@@ -109,7 +102,7 @@ func (b *Builder) moveFed(k shaders.Kernel, n *ir.Node, of []int, push []uint32)
 	for i := range to.Dims {
 		table = ints(table, of[i], to.Dims[i])
 	}
-	b.Dispatch(k, b.local(), to.TotalQuads(), push, Cost{}, b.In(n.In[0]), b.In(n.In[1]),
+	b.Dispatch(k, quadLocal, to.TotalQuads(), push, Cost{}, b.In(n.In[0]), b.In(n.In[1]),
 		b.Read(b.WeightsU32(table), plan.FormatNone), b.Out(n.Out[0]))
 }
 
@@ -178,6 +171,6 @@ func (b *Builder) lowerMeanFed(n *ir.Node) {
 		}
 		push = append(push, f32(f.factor), f32(f.low), f32(f.high))
 	}
-	b.Dispatch(k, b.local(), to.TotalQuads(), push, Cost{FLOP: 4 * float64(count*to.TotalQuads())},
+	b.Dispatch(k, quadLocal, to.TotalQuads(), push, Cost{FLOP: 4 * float64(count*to.TotalQuads())},
 		b.In(n.In[0]), b.Out(n.Out[0]), b.In(n.In[1]))
 }

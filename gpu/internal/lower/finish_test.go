@@ -119,17 +119,7 @@ func TestInputsAndOutputsAreNamed(t *testing.T) {
 			require.NoError(t, err)
 			f := softwareFacts
 			f.Unified = tc.unified
-			b := NewBuilder(&f, g)
-			inputs, outputs, hostBytes := b.PlaceIO()
-			b.LoadInputs()
-			for i := range g.Nodes {
-				require.NoError(t, b.Node(&g.Nodes[i]))
-			}
-			b.StoreOutputs()
-			p, _, err := b.Finish()
-			require.NoError(t, err)
-			p.Inputs, p.Outputs, p.HostBytes, p.Segments = inputs, outputs, hostBytes, []int{len(p.Steps)}
-			require.NoError(t, p.Verify())
+			p, _ := lowerFor(t, f, g)
 			var got []string
 			for _, s := range p.Steps {
 				got = append(got, fmt.Sprintf("%v %v: %v, %v", s.Serves, s.When, s.Bindings[0].Of, s.Bindings[1].Of))
@@ -236,9 +226,9 @@ func TestWeightsAreAligned(t *testing.T) {
 	b := emptyBuilder(&ir.Graph{})
 	first, second := b.Weights([]byte{1, 2, 3}), b.WeightsU32([]uint32{0x04030201, 5})
 	third := b.WeightsF32([]float32{1})
-	require.EqualValues(t, 3, b.Size(first))
-	require.EqualValues(t, 8, b.Size(second))
-	require.EqualValues(t, 4, b.Size(third))
+	require.EqualValues(t, 3, b.values[first.id].size)
+	require.EqualValues(t, 8, b.values[second.id].size)
+	require.EqualValues(t, 4, b.values[third.id].size)
 	for i, v := range []Value{first, second, third} {
 		require.Equal(t, int64(i*plan.Align), b.values[v.id].offset)
 	}

@@ -62,7 +62,7 @@ func Image(f *plan.Facts, d nn.ImageLayout, t *ir.Tensor) (*plan.Plan, error) {
 	}
 	b.label = "image"
 	b.serve(plan.InputRef(0), plan.Always, func() {
-		b.Dispatch(kernel, b.local(), count, push, Cost{}, b.Read(x, plan.FormatNone), b.Out(g.Outputs[0]))
+		b.Dispatch(kernel, quadLocal, count, push, Cost{}, b.Read(x, plan.FormatNone), b.Out(g.Outputs[0]))
 	})
 	b.StoreOutputs()
 	p, _, err := b.Finish()

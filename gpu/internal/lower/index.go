@@ -25,7 +25,7 @@ func divisors(ds ...int) []uint32 {
 	return push
 }
 
-// ints appends ints to push constants; negative ones as two's complement.
+// ints appends ints, from -2^31 to 2^32-1, to push constants; negative ones as two's complement.
 func ints(push []uint32, v ...int) []uint32 {
 	for _, x := range v {
 		push = append(push, uint32(x))
@@ -50,6 +50,13 @@ func outermost(dims []int, n, with int) []int {
 	}
 	copy(out[n-len(dims):], dims)
 	return out
+}
+
+// firstInputOnly is n without its parameters, which may still be listed when they are decoded.
+func firstInputOnly(n *ir.Node) *ir.Node {
+	m := *n
+	m.In = n.In[:1]
+	return &m
 }
 
 // maxWork bounds the floating-point operations of one dispatch, which nothing can stop: minutes on a CPU, and more

@@ -77,7 +77,7 @@ func (b *Builder) isPart(in, out ir.ID, offset int64) bool {
 // it writes, and no other. Precondition: both have the same layout.
 func (b *Builder) inPlace(out, in ir.ID) {
 	v := b.tensors[in]
-	if v.id == 0 || !b.CanAlias(out) || b.shared[v.id] || b.uses()[in] != 1 || slices.Contains(b.Graph.Outputs, in) {
+	if v.id == 0 || !b.CanAlias(out) || b.shared[v.id] || b.uses()[in] != 1 {
 		return
 	}
 	if x := &b.values[v.id]; x.buffer == plan.Arena && x.of == 0 && x.parent == 0 {
@@ -85,15 +85,10 @@ func (b *Builder) inPlace(out, in ir.ID) {
 	}
 }
 
-// uses counts the readers of each tensor.
-func (b *Builder) uses() map[ir.ID]int {
+// uses is ir.Graph.Uses of the whole graph.
+func (b *Builder) uses() []int {
 	if b.readers == nil {
-		b.readers = map[ir.ID]int{}
-		for i := range b.Graph.Nodes {
-			for _, id := range b.Graph.Nodes[i].In {
-				b.readers[id]++
-			}
-		}
+		b.readers = b.Graph.Uses()
 	}
 	return b.readers
 }

@@ -14,18 +14,7 @@ import (
 // lowerAll lowers g for a software device.
 func lowerAll(t *testing.T, g *ir.Graph) *plan.Plan {
 	t.Helper()
-	f := softwareFacts
-	b := NewBuilder(&f, g)
-	b.PlaceIO()
-	b.PlaceConcats()
-	b.LoadInputs()
-	for i := range g.Nodes {
-		require.NoError(t, Check(&f, g, &g.Nodes[i]))
-		require.NoError(t, b.Node(&g.Nodes[i]))
-	}
-	b.StoreOutputs()
-	p, _, err := b.Finish()
-	require.NoError(t, err)
+	p, _ := lowerFor(t, softwareFacts, g)
 	return p
 }
 

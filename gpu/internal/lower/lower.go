@@ -105,10 +105,10 @@ type Builder struct {
 	label   string
 	serves  plan.IORef // of the steps that are appended
 	when    plan.When
-	host    []hostTensor  // inputs in host memory
-	hostOut []hostTensor  // outputs
-	shared  map[int]bool  // values that several tensors name, or parts of them
-	readers map[ir.ID]int // see uses
+	host    []hostTensor // inputs in host memory
+	hostOut []hostTensor // outputs
+	shared  map[int]bool // values that several tensors name, or parts of them
+	readers []int        // see uses
 }
 
 // NewBuilder returns a builder for g on a device with the given facts.
@@ -193,9 +193,6 @@ func (b *Builder) In(id ir.ID) Binding { return b.Read(b.Tensor(id), plan.Format
 // Out binds tensor id for writing as a storage buffer.
 func (b *Builder) Out(id ir.ID) Binding { return b.Write(b.Tensor(id), plan.FormatNone) }
 
-// Size is the number of bytes of v.
-func (b *Builder) Size(v Value) int64 { return b.values[v.id].size }
-
 // FitsTexels reports whether all of v can be bound as one texel buffer of format f.
 func (b *Builder) FitsTexels(v Value, f plan.Format) bool {
 	return b.values[v.id].size/f.TexelBytes() <= b.Facts.MaxTexelElements
@@ -274,8 +271,8 @@ func (b *Builder) Node(n *ir.Node) error {
 	return b.err
 }
 
-// local is the workgroup size of kernels that handle one quad an invocation.
-func (b *Builder) local() uint32 { return 64 }
+// quadLocal is the workgroup size of kernels that handle one quad an invocation.
+const quadLocal = 64
 
 // f32 is the push constant of a float.
 func f32(x float64) uint32 { return math.Float32bits(float32(x)) }

@@ -293,7 +293,7 @@ func (s *sums) dispatch(p *partial, kernels map[stage]shaders.Kernel, push []uin
 		push = append(push, m[:]...)
 		push = ints(push, int(s.f.zero), int(int32(s.f.low)), int(int32(s.f.high)))
 	}
-	s.b.Dispatch(kernels[stage{p.elem, to}], s.b.local(), count, push, Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
+	s.b.Dispatch(kernels[stage{p.elem, to}], quadLocal, count, push, Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
 	p.memory = s.b.Read(dst.Value, plan.FormatNone)
 	p.elem = to
 }

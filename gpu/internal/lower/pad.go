@@ -37,9 +37,7 @@ func checkPad(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			}
 		}
 	}
-	m := *n
-	m.In = n.In[:1]
-	return checkMoved(f, g, &m)
+	return checkMoved(f, g, firstInputOnly(n))
 }
 
 // maxPadded is the number of dimensions that the kernels handle at once.
@@ -153,7 +151,7 @@ func (b *Builder) pad(dst, src Binding, s *padStage) {
 		} else {
 			push = append(push, s.fill)
 		}
-		b.Dispatch(k, b.local(), count, push, Cost{}, src, dst)
+		b.Dispatch(k, quadLocal, count, push, Cost{}, src, dst)
 		return
 	}
 	line := yDims[maxPadded-2] * to.Quads
@@ -170,7 +168,7 @@ func (b *Builder) pad(dst, src Binding, s *padStage) {
 	} else {
 		push = ints(append(push, s.fill), to.C-4*(to.Quads-1))
 	}
-	b.Dispatch(k, b.local(), count, push, Cost{}, src, dst)
+	b.Dispatch(k, quadLocal, count, push, Cost{}, src, dst)
 }
 
 // fillBits is an element of type t with the value that PAD fills with.

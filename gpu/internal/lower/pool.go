@@ -182,7 +182,7 @@ func (b *Builder) pool(dst, src Binding, p pool) {
 	}
 	src.Format = format
 	taps := float64(min(p.window[0], p.size[0]) * min(p.window[1], p.size[1]))
-	b.Dispatch(k, b.local(), count, push, Cost{FLOP: 4 * float64(count) * taps}, src, dst)
+	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: 4 * float64(count) * taps}, src, dst)
 }
 
 // kernel chooses the kernel and the format in which it reads the image.

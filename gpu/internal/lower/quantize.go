@@ -51,7 +51,7 @@ func (b *Builder) lut8(n *ir.Node, f func(q int32) int32) {
 		table[i] = uint32(uint8(f(q)))
 	}
 	count := b.Layout(n.Out[0]).TotalQuads()
-	b.Dispatch(shaders.Lut8, b.local(), count, []uint32{uint32(count)}, Cost{FLOP: float64(4 * count)},
+	b.Dispatch(shaders.Lut8, quadLocal, count, []uint32{uint32(count)}, Cost{FLOP: float64(4 * count)},
 		b.In(n.In[0]), b.Read(b.WeightsU32(table), plan.FormatR32U), b.Out(n.Out[0]))
 }
 
@@ -93,7 +93,7 @@ func lowerQuantize(b *Builder, n *ir.Node) error {
 	}
 	count := b.Layout(n.Out[0]).TotalQuads()
 	push := []uint32{uint32(count), f32(float64(y.Scale)), uint32(y.Zero), uint32(lo), uint32(hi)}
-	b.Dispatch(k, b.local(), count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
+	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }
 
@@ -129,7 +129,7 @@ func lowerDequantize(b *Builder, n *ir.Node) error {
 	push := []uint32{
 		uint32(count), uint32(l.Quads), uint32(l.C), signOffset(x.Type), uint32(x.Zero), uint32(inner), uint32(len(scales) / 4),
 	}
-	b.Dispatch(k, b.local(), count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Read(b.WeightsF32(scales), plan.FormatNone), b.Out(n.Out[0]))
+	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Read(b.WeightsF32(scales), plan.FormatNone), b.Out(n.Out[0]))
 	return nil
 }
 

@@ -48,7 +48,7 @@ type stretch struct {
 func stretchOf(l Layout, from, to int) stretch {
 	n := to - from
 	if l.Dense() {
-		return stretch{Layout{Dims: []int{n}, Rows: 1, C: n, Quads: (n + 3) / 4, Elem: l.Elem}, int64(from) * int64(l.Elem)}
+		return stretch{oneRow(n, l.Elem), int64(from) * int64(l.Elem)}
 	}
 	rows := n / l.C
 	s := Layout{Dims: []int{rows, l.C}, Rows: rows, C: l.C, Quads: l.Quads, Elem: l.Elem}
@@ -89,11 +89,13 @@ func gcd(a, b int) int {
 	return a
 }
 
-// denseLayout is that of the elements of a tensor of layout l without padding: one row.
-func denseLayout(l Layout) Layout {
-	n := l.Rows * l.C
-	return Layout{Dims: []int{n}, Rows: 1, C: n, Quads: (n + 3) / 4, Elem: l.Elem}
+// oneRow is the layout of one row of n elements of elem bytes.
+func oneRow(n, elem int) Layout {
+	return Layout{Dims: []int{n}, Rows: 1, C: n, Quads: (n + 3) / 4, Elem: elem}
 }
+
+// denseLayout is that of the elements of a tensor of layout l without padding.
+func denseLayout(l Layout) Layout { return oneRow(l.Rows*l.C, l.Elem) }
 
 // exchanges reports whether a tensor of layout l can be brought to its dense form and back.
 func exchanges(f *plan.Facts, l Layout) bool {

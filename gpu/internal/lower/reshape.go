@@ -17,12 +17,9 @@ func checkReshape(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if in, out := g.T(n.In[0]).Elements(), g.T(n.Out[0]).Elements(); in != out {
 		return fmt.Errorf("the input has %d elements, the output %d", in, out)
 	}
-	// The shape and the axes are decoded; their tensors may still be listed.
-	m := *n
-	m.In = n.In[:1]
 	unlimited := *f
 	unlimited.MaxStorageRange = math.MaxInt64
-	if err := checkMoved(&unlimited, g, &m); err != nil {
+	if err := checkMoved(&unlimited, g, firstInputOnly(n)); err != nil {
 		return err
 	}
 	from, to := LayoutOf(g.T(n.In[0])), LayoutOf(g.T(n.Out[0]))

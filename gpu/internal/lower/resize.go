@@ -31,9 +31,7 @@ func checkResize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if max(in.Shape[1], in.Shape[2], out.Shape[1], out.Shape[2]) > 1<<22 {
 		return fmt.Errorf("resizing %v to %v", in.Shape, out.Shape)
 	}
-	m := *n
-	m.In = n.In[:1]
-	return checkTensors(f, g, &m)
+	return checkTensors(f, g, firstInputOnly(n))
 }
 
 // resizeScale is the distance in the input of neighbouring output pixels, from TensorFlow Lite's
@@ -81,7 +79,7 @@ func (b *Builder) lowerResize(n *ir.Node) error {
 	push = append(push, f32(shift))
 	if n.Op == nn.OpResizeNearestNeighbor {
 		k := bySize(unit, shaders.ResizeNearestW1, shaders.ResizeNearestW2, shaders.ResizeNearestW4)
-		b.Dispatch(k, b.local(), count, append(push, f32(round)), Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
+		b.Dispatch(k, quadLocal, count, append(push, f32(round)), Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
 		return nil
 	}
 	push = append(push, signOffset(in.Type))
@@ -99,7 +97,7 @@ func (b *Builder) lowerResize(n *ir.Node) error {
 			k, format = shaders.ResizeBilinearQ8Texel, plan.FormatR32U
 		}
 	}
-	b.Dispatch(k, b.local(), count, push, Cost{FLOP: 40 * float64(l.TotalQuads())},
+	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: 40 * float64(l.TotalQuads())},
 		b.Read(b.Tensor(n.In[0]), format), b.Out(n.Out[0]))
 	return nil
 }

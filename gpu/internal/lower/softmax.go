@@ -82,7 +82,7 @@ func (b *Builder) lowerSoftmax(n *ir.Node) error {
 		push = append(ints(nil, count, steps, l.C), f32(n.Attrs.Beta))
 	}
 	k := softmaxKernel(n.Op == nn.OpLogSoftmax, t.Type == nn.TensorFloat16, column, steps > longRow)
-	b.Dispatch(k, b.local(), count, push, cost, b.In(n.In[0]), b.Out(n.Out[0]))
+	b.Dispatch(k, quadLocal, count, push, cost, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }
 
@@ -126,6 +126,6 @@ func (b *Builder) softmaxQ8(n *ir.Node, l Layout, column bool, inner, steps, cou
 	if column {
 		k = shaders.SoftmaxColumnQ8
 	}
-	b.Dispatch(k, b.local(), count, push, cost,
+	b.Dispatch(k, quadLocal, count, push, cost,
 		b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
 }

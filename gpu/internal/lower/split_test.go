@@ -16,26 +16,6 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 )
 
-// lowerFor lowers g for facts f as compile.Graph does.
-func lowerFor(t *testing.T, f plan.Facts, g *ir.Graph) (*plan.Plan, []byte) {
-	t.Helper()
-	require.NoError(t, g.Verify())
-	b := NewBuilder(&f, g)
-	in, out, hostBytes := b.PlaceIO()
-	b.PlaceConcats()
-	b.LoadInputs()
-	for i := range g.Nodes {
-		require.NoError(t, Check(&f, g, &g.Nodes[i]))
-		require.NoError(t, b.Node(&g.Nodes[i]))
-	}
-	b.StoreOutputs()
-	p, weights, err := b.Finish()
-	require.NoError(t, err)
-	p.Inputs, p.Outputs, p.HostBytes, p.Segments = in, out, hostBytes+plan.Align, []int{len(p.Steps)}
-	require.NoError(t, p.Verify())
-	return p, weights
-}
-
 // splitCase is a node with tensors beyond a limit.
 type splitCase struct {
 	name  string

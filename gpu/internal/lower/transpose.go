@@ -33,9 +33,7 @@ func checkTranspose(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if m := newMoves(in.Shape, perm); m.dims() > maxStrided {
 		return fmt.Errorf("a transposition of %d dimensions", m.dims())
 	}
-	m := *n
-	m.In = n.In[:1]
-	return checkMoved(f, g, &m)
+	return checkMoved(f, g, firstInputOnly(n))
 }
 
 // moves is a transposition in its shortest form: dimensions of size 1 dropped, neighbours that stay
@@ -161,7 +159,7 @@ func (b *Builder) transpose(out, in ir.ID, perm []int) {
 	push = ints(push, bStride)
 	push = ints(push, outermost(ys, 4, 0)...)
 	k := bySize(elem, shaders.DataTransposeE1, shaders.DataTransposeE2, shaders.DataTransposeE4)
-	b.Dispatch(k, b.local(), count, push, Cost{}, b.In(in), b.Out(out))
+	b.Dispatch(k, quadLocal, count, push, Cost{}, b.In(in), b.Out(out))
 }
 
 // rowStrides returns for each dimension of a tensor the distance in quads of neighbours along it; that of

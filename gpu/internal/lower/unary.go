@@ -24,7 +24,8 @@ func plain(f func(float64) float64) func(*ops.Attrs, float64) float64 {
 	return func(_ *ops.Attrs, x float64) float64 { return f(x) }
 }
 
-var relus = map[nn.OperationType]nn.Activation{nn.OpRelu: nn.ActRelu, nn.OpRelu1: nn.ActRelu1, nn.OpRelu6: nn.ActRelu6}
+// Relus are the operations that only clamp, with the fused activation that does the same.
+var Relus = map[nn.OperationType]nn.Activation{nn.OpRelu: nn.ActRelu, nn.OpRelu1: nn.ActRelu1, nn.OpRelu6: nn.ActRelu6}
 
 // clamped is a function of the RELU family.
 func clamped(act nn.Activation) unaryOp {
@@ -118,7 +119,7 @@ func lowerUnary(b *Builder, n *ir.Node) error {
 		p = u.params(&n.Attrs)
 	}
 	push := []uint32{uint32(l.TotalQuads()), uint32(l.Quads), uint32(l.C), f32(p[0]), f32(p[1])}
-	b.Dispatch(u.kernel(x.Type), b.local(), l.TotalQuads(), push, Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
+	b.Dispatch(u.kernel(x.Type), quadLocal, l.TotalQuads(), push, Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }
 
@@ -128,7 +129,7 @@ func (u *unaryOp) table(n *ir.Node, x, y *ir.Tensor) func(q int32) int32 {
 	case nn.OpHardSwish:
 		return hardSwish8(x, y)
 	case nn.OpRelu, nn.OpRelu1, nn.OpRelu6:
-		if act := relus[n.Op]; x.SameQuant(y) {
+		if act := Relus[n.Op]; x.SameQuant(y) {
 			lo, hi := quantRange(y, act)
 			return func(q int32) int32 { return min(max(q, lo), hi) }
 		}

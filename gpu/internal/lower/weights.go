@@ -58,7 +58,7 @@ func (b *Builder) Weights(data []byte) Value {
 	}
 	offset := int64(len(b.weights))
 	v := b.newValue(plan.Weights, int64(len(data)), offset)
-	padded := (int64(len(data)) + plan.Align - 1) / plan.Align * plan.Align
+	padded := plan.AlignUp(int64(len(data)))
 	if b.room -= padded; b.room < 0 {
 		if b.err == nil {
 			b.err = nn.Errorf(nn.StatusResourceExhaustedPersistent, b.label, "packed weights are more than %d times the model's constants", packedBytes)

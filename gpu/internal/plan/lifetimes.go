@@ -41,7 +41,7 @@ func LargestLive(list []Lifetime) (sizeBytes int64, step int) {
 	}
 	change := make([]int64, last+2)
 	for _, l := range list {
-		size := (l.Size + Align - 1) / Align * Align
+		size := AlignUp(l.Size)
 		change[l.First] += size
 		change[l.Last+1] -= size
 	}

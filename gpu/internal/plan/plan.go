@@ -28,7 +28,7 @@ const (
 	Host
 )
 
-func (b Buffer) String() string { return [...]string{"arena", "weights", "host"}[b] }
+func (b Buffer) String() string { return name("Buffer", b, "arena", "weights", "host") }
 
 // Format is the texel format of a binding; FormatNone for a storage buffer.
 type Format uint8
@@ -44,11 +44,11 @@ const (
 	FormatR32F           // 4
 )
 
-// TexelBytes is the size of one texel, 0 for FormatNone.
+// TexelBytes is the size of one texel, 0 for FormatNone. Precondition: f is one of the above.
 func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4, 4, 4, 4}[f] }
 
 func (f Format) String() string {
-	return [...]string{"buf", "rgba32f", "rgba32ui", "r32ui", "rgba8i", "rgba8ui", "r32f"}[f]
+	return name("Format", f, "buf", "rgba32f", "rgba32ui", "r32ui", "rgba8i", "rgba8ui", "r32f")
 }
 
 // Binding is the range of a memory that a kernel sees at one binding number. Offset is a multiple of
@@ -103,7 +103,15 @@ const (
 	WhenDevice
 )
 
-func (w When) String() string { return [...]string{"always", "dense", "device"}[w] }
+func (w When) String() string { return name("When", w, "always", "dense", "device") }
+
+// name is the name of value v, or its type and number where it has none.
+func name[T ~uint8](typ string, v T, names ...string) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprintf("%s(%d)", typ, uint8(v))
+}
 
 // Step is one dispatch, or one copy when Kernel is shaders.Copy: from Bindings[0] to Bindings[1], of
 // Bindings[1].Size bytes.

@@ -9,7 +9,8 @@ import (
 
 // Bounds of every plan, far beyond what any device or network needs.
 const (
-	MaxSteps    = 1 << 20
+	MaxSteps    = 1 << 20 // of one plan
+	MaxSegments = 1 << 16 // of one plan; an execution has measurements of each
 	maxMemory   = 1 << 62 // bytes of one memory: rounding up cannot overflow
 	maxPushData = 32      // words; Vulkan guarantees no more
 	// MaxGroups is the number of workgroups in each dimension that every device has.
@@ -22,7 +23,7 @@ const (
 // A plan that passes binds nothing outside of its memories, each rounded up to Align.
 func (p *Plan) Verify() error {
 	if len(p.Steps) > MaxSteps {
-		return fmt.Errorf("%d steps", len(p.Steps))
+		return fmt.Errorf("%d steps, at most %d", len(p.Steps), MaxSteps)
 	}
 	for _, n := range []int64{p.ArenaBytes, p.WeightBytes, p.HostBytes} {
 		if n < 0 || n > maxMemory {
@@ -57,6 +58,9 @@ func (p *Plan) Verify() error {
 
 // verifySegments: segments divide the steps, and only a plan without steps has an empty one.
 func (p *Plan) verifySegments() error {
+	if len(p.Segments) > MaxSegments {
+		return fmt.Errorf("%d segments, at most %d", len(p.Segments), MaxSegments)
+	}
 	if len(p.Segments) > max(1, len(p.Steps)) {
 		return fmt.Errorf("%d segments of %d steps", len(p.Segments), len(p.Steps))
 	}

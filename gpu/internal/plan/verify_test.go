@@ -41,6 +41,15 @@ func TestVerifyRefuses(t *testing.T) {
 		{"segments go back", func(p *Plan) { p.Segments = []int{2, 1} }, "segment 1"},
 		{"segments end early", func(p *Plan) { p.Segments = []int{1} }, "segments end"},
 		{"segments end late", func(p *Plan) { p.Segments = []int{1, 3} }, "segment 1"},
+		{"too many segments", func(p *Plan) {
+			p.Segments = nil
+			for len(p.Steps) <= MaxSegments {
+				p.Steps = append(p.Steps, p.Steps[1])
+			}
+			for i := range p.Steps {
+				p.Segments = append(p.Segments, i+1)
+			}
+		}, "65537 segments, at most 65536"},
 		{"no segments", func(p *Plan) { p.Segments = nil }, "segments end"},
 		{"unknown kernel", func(p *Plan) { p.Steps[0].Kernel = 65535 }, "no kernel"},
 		{"missing binding", func(p *Plan) { p.Steps[0].Bindings = p.Steps[0].Bindings[:1] }, "1 bindings"},

@@ -64,7 +64,7 @@ func (t *binaryTable) pipeline(key plan.Pipeline, code []uint32, layout vk.Pipel
 	return p, nil
 }
 
-// size is what an entry takes when encoded.
+// binarySize is the number of bytes of an encoded entry.
 func binarySize(key plan.Pipeline, list []vk.Binary) int {
 	n := 4 + len(key.Kernel.String()) + 4 + 4
 	for _, b := range list {
@@ -102,8 +102,6 @@ const (
 	binaryMagic   = 0x4250_4e4e // "NNPB"
 	binaryVersion = 1
 	binaryHeader  = 4 + 4 + 4 + vk.MaxBinaryKey + 4
-	// maxOfPipeline bounds the binaries of one pipeline.
-	maxOfPipeline = 16
 )
 
 // encode returns all entries, in an order of their own; nil if there is none.
@@ -160,7 +158,7 @@ func decodeBinaries(data, key []byte) (map[plan.Pipeline][]vk.Binary, bool) {
 		kernel, known := shaders.ByName(string(r.bytes()))
 		p := plan.Pipeline{Kernel: kernel, LocalX: r.word()}
 		count := r.word()
-		if count == 0 || count > maxOfPipeline || len(out[p]) > 0 {
+		if count == 0 || count > vk.MaxBinaries || len(out[p]) > 0 {
 			return nil, false
 		}
 		var list []vk.Binary

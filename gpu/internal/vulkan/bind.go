@@ -21,12 +21,15 @@ type ioFacts struct {
 }
 
 // index is the place of an input or output among x.ios.
-func (x *Executable) index(of plan.IORef) int {
+func (x *Executable) index(of plan.IORef) int { return ioIndex(x.plan, of) }
+
+// ioIndex is the place of an input or output among the inputs, then outputs, of p.
+func ioIndex(p *plan.Plan, of plan.IORef) int {
 	if i, ok := of.Input(); ok {
 		return i
 	}
 	i, _ := of.Output()
-	return len(x.plan.Inputs) + i
+	return len(p.Inputs) + i
 }
 
 // ioFactsOf returns the facts of all inputs and outputs of p.
@@ -45,12 +48,7 @@ func ioFactsOf(p *plan.Plan) []ioFacts {
 			if b.Of == 0 || b.Buffer != plan.Host || s.Serves == b.Of && s.When == plan.WhenDevice {
 				continue
 			}
-			n, ok := b.Of.Input()
-			if !ok {
-				n, _ = b.Of.Output()
-				n += len(p.Inputs)
-			}
-			f, io := &list[n], p.IO(b.Of)
+			f, io := &list[ioIndex(p, b.Of)], p.IO(b.Of)
 			size := min(b.Size, io.DeviceBytes-b.At)
 			f.reach = max(f.reach, b.At+size)
 			converts := s.Serves == b.Of && s.Kernel != shaders.Copy

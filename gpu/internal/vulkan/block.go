@@ -36,16 +36,9 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 	if bytes == 0 {
 		return nil, nil
 	}
-	b = &block{dev: d, bytes: plan.AlignUp(bytes)}
-	if b.bytes > d.props.MaxAllocation {
-		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the device's limit of %d",
-			b.bytes, d.props.MaxAllocation)
-	}
-	if err := d.account.take(b.bytes, budget, what); err != nil {
+	if b, err = d.reserve(bytes, budget, what); err != nil {
 		return nil, err
 	}
-	b.taken = b.bytes
-	d.counters.allocations.Add(1)
 	defer func() {
 		if err != nil {
 			b.free()
@@ -56,11 +49,8 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 		return b, err
 	}
 	need := d.dev.Requirements(b.buffer)
-	if more := need.Size - b.taken; more > 0 {
-		if err = d.account.take(more, budget, what); err != nil {
-			return b, err
-		}
-		b.taken += more
+	if err = b.reserve(need.Size, budget, what); err != nil {
+		return b, err
 	}
 	memoryType := deviceMemory(d.props, need.Types)
 	if kind == hostBlock {
@@ -84,6 +74,33 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 		b.host = b.host[:b.bytes]
 	}
 	return b, nil
+}
+
+// reserve begins a block of at least the given size, which is taken from the account; it has no buffer yet.
+func (d *Device) reserve(bytes, budget int64, what string) (*block, error) {
+	b := &block{dev: d, bytes: plan.AlignUp(bytes)}
+	if b.bytes > d.props.MaxAllocation {
+		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the device's limit of %d",
+			b.bytes, d.props.MaxAllocation)
+	}
+	if err := b.reserve(b.bytes, budget, what); err != nil {
+		return nil, err
+	}
+	d.counters.allocations.Add(1)
+	return b, nil
+}
+
+// reserve takes from the account what b has not yet of need bytes.
+func (b *block) reserve(need, budget int64, what string) error {
+	more := need - b.taken
+	if more <= 0 {
+		return nil
+	}
+	if err := b.dev.account.take(more, budget, what); err != nil {
+		return err
+	}
+	b.taken += more
+	return nil
 }
 
 // free gives everything back; nil is ignored. Precondition: no pending work uses b.

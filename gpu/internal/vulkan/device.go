@@ -37,17 +37,16 @@ type Options struct {
 
 // Device is an opened device. Safe for concurrent use, except Close.
 type Device struct {
-	inst       *vk.Instance
-	dev        *vk.Device
-	info       DeviceInfo
-	props      *vk.Properties
-	priority   vk.Priority // of the queues, beside other processes
-	validating bool
-	poison     bool // NNGPU_POISON: fill memory with NaN before each execution
-	stampMask  uint64
-	account    account
-	counters   counters
-	pipelines  pipelineTable
+	inst      *vk.Instance
+	dev       *vk.Device
+	info      DeviceInfo
+	props     *vk.Properties
+	priority  vk.Priority // of the queues, beside other processes
+	poison    bool        // NNGPU_POISON: fill memory with NaN before each execution
+	stampMask uint64
+	account   account
+	counters  counters
+	pipelines pipelineTable
 
 	queueMu sync.Mutex
 	queues  []*queue // immutable: what is urgent goes to the first, the rest to the last, which may be the same
@@ -75,10 +74,10 @@ func Open(selector string, o Options) (*Device, error) {
 // openChosen opens the device of the selector's drivers whose index choose returns.
 func openChosen(selector string, o Options, choose func([]DeviceInfo) (int, error)) (d *Device, err error) {
 	v := validation(o)
-	inst, _, err := openInstance(selector, v)
+	inst, err := openInstance(selector, v)
 	if errors.Is(err, vk.ErrNoLayer) && !required("validation") {
 		v = 0
-		inst, _, err = openInstance(selector, 0)
+		inst, err = openInstance(selector, 0)
 	}
 	if err != nil {
 		return nil, err
@@ -96,14 +95,14 @@ func openChosen(selector string, o Options, choose func([]DeviceInfo) (int, erro
 	if err != nil {
 		return nil, err
 	}
-	if d, err = open(inst, physicals[i], list[i], o, v != 0); err != nil {
+	if d, err = open(inst, physicals[i], list[i], o); err != nil {
 		return nil, err
 	}
 	d.selector, d.options = selector, o
 	return d, nil
 }
 
-func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options, validating bool) (*Device, error) {
+func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device, error) {
 	families := p.QueueFamilies()
 	family := queueFamily(families)
 	f := info.Properties.ExternalFeatures()
@@ -124,7 +123,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options, validati
 		return nil, fmt.Errorf("device %q: %w", info.Name, err)
 	}
 	d := &Device{
-		inst: inst, dev: dev, info: info, props: info.Properties, priority: priority, validating: validating,
+		inst: inst, dev: dev, info: info, props: info.Properties, priority: priority,
 		poison: os.Getenv("NNGPU_POISON") == "1",
 	}
 	for i := range dev.Queues() {
@@ -212,9 +211,6 @@ func (d *Device) Describe() DeviceInfo { return d.info }
 func (d *Device) Info() backend.Info {
 	return backend.Info{Name: d.info.Name, Driver: d.info.Driver, Type: backendType(d.props.Type)}
 }
-
-// Validating says whether the validation layer is on.
-func (d *Device) Validating() bool { return d.validating }
 
 // ValidationMessages takes the messages of the validation layer since the last call.
 func (d *Device) ValidationMessages() []string { return d.inst.Messages() }

@@ -9,9 +9,9 @@
 // recording for each of the last ways in which inputs and outputs were bound, so that a way that comes back costs
 // nothing; the recording of another way leaves out the steps that only bring a tensor from one form to the other.
 //
-// Work goes to the device's first queue, which has a timeline semaphore; each submission takes the next value, so
-// a fence is one number. Queues says what else there is. Nothing enters the queue that waits for the host, and
-// nothing polls.
+// Urgent work goes to the device's first queue, everything else to its last, which may be the same (Queues says how
+// many there are). Each has a timeline semaphore, and each submission takes the next value, so that a fence is one
+// number. Nothing enters a queue that waits for the host.
 //
 // Memory from outside (host pages, opaque fds, dma-bufs) becomes a block that takes nothing of the account; External
 // says what a device can do, and what it cannot is copied.

@@ -175,9 +175,6 @@ func (x *Executable) loadWeights(ctx context.Context, data backend.Data) (err er
 	return nil
 }
 
-// Plan is what x runs. It must not be changed.
-func (x *Executable) Plan() *plan.Plan { return x.plan }
-
 func (x *Executable) queue() *queue {
 	if x.o.Urgent {
 		return x.dev.urgent()

@@ -6,7 +6,6 @@ import (
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
-	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -40,16 +39,10 @@ func (d *Device) newExportable(bytes, budget int64, what string) (x *exportable,
 	if !d.info.External.Export {
 		return nil, fmt.Errorf("%s: %w: no memory that can be exported", what, vk.ErrNotSupported)
 	}
-	b := &block{dev: d, bytes: plan.AlignUp(bytes)}
-	if b.bytes > d.props.MaxAllocation {
-		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the device's limit of %d",
-			b.bytes, d.props.MaxAllocation)
-	}
-	if err := d.account.take(b.bytes, budget, what); err != nil {
+	b, err := d.reserve(bytes, budget, what)
+	if err != nil {
 		return nil, err
 	}
-	b.taken = b.bytes
-	d.counters.allocations.Add(1)
 	defer func() {
 		if err != nil {
 			b.free()
@@ -60,11 +53,8 @@ func (d *Device) newExportable(bytes, budget int64, what string) (x *exportable,
 		return nil, err
 	}
 	need := d.dev.Requirements(b.buffer)
-	if more := need.Size - b.taken; more > 0 {
-		if err = d.account.take(more, budget, what); err != nil {
-			return nil, err
-		}
-		b.taken += more
+	if err = b.reserve(need.Size, budget, what); err != nil {
+		return nil, err
 	}
 	x = &exportable{block: b, allocated: need.Size, memoryType: deviceMemory(d.props, need.Types)}
 	if x.memoryType < 0 {

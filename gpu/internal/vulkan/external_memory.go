@@ -167,18 +167,19 @@ func (s *slot) put(to place, io *plan.IO) error {
 
 // copyIn copies n bytes of a device's memory to offset at of host, for the host and for kernels.
 func (d *Device) copyIn(from place, host *block, at, n int64) error {
-	var c vk.Commands
-	c.Barrier(computeTransfer|vk.StageHost, deviceWrites|vk.AccessHostWrite, vk.StageTransfer, vk.AccessTransferRead|vk.AccessTransferWrite)
-	c.Copy(from.memory.block.buffer, from.offset, host.buffer, at, n)
-	c.Barrier(vk.StageTransfer, vk.AccessTransferWrite, computeTransfer|vk.StageHost, deviceAccess|vk.AccessHostRead)
-	return d.runOnce(&c)
+	return d.copyShared(from.memory.block, from.offset, host, at, n)
 }
 
 // copyOut is the reverse of copyIn.
 func (d *Device) copyOut(to place, host *block, at, n int64) error {
+	return d.copyShared(host, at, to.memory.block, to.offset, n)
+}
+
+// copyShared copies n bytes between blocks that host, kernels and copies may have written, and may read afterwards.
+func (d *Device) copyShared(from *block, fromAt int64, to *block, toAt, n int64) error {
 	var c vk.Commands
 	c.Barrier(computeTransfer|vk.StageHost, deviceWrites|vk.AccessHostWrite, vk.StageTransfer, vk.AccessTransferRead|vk.AccessTransferWrite)
-	c.Copy(host.buffer, at, to.memory.block.buffer, to.offset, n)
+	c.Copy(from.buffer, fromAt, to.buffer, toAt, n)
 	c.Barrier(vk.StageTransfer, vk.AccessTransferWrite, computeTransfer|vk.StageHost, deviceAccess|vk.AccessHostRead)
 	return d.runOnce(&c)
 }

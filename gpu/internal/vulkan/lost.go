@@ -71,7 +71,7 @@ func (d *Device) quiet() {
 		}
 		d.queueMu.Unlock()
 		for i, value := range last {
-			_, _ = d.dev.WaitOn(i, value, drainLimit)
+			_, _ = d.dev.Wait(i, value, drainLimit)
 		}
 	})
 }

@@ -73,8 +73,8 @@ func (t *pipelineTable) close() {
 	vk.Destroy(t.dev.dev, t.cache)
 }
 
-// Prepare compiles the pipelines that the device does not have yet, several at once. It may run while the
-// plan that needs them is still being made. ctx is looked at between pipelines.
+// Prepare compiles the pipelines that the device does not have yet, several at once. ctx is looked at between
+// pipelines.
 func (d *Device) Prepare(ctx context.Context, list []plan.Pipeline) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(list))

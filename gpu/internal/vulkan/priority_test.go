@@ -71,15 +71,15 @@ func TestQueues(t *testing.T) {
 		for i := range n {
 			value := d.queues[i].next + uint64(i+1)*10
 			d.queues[i].next = value
-			require.NoError(t, d.dev.SubmitOn(i, nil, value))
-			ok, err := d.dev.WaitOn(i, value, 10*time.Second)
+			require.NoError(t, d.dev.Submit(i, nil, value))
+			ok, err := d.dev.Wait(i, value, 10*time.Second)
 			require.NoError(t, err)
 			require.True(t, ok)
-			v, err := d.dev.ReachedOn(i)
+			v, err := d.dev.Reached(i)
 			require.NoError(t, err)
 			require.Equal(t, value, v)
 		}
-		require.Panics(t, func() { _, _ = d.dev.ReachedOn(n) })
-		require.Panics(t, func() { _ = d.dev.SubmitOn(-1, nil, 1) })
+		require.Panics(t, func() { _, _ = d.dev.Reached(n) })
+		require.Panics(t, func() { _ = d.dev.Submit(-1, nil, 1) })
 	})
 }

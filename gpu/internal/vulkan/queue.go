@@ -51,7 +51,7 @@ func (q *queue) enqueue(cmds []vk.CommandBuffer) (f, before *fence, err error) {
 	if err := d.failure("submit", nil); err != nil {
 		return nil, nil, err
 	}
-	if err := d.dev.SubmitOn(q.index, cmds, q.next+1); err != nil {
+	if err := d.dev.Submit(q.index, cmds, q.next+1); err != nil {
 		return nil, nil, d.failure("submit", err)
 	}
 	q.next++
@@ -74,7 +74,7 @@ func (f *fence) Wait(ctx context.Context) error {
 		} else if ctx.Done() == nil {
 			limit = 10 * waitSlice
 		}
-		ok, err := f.dev.dev.WaitOn(f.queue.index, f.value, limit)
+		ok, err := f.dev.dev.Wait(f.queue.index, f.value, limit)
 		if ok {
 			at := now()
 			f.seen.CompareAndSwap(0, int64(at))
@@ -117,7 +117,7 @@ func (f *fence) settle() error {
 // lookAfter gives the device up where the watchdog says so. The error is for Device.failure.
 func (d *Device) lookAfter() error {
 	for _, q := range d.queues {
-		reached, err := d.dev.ReachedOn(q.index)
+		reached, err := d.dev.Reached(q.index)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ var ErrUnknownDevice = errors.New("no such Vulkan device")
 // Enumerate lists the devices of the installed drivers and of SwiftShader where it is found. The error is
 // vk.ErrNoLoader where Vulkan is absent and vk.ErrIncompatibleDriver where no driver works.
 func Enumerate() ([]DeviceInfo, error) {
-	inst, _, err := openInstance("", 0)
+	inst, err := openInstance("", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +50,15 @@ func Enumerate() ([]DeviceInfo, error) {
 }
 
 // openInstance loads only the chosen software implementation, or else everything.
-func openInstance(selector string, v vk.Validation) (*vk.Instance, vk.Library, error) {
+func openInstance(selector string, v vk.Validation) (*vk.Instance, error) {
 	swiftShader := findSwiftShader()
 	lib, err := loadLibrary(swiftShader)
 	if err != nil {
-		return nil, lib, err
+		return nil, err
 	}
 	if lib.ICD {
 		inst, err := vk.NewInstance(v, nil)
-		return inst, lib, wrapInstance(err, lib.Path)
+		return inst, wrapInstance(err, lib.Path)
 	}
 	var inst *vk.Instance
 	create := func(env []vk.Env, driver string, manifests ...string) error {
@@ -96,7 +96,7 @@ func openInstance(selector string, v vk.Validation) (*vk.Instance, vk.Library, e
 	default:
 		err = create(nil, "the installed drivers", loaderManifests()...)
 	}
-	return inst, lib, err
+	return inst, err
 }
 
 // describeAll lists the devices; the second result holds what Open needs of each.

@@ -16,7 +16,8 @@ type warmKey struct {
 	formats  [8]plan.Format
 }
 
-func keyOf(s *plan.Step) warmKey {
+// warmKeyOf is the key of what the driver compiles for s.
+func warmKeyOf(s *plan.Step) warmKey {
 	key := warmKey{pipeline: plan.Pipeline{Kernel: s.Kernel, LocalX: s.LocalX}}
 	for i, b := range s.Bindings {
 		if i < len(key.formats) {
@@ -42,7 +43,7 @@ func (s *slot) warmUp(ctx context.Context) error {
 		if l == nil || s.base.sets[k] == 0 {
 			continue
 		}
-		key := keyOf(&s.x.plan.Steps[k])
+		key := warmKeyOf(&s.x.plan.Steps[k])
 		t.mu.Lock()
 		done := t.warm[key]
 		t.mu.Unlock()
@@ -75,7 +76,7 @@ func (t *pipelineTable) coldTime(p *plan.Plan) (sum time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for k := range p.Steps {
-		if s := &p.Steps[k]; s.Kernel != shaders.Copy && !t.warm[keyOf(s)] {
+		if s := &p.Steps[k]; s.Kernel != shaders.Copy && !t.warm[warmKeyOf(s)] {
 			sum += compileTime
 		}
 	}
@@ -87,7 +88,7 @@ func (t *pipelineTable) heat(p *plan.Plan) {
 	defer t.mu.Unlock()
 	for k := range p.Steps {
 		if s := &p.Steps[k]; s.Kernel != shaders.Copy {
-			t.warm[keyOf(s)] = true
+			t.warm[warmKeyOf(s)] = true
 		}
 	}
 }

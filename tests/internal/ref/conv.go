@@ -6,7 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Window is the geometry that convolutions and pools share. Implicit padding is resolved by Resolve.
+// Window is the geometry that convolutions and pools share. Implicit padding becomes explicit in resolve.
 type Window struct {
 	// Scheme is nn.PaddingSame or nn.PaddingValid; 0 means that the four pads below count.
 	Scheme                                 int32

@@ -10,7 +10,7 @@ import (
 // Function is a function of one real number.
 type Function func(float64) float64
 
-// Functions of the elementwise operations, by operation.
+// functions are those of the elementwise operations.
 var functions = map[nn.OperationType]Function{
 	nn.OpTanh:     math.Tanh,
 	nn.OpLogistic: logistic,
