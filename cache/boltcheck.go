@@ -33,7 +33,7 @@ const (
 	boltFreelist = 0x10
 
 	boltFirstData = 2  // pages 0 and 1 are the metas
-	boltMaxDepth  = 32 // far above what MaxBoltBytes can need
+	boltMaxDepth  = 32 // far above what maxBoltBytes can need
 )
 
 var errBolt = errors.New("damaged database")

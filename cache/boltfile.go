@@ -134,10 +134,7 @@ func (d *database) admit(f *os.File, how int, readOnly bool) error {
 		return damage
 	}
 	// Everyone who reads it holds the lock, so nobody has it mapped. bbolt starts anew in an empty file.
-	if err := f.Truncate(0); err != nil {
-		return err
-	}
-	return nil
+	return f.Truncate(0)
 }
 
 func (d *database) check(f *os.File, st os.FileInfo) error {

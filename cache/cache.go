@@ -28,7 +28,6 @@ package cache
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -52,10 +51,7 @@ type Key [32]byte
 func KeyOf(parts ...[]byte) Key {
 	h := sha256.New()
 	for _, p := range parts {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(p)))
-		h.Write(n[:])
-		h.Write(p)
+		writePart(h, p)
 	}
 	return Key(h.Sum(nil))
 }

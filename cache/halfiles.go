@@ -36,7 +36,7 @@ func (m *HashMap) Save(token Token, model, data []byte, modelFiles, dataFiles []
 		}
 		err = fmt.Errorf("save to cache: %w", err)
 	}()
-	if err := m.inspectAll(modelFiles, dataFiles, toWrite, nil); err != nil {
+	if _, err := m.inspectAll(modelFiles, dataFiles, toWrite); err != nil {
 		return err
 	}
 	dataSizes := shares(int64(len(data)), len(dataFiles), shareAlign)
@@ -100,8 +100,7 @@ func (m *HashMap) Load(token Token, modelFiles, dataFiles []*os.File) (*Entry, e
 }
 
 func (m *HashMap) load(token Token, modelFiles, dataFiles []*os.File) (*Entry, error) {
-	var sizes []int64
-	if err := m.inspectAll(modelFiles, dataFiles, toRead, &sizes); err != nil {
+	if _, err := m.inspectAll(modelFiles, dataFiles, toRead); err != nil {
 		return nil, err
 	}
 	if err := flock(modelFiles[0], unix.LOCK_SH, m.opts.LockTimeout); err != nil {
@@ -109,7 +108,8 @@ func (m *HashMap) load(token Token, modelFiles, dataFiles []*os.File) (*Entry, e
 	}
 	defer funlock(modelFiles[0])
 	// The sizes are those after the lock, when no other process is saving.
-	if err := m.inspectAll(modelFiles, dataFiles, toRead, &sizes); err != nil {
+	sizes, err := m.inspectAll(modelFiles, dataFiles, toRead)
+	if err != nil {
 		return nil, err
 	}
 	r, known := m.lookup(token)
@@ -197,29 +197,26 @@ func (m *HashMap) filesMAC(token Token, contents [][]byte) (out [macSize]byte) {
 	return out
 }
 
-// inspectAll checks the lists and, if sizes is not nil, gives the sizes of model and data files in order.
-func (m *HashMap) inspectAll(modelFiles, dataFiles []*os.File, a access, sizes *[]int64) error {
+// inspectAll checks the lists and gives the sizes of model and data files in order, in bytes.
+func (m *HashMap) inspectAll(modelFiles, dataFiles []*os.File, a access) (sizes []int64, err error) {
 	if len(modelFiles) != m.opts.ModelFiles || len(dataFiles) != m.opts.DataFiles {
-		return fmt.Errorf("%d model and %d data files, expected %d and %d: %w",
+		return nil, fmt.Errorf("%d model and %d data files, expected %d and %d: %w",
 			len(modelFiles), len(dataFiles), m.opts.ModelFiles, m.opts.DataFiles, ErrInvalid)
 	}
 	seen := map[fileID]bool{}
-	found := make([]int64, 0, len(modelFiles)+len(dataFiles))
+	sizes = make([]int64, 0, len(modelFiles)+len(dataFiles))
 	for _, f := range slices.Concat(modelFiles, dataFiles) {
 		id, size, err := inspect(f, a)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if seen[id] {
-			return fmt.Errorf("%s is given twice: %w", f.Name(), ErrInvalid)
+			return nil, fmt.Errorf("%s is given twice: %w", f.Name(), ErrInvalid)
 		}
 		seen[id] = true
-		found = append(found, size)
+		sizes = append(sizes, size)
 	}
-	if sizes != nil {
-		*sizes = found
-	}
-	return nil
+	return sizes, nil
 }
 
 func (m *HashMap) lockOf(t Token) *sync.RWMutex {

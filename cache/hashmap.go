@@ -47,7 +47,7 @@ type record struct {
 	size  int64 // of all model files together, bytes
 }
 
-// recordSize: mac, saved u64, size u64, little-endian.
+// recordSize is in bytes: mac, saved as i64, size as u64, little-endian.
 const recordSize = macSize + 16
 
 func (r record) encode() []byte {
@@ -138,9 +138,6 @@ func devicePrefix(name []byte) []byte {
 	return name[:min(len(name), 2+int(binary.BigEndian.Uint16(name)))]
 }
 
-// NumberOfFiles is what Save and Load expect.
-func (m *HashMap) NumberOfFiles() (model, data int) { return m.opts.ModelFiles, m.opts.DataFiles }
-
 // Persistent reports whether entries outlive the process.
 func (m *HashMap) Persistent() bool { return m.db != nil }
 
@@ -194,7 +191,7 @@ func (m *HashMap) refresh() {
 	m.trimLocked()
 }
 
-// trimLocked drops the oldest records above the bound, a sixteenth more so that it is seldom done.
+// trimLocked drops the oldest records where there are more than the bound.
 //
 // Preconditions: mu is held.
 func (m *HashMap) trimLocked() {
@@ -253,10 +250,7 @@ func (m *HashMap) persist(fn func(*bbolt.Bucket) error) error {
 	return err
 }
 
-// Forget drops the entry of a token.
-func (m *HashMap) Forget(t Token) { m.forget(t) }
-
-// stateFile is the path of a file of the state directory, for messages.
+// stateFile is the path of the database, os.DevNull where there is none.
 func (m *HashMap) stateFile() string {
 	if m.db == nil {
 		return os.DevNull

@@ -43,14 +43,11 @@ func (s *Store) write(key Key, label string, model, data []byte) error {
 		key: key, made: time.Now().UnixNano(), chunk: defaultChunk,
 		identity: s.opts.Identity, label: cleanLabel(label),
 	}, model, data)
-	need := int64(len(content)) + int64(len(data))
-	if need > s.maxBytes || int64(len(content)) > s.opts.MaxModelBytes {
-		return fmt.Errorf("entry of %d bytes, the cache may have %d: %w", need, s.maxBytes, ErrInvalid)
-	}
-	id := s.ID(key)
-	if err := os.MkdirAll(filepath.Join(s.dir, tempName), 0o700); err != nil {
+	need, err := s.room(int64(len(content)), int64(len(data)))
+	if err != nil {
 		return err
 	}
+	id := s.ID(key)
 	tmp, err := s.newTemp()
 	if err != nil {
 		return err
@@ -82,6 +79,18 @@ func (s *Store) write(key Key, label string, model, data []byte) error {
 	return os.Rename(tmp.path, final)
 }
 
+// room is how many bytes an entry of these files takes. It fails with ErrInvalid where that is more than one may.
+func (s *Store) room(model, data int64) (int64, error) {
+	switch need := model + data; {
+	case model > s.opts.MaxModelBytes:
+		return 0, fmt.Errorf("model file of %d bytes, allowed are %d: %w", model, s.opts.MaxModelBytes, ErrInvalid)
+	case need > s.maxBytes:
+		return 0, fmt.Errorf("entry of %d bytes, the cache may have %d: %w", need, s.maxBytes, ErrInvalid)
+	default:
+		return need, nil
+	}
+}
+
 // lock takes the store's lock, which everything holds that renames or removes.
 func (s *Store) lock() (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, lockName), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
@@ -110,6 +119,9 @@ func tempPath(dir string) string {
 
 func (s *Store) newTemp() (*tempDir, error) {
 	const tries = 16
+	if err := os.MkdirAll(filepath.Join(s.dir, tempName), 0o700); err != nil {
+		return nil, err
+	}
 	for range tries {
 		t := &tempDir{path: tempPath(s.dir)}
 		if err := os.Mkdir(t.path, 0o700); err != nil {

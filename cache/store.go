@@ -78,7 +78,7 @@ func short(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// id is the path of an entry below dir: device, build, key.
+// entryID is the path of an entry below a store's directory: device, build, key.
 func entryID(id Identity, key Key) string {
 	return filepath.Join(short(id.Device), short(id.Build), hex.EncodeToString(key[:]))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,8 +33,16 @@ type Info struct {
 	Err error
 }
 
-// Bytes is the size of both files together.
-func (i Info) Bytes() int64 { return i.ModelBytes + i.DataBytes }
+// Bytes is the size of both files together. That of files with large holes may exceed 2^63-1, which then stands for it.
+func (i Info) Bytes() int64 { return addBytes(i.ModelBytes, i.DataBytes) }
+
+// addBytes is a + b, at most 2^63-1, of two sizes.
+func addBytes(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
 
 const (
 	hexShort = 16
@@ -116,11 +125,18 @@ func (s *Store) evict(room int64, except string) error {
 	var infos []Info
 	var sum int64
 	for _, id := range ids {
-		if id != except {
-			i := s.sizes(id)
-			infos = append(infos, i)
-			sum += i.Bytes()
+		if id == except {
+			continue
 		}
+		i := s.sizes(id)
+		if i.Bytes() > s.maxBytes { // by no Put: it must not push out what was
+			if err := s.trash(filepath.Join(s.dir, i.ID)); err != nil {
+				return err
+			}
+			continue
+		}
+		infos = append(infos, i)
+		sum = addBytes(sum, i.Bytes())
 	}
 	if sum <= room {
 		return nil
@@ -158,30 +174,53 @@ func (s *Store) dropSuperseded() {
 //
 // Preconditions: the store's lock is held.
 func (s *Store) cleanTemps() (removed int) {
-	dir := filepath.Join(s.dir, tempName)
-	d, err := openDir(dir)
+	// The names may be anybody's. Roots see to it that they stay names in this folder, should it be exchanged for a
+	// link meanwhile.
+	store, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return 0
+	}
+	defer store.Close()
+	if st, err := store.Lstat(tempName); err != nil || !st.IsDir() {
+		return 0
+	}
+	dir, err := store.OpenRoot(tempName)
+	if err != nil {
+		return 0
+	}
+	defer dir.Close()
+	d, err := dir.Open(".")
 	if err != nil {
 		return 0
 	}
 	defer d.Close()
 	names, _ := d.Readdirnames(maxListed)
 	for _, name := range names {
-		path := filepath.Join(dir, name)
-		f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-		if err == nil {
-			err = flock(f, unix.LOCK_EX, 0)
-			if err == nil {
-				err = os.RemoveAll(path)
-			}
-			f.Close()
-		} else if errors.Is(err, unix.ELOOP) {
-			err = os.Remove(path)
-		}
-		if err == nil {
+		if removeTemp(dir, name) == nil {
 			removed++
 		}
 	}
 	return removed
+}
+
+// removeTemp removes what no living process holds.
+func removeTemp(dir *os.Root, name string) error {
+	st, err := dir.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if st.Mode().Type() == fs.ModeSymlink {
+		return dir.Remove(name)
+	}
+	f, err := dir.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := flock(f, unix.LOCK_EX, 0); err != nil {
+		return err
+	}
+	return dir.RemoveAll(name)
 }
 
 // Clean removes what killed processes left behind and says how many folders. Put does it too.
@@ -341,7 +380,7 @@ func (s *Store) Stats() (Stats, error) {
 		Hits: s.hits.Load(), Misses: s.misses.Load(), Rejected: s.rejected.Load(), Puts: s.puts.Load(),
 	}
 	for _, id := range ids {
-		st.Bytes += s.sizes(id).Bytes()
+		st.Bytes = addBytes(st.Bytes, s.sizes(id).Bytes())
 	}
 	return st, nil
 }

@@ -41,9 +41,6 @@ func (s *Store) updateModel(key Key, update func(model []byte) []byte) error {
 	if _, err := os.Lstat(final); err != nil { // before a folder is made for nothing
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(s.dir, tempName), 0o700); err != nil {
-		return err
-	}
 	tmp, err := s.newTemp()
 	if err != nil {
 		return err
@@ -68,9 +65,9 @@ func (s *Store) updateModel(key Key, update func(model []byte) []byte) error {
 	}
 	o.info.made = time.Now().UnixNano()
 	content := s.key.encodeHashed(o.info, model, o.entry.Data.chunks)
-	need := int64(len(content)) + o.info.data
-	if need > s.maxBytes || int64(len(content)) > s.opts.MaxModelBytes {
-		return fmt.Errorf("entry of %d bytes, the cache may have %d: %w", need, s.maxBytes, ErrInvalid)
+	need, err := s.room(int64(len(content)), o.info.data)
+	if err != nil {
+		return err
 	}
 	path := filepath.Join(tmp.path, modelName)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
