@@ -106,7 +106,16 @@ func (d *Device) compileCached(ctx context.Context, m *nn.Model, o *prepareOptio
 		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, CacheOff, err
 	}
+	// Who changes constants while they are read must not have what they became kept under the key of what they were.
+	m, err := ownConstants(m)
+	if err != nil {
+		return nil, CacheOff, err
+	}
 	key, err := modelKey(m, o.Preference)
+	if errors.Is(err, errOverlapping) {
+		exe, err := d.compileAnew(ctx, m, o, nil)
+		return exe, CacheOff, err
+	}
 	if err != nil {
 		return nil, CacheOff, err
 	}
@@ -173,10 +182,19 @@ func label(m *nn.Model) string {
 	return fmt.Sprintf("%d operations, %d inputs, %d outputs", len(m.Main.Operations), len(m.Main.Inputs), len(m.Main.Outputs))
 }
 
+// maxOverlap bounds how often all bytes of values and pools are hashed for a key. Each operand's constant is hashed by
+// itself, and nothing keeps a small model from having thousands that are the same gigabyte.
+const maxOverlap = 16
+
+var errOverlapping = errors.New("constants overlap too much to be hashed")
+
 // modelKey covers all that a compilation depends on beside the device: graphs, constants, options. The
 // place of constants in values and pools does not count, their content does.
 func modelKey(m *nn.Model, p nn.Preference) (cache.Key, error) {
-	h := keyHash{h: sha256.New()}
+	h := keyHash{h: sha256.New(), room: maxOverlap * int64(len(m.Values))}
+	for _, p := range m.Pools {
+		h.room += maxOverlap * p.Size()
+	}
 	h.numbers(uint64(p), uint64(len(m.Referenced)))
 	h.flag(m.RelaxFloat32)
 	graphs := append([]nn.Graph{m.Main}, m.Referenced...)
@@ -189,7 +207,10 @@ func modelKey(m *nn.Model, p nn.Preference) (cache.Key, error) {
 }
 
 // keyHash writes numbers and byte strings, each string after its length, so that no two models read alike.
-type keyHash struct{ h hash.Hash }
+type keyHash struct {
+	h    hash.Hash
+	room int64 // bytes of constants that may still be hashed
+}
 
 func (k keyHash) numbers(v ...uint64) {
 	var b []byte
@@ -214,7 +235,7 @@ func (k keyHash) indexes(list []uint32) {
 	}
 }
 
-func (k keyHash) graph(m *nn.Model, g *nn.Graph) error {
+func (k *keyHash) graph(m *nn.Model, g *nn.Graph) error {
 	k.numbers(uint64(len(g.Operands)), uint64(len(g.Operations)))
 	for i := range g.Operands {
 		o := &g.Operands[i]
@@ -237,6 +258,9 @@ func (k keyHash) graph(m *nn.Model, g *nn.Graph) error {
 		value, err := m.Value(o)
 		if err != nil {
 			return fmt.Errorf("operand %d: %w", i, err)
+		}
+		if k.room -= int64(len(value)); k.room < 0 {
+			return errOverlapping
 		}
 		k.numbers(uint64(len(value)))
 		k.h.Write(value)

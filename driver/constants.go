@@ -1,7 +1,9 @@
 package driver
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -57,9 +59,37 @@ func cloneForConstants(m *nn.Model) *nn.Model {
 // place is where constants lie in a pool.
 type place struct{ offset, length uint32 }
 
-// readConstants replaces the pool of m at index, which is file f, by host memory that has the constants of the file,
+// source is what constants are read from: an nn.File, or bytes.
+type source interface {
+	Size() int64
+	io.ReaderAt
+}
+
+// ownConstants returns m, or where constants lie in memory that others may write a copy of m that has them to itself,
+// as they were when each was read. Precondition: m passed keepConstants and validate.Model.
+func ownConstants(m *nn.Model) (*nn.Model, error) {
+	full := m
+	for i, p := range m.Pools {
+		if _, ok := p.(nn.HostMemory); ok {
+			continue
+		}
+		data, err := p.Bytes()
+		if err == nil {
+			if full == m {
+				full = cloneForConstants(m)
+			}
+			err = readConstants(full, uint32(i), bytes.NewReader(data))
+		}
+		if err != nil {
+			return nil, nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("pool %d", i), "%w", err)
+		}
+	}
+	return full, nil
+}
+
+// readConstants replaces the pool of m at index, which is f, by host memory that has the constants of the pool,
 // each place once, or all between the first and the last where that is less.
-func readConstants(m *nn.Model, index uint32, f nn.File) error {
+func readConstants(m *nn.Model, index uint32, f source) error {
 	graphs := []*nn.Graph{&m.Main}
 	for i := range m.Referenced {
 		graphs = append(graphs, &m.Referenced[i])
@@ -74,8 +104,8 @@ func readConstants(m *nn.Model, index uint32, f nn.File) error {
 				continue
 			}
 			l := o.Location
-			if uint64(l.Offset)+uint64(l.Length) > uint64(f.Size()) {
-				return nil // validate.Model refuses it
+			if size, err := o.ByteSize(); err != nil || size != l.Length || uint64(l.Offset)+uint64(l.Length) > uint64(f.Size()) {
+				return nil // validate.Model refuses it: nothing is read, or made room for, that is no constant
 			}
 			list = append(list, o)
 			at := place{l.Offset, l.Length}

@@ -66,3 +66,31 @@ func TestX4ParametersInPools(t *testing.T) {
 		})
 	}
 }
+
+// TestX4LongParametersInPools: axes may be named many times over.
+func TestX4LongParametersInPools(t *testing.T) {
+	const axes = 1 << 10
+	p, err := memory.NewAshmem("test", 4*axes) // all zero
+	require.NoError(t, err)
+	var b nn.Builder
+	x := b.Input(nn.TensorFloat32, nn.Dims{0, 3}, 0, 0)
+	list := b.Const(nn.TensorInt32, nn.Dims{axes}, 0, 0, make([]byte, 4*axes))
+	y := b.Temp(nn.TensorFloat32, nil, 0, 0)
+	b.Op(nn.OpMean, []uint32{x, list, b.Scalar(1)}, []uint32{y})
+	b.Output(y)
+	m := b.Model()
+	o := &m.Main.Operands[list]
+	o.Lifetime, o.Location = nn.ConstantReference, nn.Location{Length: o.Location.Length}
+	m.Pools = []nn.Memory{p}
+	_, c := open(t, &null.Backend{})
+	pm := prepareOn(t, c, m)
+	require.NoError(t, p.Close())
+	r := &nn.Request{
+		Inputs:  []nn.RequestArgument{{Location: nn.Location{Length: 24}, Dims: nn.Dims{2, 3}}},
+		Outputs: []nn.RequestArgument{{Location: nn.Location{PoolIndex: 1, Length: 100}}},
+		Pools:   []nn.Memory{make(nn.HostMemory, 24), make(nn.HostMemory, 100)},
+	}
+	res, err := pm.Execute(t.Context(), r)
+	require.NoError(t, err)
+	require.Equal(t, nn.Dims{1, 3}, res.Shapes[0].Dims)
+}

@@ -71,7 +71,7 @@ func (x *pool) close() {
 }
 
 // fill reads len(p) bytes of a file from offset on, or fails.
-func fill(f nn.File, p []byte, offset int64) error {
+func fill(f io.ReaderAt, p []byte, offset int64) error {
 	n, err := f.ReadAt(p, offset)
 	if n == len(p) {
 		return nil

@@ -5,11 +5,23 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// maxParameter is the size of the largest constant that can be a parameter of an operation, in bytes: shapes follow
-// from those. The longest are pairs of numbers for each dimension.
-const maxParameter = 256
+// maxScalar and maxList are the sizes of the largest constants that can be a parameter of an operation, in bytes: shapes
+// follow from those. A list is a TENSOR_INT32, of at most ops.MaxIndices elements.
+const (
+	maxScalar = 4
+	maxList   = 4 * ops.MaxIndices
+)
+
+// isParameter reports whether o, a constant, may be a parameter.
+func isParameter(o *nn.Operand) bool {
+	if o.Type == nn.TensorInt32 {
+		return o.Location.Length <= maxList
+	}
+	return o.Location.Length <= maxScalar
+}
 
 // signatureOf keeps what a request is checked against: the main graph and the pools, and the values only where they
 // are needed, because the shapes of a request follow from them. full is m with its pools open: the parameters that
@@ -26,7 +38,7 @@ func signatureOf(m, full *nn.Model) (*nn.Model, error) {
 	var parameters nn.HostMemory
 	for i := range full.Main.Operands {
 		o := &full.Main.Operands[i]
-		if o.Lifetime != nn.ConstantReference || o.Location.Length > maxParameter {
+		if o.Lifetime != nn.ConstantReference || !isParameter(o) {
 			continue
 		}
 		value, err := full.Value(o)

@@ -92,7 +92,7 @@ func meanFed(c *Call, _ *Attrs, y nn.Dims) (nn.Dims, error) {
 		if stated := c.In(fedPosition).Dims; len(stated) > 0 {
 			n[0] = stated[0]
 		}
-		if n[0] > maxIndices {
+		if n[0] > MaxIndices {
 			return nil, fmt.Errorf("%d axes", n[0])
 		}
 		return n, nil

@@ -124,9 +124,9 @@ func (p *params) real(i int) (v float64, ok bool) {
 	return v, true
 }
 
-// maxIndices bounds the length of a list of axes, sizes or paddings: two for each dimension, and room for
+// MaxIndices bounds the length of a list of axes, sizes or paddings, in elements: two for each dimension, and room for
 // axes named twice.
-const maxIndices = 1 << 10
+const MaxIndices = 1 << 10
 
 // int32s returns the TENSOR_INT32 at position i; ok is false when it is absent or not known.
 func (p *params) int32s(i int) (v []int32, ok bool) {
@@ -134,7 +134,7 @@ func (p *params) int32s(i int) (v []int32, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	if len(b)/4 > maxIndices {
+	if len(b)/4 > MaxIndices {
 		p.fail("input %d has %d elements", i, len(b)/4)
 		return nil, false
 	}

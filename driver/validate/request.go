@@ -33,11 +33,21 @@ func Request(m *nn.Model, r *nn.Request) (*Bound, error) {
 	}
 	dims := make([]nn.Dims, len(r.Inputs)+len(r.Outputs))
 	b := &Bound{InputDims: dims[:len(r.Inputs):len(r.Inputs)], OutputDims: dims[len(r.Inputs):]}
+	var omitted map[uint32]int // operand -> input
 	for i := range r.Inputs {
 		var err error
+		if r.Inputs[i].HasNoValue {
+			if omitted == nil {
+				omitted = map[uint32]int{}
+			}
+			omitted[g.Inputs[i]] = i
+		}
 		if b.InputDims[i], err = checkInput(m, &r.Inputs[i], g.Inputs[i], r.Pools); err != nil {
 			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
 		}
+	}
+	if err := checkReaders(m, omitted); err != nil {
+		return nil, err
 	}
 	for i := range r.Outputs {
 		a, err := &r.Outputs[i], error(nil)
@@ -86,7 +96,7 @@ func isOpen(t nn.OperandType, d nn.Dims) bool {
 // checkInput checks the argument of an input and returns its dimensions, nil for one that is omitted.
 func checkInput(m *nn.Model, a *nn.RequestArgument, operand uint32, pools []nn.Memory) (nn.Dims, error) {
 	if a.HasNoValue {
-		return nil, checkOmitted(m, a, operand)
+		return nil, checkOmitted(m, a)
 	}
 	o := &m.Main.Operands[operand]
 	dims, err := checkArgument(a, o, pools)
@@ -181,24 +191,33 @@ func join(o *nn.Operand, given nn.Dims) (nn.Dims, error) {
 	return dims, nil
 }
 
-// checkOmitted requires an argument without a value to be empty, and all readers of the operand to do
-// without it.
-func checkOmitted(m *nn.Model, a *nn.RequestArgument, operand uint32) error {
+// checkOmitted requires an argument without a value to be empty. checkReaders looks at who reads the operand.
+func checkOmitted(m *nn.Model, a *nn.RequestArgument) error {
 	if a.Location != (nn.Location{}) || len(a.Dims) > 0 {
 		return fmt.Errorf("has no value, but a location or dimensions")
 	}
 	if len(m.Main.Operations) == 0 {
 		return fmt.Errorf("has no value")
 	}
+	return nil
+}
+
+// checkReaders requires all readers of omitted inputs, which it takes by their operands, to do without them. It looks at
+// each operation once, however many inputs are omitted.
+func checkReaders(m *nn.Model, omitted map[uint32]int) error {
+	if len(omitted) == 0 {
+		return nil
+	}
 	for i := range m.Main.Operations {
 		op := &m.Main.Operations[i]
 		for k, x := range op.Inputs {
-			if x != operand {
+			input, ok := omitted[x]
+			if !ok {
 				continue
 			}
 			row := ops.Lookup(op.Type)
 			if row == nil || !row.Optional(&ops.Call{Model: m, Graph: &m.Main, Op: op}, k) {
-				return fmt.Errorf("has no value, but operation %d (%v) needs it", i, op.Type)
+				return nn.Invalid(fmt.Sprintf("input %d", input), "has no value, but operation %d (%v) needs it", i, op.Type)
 			}
 		}
 	}

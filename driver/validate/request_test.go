@@ -3,6 +3,9 @@ package validate_test
 import (
 	"math"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/validate"
@@ -236,4 +239,39 @@ func TestM29Bounds(t *testing.T) {
 		r.Pools[0] = sized(math.MaxUint32 + 105)
 		in(r).Location.Offset = math.MaxUint32
 	})
+}
+
+// TestManyOmittedInputs: the work for a request is proportional to its size and the model's, not to their product.
+func TestManyOmittedInputs(t *testing.T) {
+	const n = 200_000
+	g := nn.Graph{Operands: make([]nn.Operand, 0, 2*n+2)}
+	add := func(l nn.Lifetime) uint32 {
+		g.Operands = append(g.Operands, nn.Operand{Type: nn.TensorFloat32, Dims: nn.Dims{3}, Lifetime: l})
+		return uint32(len(g.Operands) - 1)
+	}
+	x, y := add(nn.SubgraphInput), add(nn.SubgraphOutput)
+	g.Inputs, g.Outputs = []uint32{x}, []uint32{y}
+	r := &nn.Request{
+		Inputs: []nn.RequestArgument{{Location: nn.Location{Length: 12}}}, Outputs: []nn.RequestArgument{{Location: nn.Location{Offset: 12, Length: 12}}},
+		Pools: []nn.Memory{make(nn.HostMemory, 24)},
+	}
+	for range n {
+		z := y
+		if len(g.Operations) > 0 {
+			z = add(nn.Temporary)
+		}
+		g.Operations = append(g.Operations, nn.Operation{Type: nn.OpRelu, Inputs: []uint32{x}, Outputs: []uint32{z}})
+		g.Inputs = append(g.Inputs, add(nn.SubgraphInput)) // which nobody reads
+		r.Inputs = append(r.Inputs, nn.RequestArgument{HasNoValue: true})
+	}
+	m := &nn.Model{Main: g}
+	require.NoError(t, validate.Model(m))
+	start := time.Now()
+	_, err := validate.Request(m, r)
+	require.NoError(t, err)
+	require.Less(t, time.Since(start), 10*time.Second)
+	g.Operations[n/2].Inputs[0] = g.Inputs[7]
+	_, err = validate.Request(m, r)
+	require.ErrorContains(t, err, "input 7: ")
+	require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err))
 }

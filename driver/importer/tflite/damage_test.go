@@ -13,6 +13,7 @@ import (
 
 	g "github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/validate"
 )
 
 // smallFile has a bit of everything: options, constants, quantisation, metadata and an archive.
@@ -52,6 +53,9 @@ func mustNotPanic(t testing.TB, data []byte) {
 		t.Fatalf("%d bytes of values from a file of %d", len(n.Model.Values), len(data))
 	}
 	m := n.Model
+	if err := validate.Model(m); err != nil {
+		t.Fatalf("an imported model breaks a rule: %v", err)
+	}
 	for i := range m.Main.Operands {
 		o := &m.Main.Operands[i]
 		v, err := m.Value(o)
@@ -189,6 +193,9 @@ func TestContradictions(t *testing.T) {
 		{"huge input", func(n *net) []int {
 			return []int{n.op(g.OpAbs, nil, f32(2), n.input(g.Float32, none, 1<<30, 1<<30))}
 		}, "exceed 2^32-1 elements"},
+		{"huge input in bytes", func(n *net) []int {
+			return []int{n.op(g.OpAbs, nil, f32(2), n.input(g.Float32, none, 1<<31-1))}
+		}, "bytes exceed 2^32-1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			n := &net{}

@@ -118,6 +118,12 @@ func (im *importer) bindInputs() error {
 		if err == nil {
 			dims, err = t.dims()
 		}
+		o := s.operand(dims, nn.SubgraphInput)
+		if err == nil {
+			if _, size := o.ByteSize(); size != nil {
+				err = damage{size}
+			}
+		}
 		if isDamage(err) {
 			return fmt.Errorf("input %d: %w", i, err)
 		}
@@ -128,7 +134,7 @@ func (im *importer) bindInputs() error {
 		}
 		v.operand = len(g.Operands)
 		g.Inputs = append(g.Inputs, uint32(v.operand))
-		g.Operands = append(g.Operands, s.operand(dims, nn.SubgraphInput))
+		g.Operands = append(g.Operands, o)
 	}
 	return im.file.buf.err
 }
