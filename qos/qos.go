@@ -70,7 +70,8 @@ type Options struct {
 	//	(d+1)*Ageing + (n+InFlight)*(longest segment)
 	//
 	// for the device, and as long again between two of its segments; other clients stretch the second term by their
-	// shares. For whoever got the device, or came, after the job had waited (d+1)*Ageing is a level below it
+	// shares. A job that may be made to wait by rescue, because it has a deadline and time to spare, waits Ageing longer
+	// in all. For whoever got the device, or came, after the job had waited (d+1)*Ageing is a level below it
 	// from then on, so each of the n goes before it at most once more.
 	Ageing time.Duration
 	// QueueLimit is how many jobs of one client may wait for their first turn; 0 for DefaultQueueLimit. Beyond it
