@@ -24,6 +24,7 @@ type boundRequest struct {
 	unsubmitted bool
 
 	model    *PreparedModel
+	attempt  *attempt         // that it is for
 	request  *nn.Request      // as it was when newBound was called; nil if there was none
 	bySlot   []backend.Memory // nil, or of each pool what the device sees it as, where that is known
 	dims     *validate.Bound
@@ -50,7 +51,8 @@ type fileOutput struct {
 	offset int64
 }
 
-// bind checks r, keeps and maps its pools, waits for the turns of its buffers, and says where each argument lies.
+// bind checks r, asks a whether there is time for it, keeps and maps its pools, waits for the turns of its buffers, and
+// says where each argument lies.
 // What it returns holds all of it until release, which the caller must call; finish comes before it, when the device
 // is done with what it was given.
 //
@@ -58,12 +60,13 @@ type fileOutput struct {
 // that wants the buffer would wait forever.
 //
 // With OUTPUT_INSUFFICIENT_SIZE there is a result all the same, of which only shapes is to be used.
-func (p *PreparedModel) bind(ctx context.Context, r *nn.Request) (*boundRequest, error) {
-	return newBound(p, r).start(ctx)
+func (p *PreparedModel) bind(ctx context.Context, r *nn.Request, a *attempt) (*boundRequest, error) {
+	return newBound(p, r).start(ctx, a)
 }
 
 // start is bind. Precondition: it is the first call after newBound.
-func (b *boundRequest) start(ctx context.Context) (*boundRequest, error) {
+func (b *boundRequest) start(ctx context.Context, a *attempt) (*boundRequest, error) {
+	b.attempt = a
 	if err := b.bind(ctx); err != nil {
 		b.release()
 		if nn.StatusOf(err) != nn.StatusOutputInsufficientSize {
@@ -94,6 +97,9 @@ func (p *PreparedModel) checkRequest(r *nn.Request) ([]nn.Dims, error) {
 
 func (b *boundRequest) bind(ctx context.Context) error {
 	if err := b.check(); err != nil {
+		return err
+	}
+	if err := b.attempt.admit(b); err != nil {
 		return err
 	}
 	for i := range b.pools {

@@ -31,7 +31,7 @@ func BenchmarkBind(b *testing.B) {
 	p := &PreparedModel{client: &Client{device: &Device{}}, signature: benchModel(), outputs: []nn.Dims{{2, 3}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		x, err := p.bind(context.Background(), r)
+		x, err := p.bind(context.Background(), r, newAttempt(p, &executeOptions{}))
 		if err != nil {
 			b.Fatal(err)
 		}

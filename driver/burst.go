@@ -43,14 +43,14 @@ func (b *Burst) Execute(ctx context.Context, r *nn.Request, slots []int32, opts 
 	}
 	defer b.running.Unlock()
 	return b.model.Execute(ctx, r, append(opts[:len(opts):len(opts)], func(o *executeOptions) {
-		o.bind = func(_ *PreparedModel, ctx context.Context, r *nn.Request) (*boundRequest, error) {
-			return b.bind(ctx, r, slots)
+		o.bind = func(ctx context.Context, r *nn.Request, a *attempt) (*boundRequest, error) {
+			return b.bind(ctx, r, a, slots)
 		}
 	})...)
 }
 
 // bind is PreparedModel.bind with what the slots know.
-func (b *Burst) bind(ctx context.Context, r *nn.Request, slots []int32) (*boundRequest, error) {
+func (b *Burst) bind(ctx context.Context, r *nn.Request, a *attempt, slots []int32) (*boundRequest, error) {
 	x := newBound(b.model, r)
 	if x.request == nil || len(slots) != len(x.request.Pools) {
 		return nil, nn.Invalid("burst", "%d slots; there must be one for each pool", len(slots))
@@ -67,7 +67,7 @@ func (b *Burst) bind(ctx context.Context, r *nn.Request, slots []int32) (*boundR
 		}
 	}
 	b.mu.Unlock()
-	x, err := x.start(ctx)
+	x, err := x.start(ctx, a)
 	if err != nil {
 		return x, err
 	}

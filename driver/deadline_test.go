@@ -5,7 +5,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -62,6 +64,58 @@ func TestQ3PrepareWithDeadline(t *testing.T) {
 	time.AfterFunc(40*time.Millisecond, func() { close(b.Hold) })
 	_, err = c.PrepareModel(t.Context(), addModel(), driver.WithPrepareDeadline(time.Now().Add(20*time.Millisecond)))
 	requireMissed(t, err)
+}
+
+// TestQ3PrepareWithDeadlineAndCache: what the cache has is in time where compiling it would not be, and what it lacks
+// is refused before it is compiled.
+func TestQ3PrepareWithDeadlineAndCache(t *testing.T) {
+	const left = 25 * time.Millisecond // a pipeline is expected to take more
+	for _, dir := range []bool{false, true} {
+		var warned atomic.Int32
+		o, b := cacheOptions(t, &warned), newPhased()
+		var opts []driver.Option
+		if dir {
+			opts = append(opts, driver.WithCaching(t.TempDir(), cache.Token{1}))
+		}
+		prepare := func(c *driver.Client, left time.Duration) error {
+			more := append(opts[:len(opts):len(opts)], driver.WithPrepareDeadline(time.Now().Add(left)))
+			_, err := c.PrepareModel(t.Context(), binaryModel(nn.OpAdd, 3), more...)
+			return err
+		}
+		requireStatus(t, nn.StatusMissedDeadlinePersistent, prepare(openStoring(t, b, o), left))
+		require.Zero(t, b.optimised.Load())
+		prepareTen(t, openStoring(t, b, o), opts...)
+		c := openStoring(t, b, o)
+		require.Eventually(t, func() bool { return prepare(c, left) == nil }, 20*time.Second, time.Millisecond)
+		require.EqualValues(t, 1, b.optimised.Load())
+
+		// What loading takes is learned, too.
+		b.loading = 4 * left
+		c = openStoring(t, b, o)
+		require.NoError(t, prepare(c, time.Minute))
+		n := b.restored.Load()
+		requireStatus(t, nn.StatusMissedDeadlinePersistent, prepare(c, left))
+		require.Equal(t, n, b.restored.Load())
+		require.NoError(t, prepare(c, time.Minute))
+		require.EqualValues(t, 1, b.optimised.Load())
+		require.Zero(t, warned.Load())
+	}
+}
+
+// TestPrepareDeadlineOfDelayed: that of the preparation does not bound the compilation, which comes later.
+func TestPrepareDeadlineOfDelayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := driver.NewDevice(&null.Backend{Compute: add}, driver.WithCache(driver.CacheOptions{Off: true}))
+		c, err := d.NewClient("test")
+		require.NoError(t, err)
+		pm, err := c.PrepareModel(context.Background(), addModel(), driver.WithDelayedCompilation(),
+			driver.WithPrepareDeadline(time.Now().Add(time.Millisecond)))
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		_, err = pm.Execute(context.Background(), addRequest())
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+	})
 }
 
 // TestC25LoadWithDeadline is Q3 for a load from cache files.

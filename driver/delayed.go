@@ -53,6 +53,7 @@ func (d *Device) delay(m *nn.Model, o *prepareOptions) (*delayed, error) {
 	}
 	own := *o
 	own.preparing.delayed = false
+	own.deadline = time.Time{} // it was that of PrepareModel
 	done := func() {}
 	if f := o.files; f != nil && f.dir == "" && d.cache.restorer != nil {
 		files, err := f.duplicate()

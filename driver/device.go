@@ -139,11 +139,13 @@ type prepareOptions struct {
 	files     *cacheFiles // nil: none
 	preparing preparing
 	deadline  time.Time // zero: none
+	start     time.Time // of the call
 }
 
 // WithPrepareDeadline says when the preparation must have ended. It is refused with MISSED_DEADLINE_PERSISTENT where
-// it is expected to take longer, and given up with MISSED_DEADLINE_TRANSIENT when it does. The context's deadline
-// counts too, the nearer of both.
+// it is expected to take longer: where a cache may have the model, at once if loading it takes longer by what loading
+// has taken on this device, and if it is not there, before it is compiled. It is given up with
+// MISSED_DEADLINE_TRANSIENT when it takes longer than expected. The context's deadline counts too, the nearer of both.
 func WithPrepareDeadline(t time.Time) Option {
 	return func(o *prepareOptions) { o.deadline = t }
 }
@@ -178,10 +180,9 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	}
 	rates := &c.device.prepares
 	cost := rates.cost(full)
-	// It may come from a cache, in no time, and a delayed compilation is that of an execution.
-	if c.device.cache.transparent() == nil && o.files == nil && !o.preparing.delayed {
-		if err := qos.CanMeet(o.deadline, rates.est.Estimate(cost)); err != nil {
-			return nil, err
+	if c.device.loads(o) {
+		if err := rates.canLoad(cost, o); err != nil {
+			return nil, fmt.Errorf("prepare model: %w", err)
 		}
 	}
 	ctx, cancel := withDeadline(ctx, o.deadline)
@@ -190,7 +191,11 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	if err != nil {
 		return nil, fmt.Errorf("prepare model: %w", err)
 	}
-	if status != CacheHit && !o.preparing.delayed {
+	switch {
+	case o.preparing.delayed:
+	case status == CacheHit:
+		rates.loaded(cost, time.Since(start))
+	default:
 		rates.observe(full, cost, time.Since(start))
 	}
 	dims, err := outputDims(full)
@@ -220,7 +225,7 @@ func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOpt
 	if err := c.device.enter(); err != nil {
 		return nil, nil, err
 	}
-	o = &prepareOptions{Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium}}
+	o = &prepareOptions{start: time.Now(), Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium}}
 	for _, f := range opts {
 		f(o)
 	}
@@ -231,7 +236,7 @@ func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOpt
 		o.deadline = t
 	}
 	if err == nil {
-		err = checkDeadline("preparation", o.deadline)
+		err = checkDeadline("preparation", o.deadline, o.start)
 	}
 	if err != nil {
 		c.device.busy.Done()

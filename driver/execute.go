@@ -16,10 +16,11 @@ type ExecuteOption func(*executeOptions)
 type executeOptions struct {
 	deadline time.Time     // zero: none
 	after    time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
+	since    time.Time     // from when the client counts: the call, or the fences of after; zero: not known yet
 	timing   bool
-	exported *export                                                                   // WithSyncFile; nil: not asked
-	bind     func(*PreparedModel, context.Context, *nn.Request) (*boundRequest, error) // nil: PreparedModel.bind
-	err      error                                                                     // of an option
+	exported *export                                                             // WithSyncFile; nil: not asked
+	bind     func(context.Context, *nn.Request, *attempt) (*boundRequest, error) // nil: PreparedModel.bind
+	err      error                                                               // of an option
 }
 
 func decodeExecute(opts []ExecuteOption) (o executeOptions, err error) {
@@ -30,9 +31,11 @@ func decodeExecute(opts []ExecuteOption) (o executeOptions, err error) {
 }
 
 // WithDeadline says when the execution must have ended. One that is not expected to end by then is refused:
-// MISSED_DEADLINE_PERSISTENT where an idle device would be too slow, MISSED_DEADLINE_TRANSIENT where others are
-// in the way; and one that turns out late is given up between two segments. The context's deadline counts too,
-// the nearer of both. It is a hint: what ends late may still be right.
+// MISSED_DEADLINE_PERSISTENT where an idle device would be too slow, counted from the call, MISSED_DEADLINE_TRANSIENT
+// where others are in the way or where the time went by while it waited for fences or buffers; and one that turns out
+// late is given up between two segments. It is refused before its pools are mapped and its buffers waited for, as far as
+// that can be told then. The context's deadline counts too, the nearer of both. It is a hint: what ends late may still
+// be right.
 func WithDeadline(t time.Time) ExecuteOption {
 	return func(o *executeOptions) { o.deadline = t }
 }
@@ -101,18 +104,22 @@ func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request, opts ...Exec
 // execute is Execute of an entered model.
 func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOptions) (*Result, error) {
 	start := time.Now()
+	if o.since.IsZero() {
+		o.since = start
+	}
 	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
 		o.deadline = t
 	}
-	if err := checkDeadline("execution", o.deadline); err != nil {
+	if err := checkDeadline("execution", o.deadline, o.since); err != nil {
 		return nil, err
 	}
-	bind := (*PreparedModel).bind
+	bind := p.bind
 	if o.bind != nil {
 		bind = o.bind
 	}
+	a := newAttempt(p, o)
 	turn, cancel := withDeadline(ctx, o.deadline) // buffers may be in use
-	b, err := bind(p, turn, r)
+	b, err := bind(turn, r, a)
 	cancel()
 	if b != nil {
 		defer b.release()
@@ -124,7 +131,7 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 		return nil, err
 	}
 	res := &Result{Shapes: b.shapes}
-	err = p.run(ctx, b, o, res)
+	err = a.run(ctx, b, res)
 	if err = b.finish(err); err != nil {
 		return nil, fmt.Errorf("execute: %w", err)
 	}
@@ -136,74 +143,3 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 	res.OnDevice = min(res.OnDevice, res.InDriver) // different clocks
 	return res, nil
 }
-
-// run waits for its turn, takes a slot, and brings the outputs back.
-func (p *PreparedModel) run(ctx context.Context, b *boundRequest, o *executeOptions, res *Result) (err error) {
-	b.unsubmitted = true
-	if d, ok := p.exe.(*delayed); ok {
-		if err := d.ready(ctx, o.deadline); err != nil {
-			return err
-		}
-	}
-	if err := p.account(); err != nil {
-		return err
-	}
-	est := p.expected.estimator(p.exe.Estimates())
-	segments := est.Segments()
-	res.Predicted = sum(segments)
-	var x backend.Execution
-	job := qos.Job{
-		Priority: p.priority, Deadline: o.deadline, Segments: segments,
-		Begin: func(ctx context.Context) (err error) {
-			x, err = p.exe.Begin(ctx, b.inputs, b.outputs)
-			return err
-		},
-		Submit: func(first, last int) (qos.Fence, error) {
-			if n := x.Segments(); n != len(segments) { // the executable was replaced in between
-				first, last = first*n/len(segments), last*n/len(segments)
-			}
-			if first == last {
-				return doneFence{}, nil
-			}
-			b.unsubmitted = false
-			f, err := x.Submit(first, last)
-			if err == nil && last == x.Segments() {
-				o.exported.submitted(x, b)
-			}
-			return f, err
-		},
-		Observe: func(first, last int, took time.Duration) {
-			if x.Segments() == len(segments) && !p.timedByDevice.Load() {
-				est.ObserveRange(first, last, took)
-			}
-		},
-	}
-	defer func() {
-		if x != nil {
-			x.Release()
-		}
-	}()
-	if res.Schedule, err = p.client.queue.Run(ctx, &job); err != nil {
-		if nn.StatusOf(err) == nn.StatusMissedDeadlinePersistent {
-			est.Relax(time.Until(o.deadline))
-		}
-		return err
-	}
-	if err := x.Finish(); err != nil {
-		return err
-	}
-	if times := x.SegmentTimes(); len(times) == len(segments) { // the device knows better than the host
-		p.timedByDevice.Store(true)
-		for i, t := range times {
-			est.Observe(i, t)
-		}
-	}
-	res.OnDevice, res.Traffic = x.DeviceTime(), x.Traffic()
-	p.runs.Add(1)
-	return nil
-}
-
-// doneFence is that of no work.
-type doneFence struct{}
-
-func (doneFence) Wait(context.Context) error { return nil }

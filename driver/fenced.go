@@ -39,13 +39,14 @@ var errStillRunning = errors.New("the execution has not ended")
 // Nothing enters the device's queue before the wait fences are signalled, so that they never delay anybody else.
 //
 // Errors of the call itself: INVALID_ARGUMENT for what is wrong with the request or with a fence that has failed
-// already, MISSED_DEADLINE_PERSISTENT for a deadline that has passed.
+// already, MISSED_DEADLINE_PERSISTENT for a deadline that has passed or that an idle device would miss.
 func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {
 	launch := time.Now()
 	o, err := decodeExecute(opts)
 	if err != nil {
 		return nil, err
 	}
+	o.since = launch
 	waits = slices.Clone(waits)
 	for i, w := range waits {
 		where := fmt.Sprintf("wait fence %d", i)
@@ -59,13 +60,17 @@ func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits 
 	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
 		o.deadline = t
 	}
-	if err := checkDeadline("execution", o.deadline); err != nil {
+	if err := checkDeadline("execution", o.deadline, launch); err != nil {
 		return nil, err
 	}
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
 	if err := p.checkFenced(r); err != nil {
+		p.running.Done()
+		return nil, err
+	}
+	if err := newAttempt(p, &o).admitFenced(); err != nil {
 		p.running.Done()
 		return nil, err
 	}
@@ -110,7 +115,7 @@ func (e *FencedExecution) run(ctx context.Context, p *PreparedModel, r *nn.Reque
 	begin := time.Now()
 	if o.after > 0 {
 		if t := begin.Add(o.after); o.deadline.IsZero() || t.Before(o.deadline) {
-			o.deadline = t
+			o.deadline, o.since = t, begin
 		}
 	}
 	res, err := p.execute(ctx, r, o)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -15,11 +16,27 @@ func WithSyncFile() ExecuteOption {
 	return func(o *executeOptions) { o.exported = newExport() }
 }
 
-// export is a sync_file on its way from the goroutine that submits to who asked for it.
+// export is a sync_file on its way from the goroutine that submits to who asked for it. take is safe for concurrent use.
 type export struct {
-	done chan struct{} // closed when file and err are final
+	done chan struct{} // closed when file and err are set
 	file *os.File
 	err  error
+
+	taken atomic.Bool // by who calls take first, to whom file belongs
+}
+
+// errTaken is the error of SyncFile from the second time on.
+var errTaken = errors.New("it was given out already")
+
+// take gives what came out to the first caller. Precondition: done is closed.
+func (e *export) take() (*os.File, error) {
+	if e.err != nil {
+		return nil, &nn.Error{Status: nn.StatusOf(e.err), Where: "sync_file", Err: e.err}
+	}
+	if !e.taken.CompareAndSwap(false, true) {
+		return nil, nn.Errorf(nn.StatusGeneralFailure, "sync_file", "%w", errTaken)
+	}
+	return e.file, nil
 }
 
 func newExport() *export { return &export{done: make(chan struct{})} }
@@ -63,9 +80,9 @@ var errNotAsked = errors.New("the execution was started without WithSyncFile")
 // SyncFile returns a sync_file of the kernel, which the caller closes, that is signalled when the device has done the
 // work; nil where it has done so already. It blocks until all of the work is submitted, or ctx is done: what is not
 // submitted can still be given up, and a sync_file cannot. Once, for an execution with WithSyncFile; then errors of
-// the device after the submission are those of Fence alone.
+// the device after the submission are those of Fence alone. Safe for concurrent use.
 //
-// Errors: backend.ErrNoSyncFile, as GENERAL_FAILURE, where the device makes none, or where outputs do not lie in
+// Errors: GENERAL_FAILURE where an earlier call has returned it; backend.ErrNoSyncFile, as GENERAL_FAILURE, where the device makes none, or where outputs do not lie in
 // device memory and the host copies them afterwards; that of the execution where it ended before.
 func (e *FencedExecution) SyncFile(ctx context.Context) (*os.File, error) {
 	if e.export == nil {
@@ -76,10 +93,5 @@ func (e *FencedExecution) SyncFile(ctx context.Context) (*os.File, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if err := e.export.err; err != nil {
-		return nil, &nn.Error{Status: nn.StatusOf(err), Where: "sync_file", Err: err}
-	}
-	file := e.export.file
-	e.export.file = nil
-	return file, nil
+	return e.export.take()
 }

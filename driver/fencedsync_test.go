@@ -3,6 +3,7 @@ package driver_test
 import (
 	"context"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,39 @@ func TestSyncFileOfAnExecution(t *testing.T) {
 	require.Same(t, r, f)
 	require.NoError(t, f.Close())
 	require.NoError(t, e.Fence().Err(), "not done yet")
+	close(gate)
+	require.NoError(t, wait(t, e.Fence()))
+}
+
+// TestSyncFileIsGivenOutOnce, to one of those who ask, and nobody is told that the work is done before it is.
+func TestSyncFileIsGivenOutOnce(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer w.Close()
+	defer r.Close()
+	gate := make(chan struct{})
+	b := &null.Backend{Compute: add, Gate: gate, SyncFile: func() (*os.File, error) { return r, nil }}
+	pm := prepare(t, b, addModel())
+	e, err := pm.ExecuteFenced(t.Context(), addRequest(), nil, driver.WithSyncFile())
+	require.NoError(t, err)
+	const callers = 8
+	files, errs := make([]*os.File, callers), make([]error, callers)
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() { files[i], errs[i] = e.SyncFile(t.Context()) })
+	}
+	group.Wait()
+	given := 0
+	for i, err := range errs {
+		if err == nil {
+			given++
+			require.Same(t, r, files[i])
+		} else {
+			requireStatus(t, nn.StatusGeneralFailure, err)
+			require.Nil(t, files[i])
+		}
+	}
+	require.Equal(t, 1, given)
 	close(gate)
 	require.NoError(t, wait(t, e.Fence()))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -41,10 +42,33 @@ type converter struct {
 	uses int              // guarded by imageTable.mu
 	used uint64           // guarded by imageTable.mu; when it was last entered
 	free []backend.Memory // guarded by imageTable.mu; tensors that nobody uses
+	// expected is guarded by imageTable.mu: the time of each segment of exe, nil before it is there.
+	expected []time.Duration
 
 	compiling sync.Mutex
 	exe       backend.Executable // set once, under compiling; read by who has entered
 	bytes     int64              // of exe, in the client's account
+}
+
+func imageKeyOf(layout nn.ImageLayout, o *nn.Operand) imageKey {
+	return imageKey{layout, o.Type, [4]uint32(o.Dims), math.Float32bits(o.Scale), o.ZeroPoint}
+}
+
+// expected is what converting such an image is expected to take, by segments; nil where nothing is known.
+func (t *imageTable) expected(key imageKey) []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.entries[key]; c != nil {
+		return c.expected
+	}
+	return nil
+}
+
+// expect says what expected returns for the images of c.
+func (t *imageTable) expect(c *converter, segments []time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.expected = segments
 }
 
 // enter returns the entry of key, which stays until leave is called, and what to close instead.
@@ -159,7 +183,7 @@ type imageTensor struct {
 // takeTensor returns the executable for images of the given layout and a tensor like o, of rank 4, for its output,
 // both until giveTensor is called. Where there is no memory for them, what the model keeps for other images goes.
 func (p *PreparedModel) takeTensor(ctx context.Context, b backend.Imager, layout nn.ImageLayout, o *nn.Operand) (imageTensor, error) {
-	c, unused := p.images.enter(imageKey{layout, o.Type, [4]uint32(o.Dims), math.Float32bits(o.Scale), o.ZeroPoint})
+	c, unused := p.images.enter(imageKeyOf(layout, o))
 	p.freeConverters(unused)
 	x, err := p.makeTensor(ctx, c, b, layout, o)
 	if s := nn.StatusOf(err); s == nn.StatusResourceExhaustedTransient || s == nn.StatusResourceExhaustedPersistent {
@@ -212,6 +236,7 @@ func (p *PreparedModel) compileImage(ctx context.Context, c *converter, b backen
 		return errors.Join(err, exe.Close())
 	}
 	c.exe, c.bytes = exe, bytes
+	p.images.expect(c, exe.Estimates())
 	return nil
 }
 
@@ -220,6 +245,21 @@ func (p *PreparedModel) giveTensor(x imageTensor) {
 	if !p.images.leave(x.of, x.memory) {
 		p.freeTensor(x.memory)
 	}
+}
+
+// conversions has the expected times of making inputs of images, by segments, as far as such were made before.
+// Precondition: check was called.
+func (b *boundRequest) conversions() (list []time.Duration) {
+	for i := range b.request.Inputs {
+		a := &b.request.Inputs[i]
+		if a.HasNoValue || b.poolOf(a).image == nil || len(b.dims.InputDims[i]) != 4 {
+			continue
+		}
+		o := b.model.signature.Main.Operands[b.model.signature.Main.Inputs[i]]
+		o.Dims = b.dims.InputDims[i]
+		list = append(list, b.model.images.expected(imageKeyOf(*b.poolOf(a).image, &o))...)
+	}
+	return list
 }
 
 // convertImage has the device make input i of the image in x, which takes its turn like any execution.
@@ -270,6 +310,7 @@ func (b *boundRequest) runConverter(ctx context.Context, exe backend.Executable,
 		}
 	}()
 	segments := exe.Estimates()
+	b.attempt.converting += sum(segments)
 	job := qos.Job{
 		Priority: b.model.priority, Segments: segments,
 		Begin: func(ctx context.Context) (err error) {
@@ -279,7 +320,7 @@ func (b *boundRequest) runConverter(ctx context.Context, exe backend.Executable,
 		Submit: func(first, last int) (qos.Fence, error) { return x.Submit(first, last) },
 	}
 	if _, err := b.model.client.queue.Run(ctx, &job); err != nil {
-		return fmt.Errorf("image: %w", err)
+		return fmt.Errorf("image: %w", b.attempt.verdict(err))
 	}
 	if err := x.Finish(); err != nil {
 		return fmt.Errorf("image: %w", err)

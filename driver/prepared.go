@@ -8,6 +8,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
 )
 
 // PreparedModel is a compiled model. Executions on it may run at the same time in any number.
@@ -18,8 +19,8 @@ type PreparedModel struct {
 	outputs   []nn.Dims // of each output, after inference
 	cached    CacheStatus
 	priority  nn.Priority
+	group     qos.Group // of its executions, which wait for the same slots
 	expected  expectation
-	runs      atomic.Int64 // executions that ended well
 	// timedByDevice: its segments are, so that what the host sees of them is not wanted.
 	timedByDevice atomic.Bool
 	images        imageTable
@@ -71,12 +72,16 @@ const (
 	newsworthy = 1.25
 )
 
-// keepLearned keeps in the cache what the executions took, if that is news.
+// keepLearned keeps in the cache what the executions took, if that is news. Precondition: the executable stays the one
+// that it is.
 func (p *PreparedModel) keepLearned() {
-	old := p.exe.Estimates()
-	learned := p.expected.estimator(old).Segments()
-	was, is := sum(old), sum(learned)
-	if p.runs.Load() < enoughRuns || is < time.Duration(float64(was)*newsworthy) && was < time.Duration(float64(is)*newsworthy) {
+	f := p.expected.of(p.exe)
+	if f == nil || f.runs.Load() < enoughRuns {
+		return
+	}
+	learned := f.est.Segments()
+	was, is := sum(f.exe.Estimates()), sum(learned)
+	if is < time.Duration(float64(was)*newsworthy) && was < time.Duration(float64(is)*newsworthy) {
 		return
 	}
 	p.client.device.keepEstimates(p, learned)
@@ -111,6 +116,7 @@ type Execution struct {
 func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ...ExecuteOption) *Execution {
 	e := &Execution{done: make(chan struct{})}
 	o, err := decodeExecute(opts)
+	o.since = time.Now()
 	if e.err = err; err == nil {
 		e.err = p.enter() // here, so that a Close after this call waits for the execution
 	}
@@ -181,6 +187,7 @@ func (p *PreparedModel) Close() (err error) {
 		p.closed = true
 		p.mu.Unlock()
 		p.running.Wait()
+		settle(p.exe)
 		p.keepLearned()
 		p.closeImages()
 		err = p.exe.Close()

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -36,82 +37,71 @@ func newScheduler(t backend.DeviceType, o SchedulingOptions) *qos.Scheduler {
 	return qos.New(qos.Options{InFlight: inFlight, Ageing: o.Ageing, QueueLimit: o.QueueLimit, NoPreempt: o.NoPreempt})
 }
 
+// lane is the queue of the device that the model's work goes to, as its scheduler numbers them: where there are two,
+// work of high priority has one of its own.
+func (p *PreparedModel) lane() int {
+	q, ok := p.client.device.backend.(backend.Queued)
+	if !ok || p.priority != nn.PriorityHigh {
+		return 0
+	}
+	if n, _ := q.Queues(); n < 2 {
+		return 0
+	}
+	return 1
+}
+
 // Scheduling counts what the device's scheduler has done.
 func (d *Device) Scheduling() qos.Stats { return d.scheduler.Stats() }
 
+// form is what is known of one executable of a prepared model.
+type form struct {
+	exe  backend.Executable
+	est  *qos.Estimator
+	runs atomic.Int64 // executions that ended well
+}
+
 // expectation is what the executions of a prepared model are expected to take. Safe for concurrent use.
 type expectation struct {
-	mu  sync.Mutex
-	est *qos.Estimator // guarded by mu; replaced with the executable
+	mu      sync.Mutex
+	current *form // guarded by mu; nil until it was asked for
 }
 
-// estimator returns the one for an executable whose segments were first expected to take seed.
-func (e *expectation) estimator(seed []time.Duration) *qos.Estimator {
+// of returns the form of exe on which an execution runs that begins now: what was learned of another one says nothing of
+// it. Nil where it is not compiled yet.
+func (e *expectation) of(exe backend.Executable) *form {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.est == nil || e.est.Len() != len(seed) {
-		e.est = qos.NewEstimator(seed)
-	}
-	return e.est
-}
-
-// prepareRates learns what preparations on a device take.
-type prepareRates struct {
-	est qos.PrepareEstimator
-
-	mu   sync.Mutex
-	seen map[[2]int32]bool // guarded by mu; operations with their first input's type, once prepared
-}
-
-// cost of preparing m: an operation and type not seen before wants a pipeline of its own, more or less.
-func (r *prepareRates) cost(m *nn.Model) qos.PrepareCost {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := qos.PrepareCost{Steps: len(m.Main.Operations), WeightBytes: int64(len(m.Values))}
-	for _, p := range m.Pools {
-		if p != nil {
-			c.WeightBytes += p.Size()
+	if d, ok := exe.(*delayed); ok {
+		if exe = d.known(); exe == nil {
+			return nil
 		}
 	}
-	fresh := map[[2]int32]bool{}
-	for i := range m.Main.Operations {
-		if k := kindOf(m, i); !r.seen[k] && !fresh[k] {
-			fresh[k] = true
-			c.Pipelines++
-		}
+	if s, ok := exe.(*staged); ok {
+		exe = s.now()
 	}
-	return c
+	if e.current == nil || e.current.exe != exe {
+		e.current = &form{exe: exe, est: qos.NewEstimator(exe.Estimates())}
+	}
+	return e.current
 }
 
-// observe notes that a preparation of that cost took that long.
-func (r *prepareRates) observe(m *nn.Model, c qos.PrepareCost, took time.Duration) {
-	r.est.Observe(c, took)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.seen == nil {
-		r.seen = map[[2]int32]bool{}
-	}
-	for i := range m.Main.Operations {
-		r.seen[kindOf(m, i)] = true
-	}
-}
-
-func kindOf(m *nn.Model, op int) [2]int32 {
-	o := &m.Main.Operations[op]
-	k := [2]int32{int32(o.Type), -1}
-	if len(o.Inputs) > 0 {
-		k[1] = int32(m.Main.Operands[o.Inputs[0]].Type)
-	}
-	return k
-}
-
-// checkDeadline refuses work whose deadline has passed.
-func checkDeadline(what string, deadline time.Time) error {
+// checkDeadline refuses work whose deadline has passed. One that had not at the time since, that of the call, may be met
+// when it is asked for again.
+func checkDeadline(what string, deadline, since time.Time) error {
 	if deadline.IsZero() {
 		return nil
 	}
-	if late := time.Since(deadline); late >= 0 {
-		return nn.Errorf(nn.StatusMissedDeadlinePersistent, what, "the deadline passed %v ago: %w", late, qos.ErrRefused)
+	late := time.Since(deadline)
+	if late < 0 {
+		return nil
 	}
-	return nil
+	status := nn.StatusMissedDeadlinePersistent
+	if deadline.After(since) {
+		status = nn.StatusMissedDeadlineTransient
+	}
+	return nn.Errorf(status, what, "the deadline passed %v ago: %w", late, qos.ErrRefused)
 }
+
+// probe is what an estimate that refused work, which had that much time, is to be lowered to when it is doubted: some
+// less, or the next one like it would be refused for the moments that pass before it is tested.
+func probe(given time.Duration) time.Duration { return given - given/16 }

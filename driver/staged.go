@@ -43,6 +43,7 @@ type staged struct {
 	mu      sync.Mutex
 	current *stage // guarded by mu
 	left    int    // guarded by mu; executions until better is called, below 0 once it was
+	settled bool   // guarded by mu; nothing begins any more
 	closed  bool   // guarded by mu
 	err     error  // guarded by mu; of closing the first stage
 }
@@ -69,7 +70,7 @@ func newStaged(exe backend.Executable, after int, turn chan struct{}, better fun
 func (s *staged) executed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.left < 0 || s.closed {
+	if s.left < 0 || s.settled {
 		return
 	}
 	if s.left--; s.left == 0 {
@@ -124,7 +125,7 @@ func (s *staged) Estimates() []time.Duration { return s.now().Estimates() }
 // Begin implements backend.Executable.
 func (s *staged) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	s.mu.Lock()
-	if s.closed {
+	if s.settled {
 		s.mu.Unlock()
 		return nil, closed("executable")
 	}
@@ -139,14 +140,15 @@ func (s *staged) Begin(ctx context.Context, inputs, outputs []backend.Binding) (
 	return &stagedExecution{Execution: x, of: s}, nil
 }
 
-// Close implements backend.Executable. It gives up a compilation that is going on and waits for its end. Idempotent.
-func (s *staged) Close() error {
+// settle gives up a compilation that is going on and waits for its end, so that the executable stays what it is.
+// Nothing begins on it any more. Idempotent.
+func (s *staged) settle() {
 	s.mu.Lock()
-	if s.closed {
+	if s.settled {
 		s.mu.Unlock()
-		return nil
+		return
 	}
-	s.closed = true
+	s.settled = true
 	started := s.left < 0
 	s.mu.Unlock()
 	s.cancel()
@@ -154,7 +156,29 @@ func (s *staged) Close() error {
 	if !started {
 		s.done()
 	}
-	return errors.Join(s.err, s.current.Close())
+}
+
+// settle does so with what is a staged executable, also one that was delayed. Precondition: nobody compiles it.
+func settle(exe backend.Executable) {
+	if d, ok := exe.(*delayed); ok {
+		exe = d.known()
+	}
+	if s, ok := exe.(*staged); ok {
+		s.settle()
+	}
+}
+
+// Close implements backend.Executable. It gives up a compilation that is going on and waits for its end. Idempotent.
+func (s *staged) Close() error {
+	s.settle()
+	s.mu.Lock()
+	again, err, current := s.closed, s.err, s.current
+	s.closed = true
+	s.mu.Unlock()
+	if again {
+		return nil
+	}
+	return errors.Join(err, current.Close())
 }
 
 type stagedExecution struct {
@@ -175,8 +199,12 @@ func (x *stagedExecution) Release() {
 // SyncFile implements backend.SyncExporter.
 func (x *stagedExecution) SyncFile() (*os.File, error) { return syncFileOf(x.Execution) }
 
-// compileAnew compiles m in the form that o asks for first, and keeps it in p, which may be nil.
+// compileAnew compiles m in the form that o asks for first, and keeps it in p, which may be nil. It refuses what would
+// be late.
 func (d *Device) compileAnew(ctx context.Context, m *nn.Model, o *prepareOptions, p keeper) (backend.Executable, error) {
+	if err := d.prepares.canCompile(m, o); err != nil {
+		return nil, err
+	}
 	exe, err := d.compileForm(ctx, m, o, p, o.preparing.staged)
 	if err != nil || !o.preparing.staged {
 		return exe, err

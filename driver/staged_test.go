@@ -293,3 +293,52 @@ func TestC24StagedFolder(t *testing.T) {
 	require.Equal(t, driver.CacheHit, prepare().Cached())
 	require.Zero(t, warned.Load())
 }
+
+// TestStagedFormsAreExpectedApart: what the quick form takes says nothing of the optimised one, neither to deadlines nor
+// in the cache.
+func TestStagedFormsAreExpectedApart(t *testing.T) {
+	b := newPhased()
+	b.quickTime, b.optimisedTime, b.hold = time.Hour, time.Millisecond, make(chan struct{})
+	var warned atomic.Int32
+	o := cacheOptions(t, &warned)
+	pm := prepareTen(t, openStoring(t, b, o), driver.WithStagedCompilation(0))
+	execute := func() error {
+		out := pm.NewOutputs()
+		_, err := pm.Run(t.Context(), [][]byte{{7, 7, 7, 7, 7}}, out, driver.WithDeadline(time.Now().Add(time.Minute)))
+		return err
+	}
+	requireStatus(t, nn.StatusMissedDeadlinePersistent, execute())
+	for range 6 {
+		requireTen(t, pm) // in no time, which is news
+	}
+	close(b.hold)
+	await(t, b.quickClosed)
+	require.NoError(t, execute())
+	require.NoError(t, pm.Close())
+
+	next := prepareTen(t, openStoring(t, b, o))
+	require.Equal(t, driver.CacheHit, next.Cached())
+	require.Equal(t, estimates(time.Millisecond), next.Estimates(), "one execution is not enough to say otherwise")
+	require.Zero(t, warned.Load())
+}
+
+// TestStagedCloseKeepsTheRightForm: Close gives up the optimised form before it keeps what was learned of the quick one.
+func TestStagedCloseKeepsTheRightForm(t *testing.T) {
+	b := newPhased()
+	b.quickTime, b.hold = time.Hour, make(chan struct{})
+	var warned atomic.Int32
+	o := cacheOptions(t, &warned)
+	pm := prepareTen(t, openStoring(t, b, o), driver.WithStagedCompilation(1))
+	for range 6 {
+		requireTen(t, pm)
+	}
+	await(t, b.began)
+	require.NoError(t, pm.Close())
+	_, err := pm.Execute(t.Context(), nil)
+	require.ErrorIs(t, err, driver.ErrClosed)
+
+	next := prepareTen(t, openStoring(t, b, o), driver.WithStagedCompilation(100))
+	require.Equal(t, quickPipelines, next.Stats().Pipelines)
+	require.Less(t, next.Estimates()[0], time.Minute)
+	require.Zero(t, warned.Load())
+}

@@ -1,6 +1,7 @@
 package driver_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,6 +28,10 @@ type phased struct {
 	fail func(o backend.Options) error
 	// finish, when not nil, holds executions of the quick form until it is closed.
 	finish chan struct{}
+	// loading is what Restore takes.
+	loading time.Duration
+	// quickTime and optimisedTime are the estimates of an executable; 0 for 1.
+	quickTime, optimisedTime time.Duration
 	// quickBytes and optimisedBytes are the weights of an executable.
 	quickBytes, optimisedBytes int64
 
@@ -71,10 +76,15 @@ func (b *phased) Compile(ctx context.Context, m *nn.Model, o backend.Options) (b
 	if err != nil {
 		return nil, err
 	}
-	return &phasedProgram{storedProgram: exe.(*storedProgram), b: b, quick: o.Quick, estimate: 1}, nil
+	estimate := b.optimisedTime
+	if o.Quick {
+		estimate = b.quickTime
+	}
+	return &phasedProgram{storedProgram: exe.(*storedProgram), b: b, quick: o.Quick, estimate: cmp.Or(estimate, 1)}, nil
 }
 
 func (b *phased) Restore(_ context.Context, model []byte, data backend.Data, o backend.Options) (backend.Executable, error) {
+	time.Sleep(b.loading)
 	p := &phasedProgram{storedProgram: &storedProgram{b: &b.storing, options: o}, b: b}
 	if _, err := fmt.Sscanf(string(model), "%d %t %d", &p.op, &p.quick, &p.estimate); err != nil {
 		return nil, err

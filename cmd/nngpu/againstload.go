@@ -168,9 +168,15 @@ func (f *foreground) inTurn(ctx context.Context) error {
 	}
 }
 
+// period is the distance between two executions at the rate, at most the duration: a rate may be so low that it exceeds
+// what a time.Duration holds, and there is one execution then.
+func (c *contest) period() time.Duration {
+	return time.Duration(max(1, min(float64(time.Second)/c.rate, float64(c.duration))))
+}
+
 // atRate starts executions at equal distances, whether those before have ended or not.
 func (f *foreground) atRate(ctx context.Context) error {
-	start, period := time.Now(), time.Duration(float64(time.Second)/f.contest.rate)
+	start, period := time.Now(), f.contest.period()
 	slots := make(chan struct{}, maxOutstanding)
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -99,6 +100,23 @@ func TestContestAtRate(t *testing.T) {
 		require.Len(t, o.times, 100)
 		require.Greater(t, o.times[99], 1900*time.Millisecond, "the last waited for all before it")
 	})
+}
+
+// TestContestAtExtremeRates: it ends, after one execution at least.
+func TestContestAtExtremeRates(t *testing.T) {
+	for _, tc := range []struct {
+		rate     float64
+		duration time.Duration
+		want     int
+	}{{1e-10, time.Second, 1}, {math.SmallestNonzeroFloat64, time.Second, 1}, {0.1, time.Second, 1}, {1, 0, 1}, {1e12, time.Microsecond, 1000}} {
+		synctest.Test(t, func(t *testing.T) {
+			front := &pretended{device: newTurns(), slices: 1, each: time.Nanosecond}
+			c := contest{foreground: front, rate: tc.rate, duration: tc.duration}
+			o, err := c.measure(t.Context())
+			require.NoError(t, err)
+			require.Len(t, o.times, tc.want, tc.rate)
+		})
+	}
 }
 
 func TestContestCountsOutcomes(t *testing.T) {

@@ -1,0 +1,166 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
+)
+
+// attempt is one execution on its way through the scheduler and the device. Not safe for concurrent use.
+type attempt struct {
+	p    *PreparedModel
+	o    *executeOptions
+	form *form // that job was made for; nil before plan
+	job  qos.Job
+	x    backend.Execution // nil before Begin
+
+	converting time.Duration // what making inputs of images was expected to take
+	done       int           // segments before it were seen to end
+	used       time.Duration // on the device, by them
+}
+
+func newAttempt(p *PreparedModel, o *executeOptions) *attempt {
+	return &attempt{p: p, o: o, job: qos.Job{Deadline: o.deadline}}
+}
+
+// plan makes the job, without its functions. It reports false where the model is not compiled yet, so that nothing is
+// known of it.
+func (a *attempt) plan() bool {
+	a.form = a.p.expected.of(a.p.exe)
+	if a.form == nil {
+		return false
+	}
+	a.job = qos.Job{
+		Priority: a.p.priority, Deadline: a.o.deadline, Segments: a.form.est.Segments(), Group: &a.p.group, Lane: a.p.lane(),
+	}
+	return true
+}
+
+// admit refuses what the scheduler would refuse, before anything is done for it. It costs nothing without a deadline.
+// What it lets through is tested again by run: time goes on meanwhile. Precondition: b was checked.
+func (a *attempt) admit(b *boundRequest) error {
+	if a.o.deadline.IsZero() || !a.plan() {
+		return nil
+	}
+	own := a.job.Segments
+	if first := b.conversions(); len(first) > 0 {
+		a.job.Segments = slices.Concat(first, own)
+	}
+	err := a.verdict(a.p.client.queue.Admit(&a.job))
+	a.job.Segments = own
+	return err
+}
+
+// admitFenced refuses what not even an idle device could do in time. How busy this one is says nothing before the
+// fences are signalled that the execution waits for.
+func (a *attempt) admitFenced() error {
+	o := a.o
+	if o.deadline.IsZero() && o.after == 0 || !a.plan() {
+		return nil
+	}
+	if end := o.since.Add(o.after); o.after > 0 && (o.deadline.IsZero() || end.Before(o.deadline)) {
+		a.job.Deadline = end
+	}
+	if !a.hopeless() {
+		return nil
+	}
+	return a.verdict(a.p.client.queue.Admit(&a.job))
+}
+
+// hopeless reports whether an idle device would have been too slow, by what the execution has taken so far and the
+// estimates of the rest, as far as they are known.
+func (a *attempt) hopeless() bool {
+	needs := a.converting + a.used + sum(a.job.Segments[a.done:])
+	return !a.job.Deadline.IsZero() && needs > a.job.Deadline.Sub(a.o.since)
+}
+
+// verdict is err, of the scheduler, with the status that it has for the client, who counts from the call: what would
+// have been in time, had it not waited for fences, buffers or a compilation, may be so the next time.
+func (a *attempt) verdict(err error) error {
+	if nn.StatusOf(err) != nn.StatusMissedDeadlinePersistent || !errors.Is(err, qos.ErrDeadline) {
+		return err
+	}
+	if !a.hopeless() {
+		return &nn.Error{Status: nn.StatusMissedDeadlineTransient, Where: "execution", Err: err}
+	}
+	if a.form != nil {
+		a.form.est.Relax(probe(a.job.Deadline.Sub(a.o.since)))
+	}
+	return err
+}
+
+// run waits for its turn, takes a slot, and has the device do the work of b. Precondition: b is bound.
+func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err error) {
+	p := a.p
+	b.unsubmitted = true
+	if d, ok := p.exe.(*delayed); ok {
+		if err := d.ready(ctx, a.o.deadline); err != nil {
+			return err
+		}
+	}
+	if err := p.account(); err != nil {
+		return err
+	}
+	a.plan() // anew: the form may be a better one by now
+	res.Predicted = sum(a.job.Segments)
+	a.job.Begin = func(ctx context.Context) (err error) {
+		a.x, err = p.exe.Begin(ctx, b.inputs, b.outputs)
+		return err
+	}
+	a.job.Submit = func(first, last int) (qos.Fence, error) { return a.submit(b, first, last) }
+	a.job.Observe = a.observe
+	defer func() {
+		if a.x != nil {
+			a.x.Release()
+		}
+	}()
+	if res.Schedule, err = p.client.queue.Run(ctx, &a.job); err != nil {
+		return a.verdict(err)
+	}
+	if err := a.x.Finish(); err != nil {
+		return err
+	}
+	if times := a.x.SegmentTimes(); len(times) == len(a.job.Segments) { // the device knows better than the host
+		p.timedByDevice.Store(true)
+		for i, t := range times {
+			a.form.est.Observe(i, t)
+		}
+	}
+	res.OnDevice, res.Traffic = a.x.DeviceTime(), a.x.Traffic()
+	a.form.runs.Add(1)
+	return nil
+}
+
+// submit hands segments to the device.
+func (a *attempt) submit(b *boundRequest, first, last int) (qos.Fence, error) {
+	if n := a.x.Segments(); n != len(a.job.Segments) { // the executable was replaced in between
+		first, last = first*n/len(a.job.Segments), last*n/len(a.job.Segments)
+	}
+	if first == last {
+		return doneFence{}, nil
+	}
+	b.unsubmitted = false
+	f, err := a.x.Submit(first, last)
+	if err == nil && last == a.x.Segments() {
+		a.o.exported.submitted(a.x, b)
+	}
+	return f, err
+}
+
+// observe notes what segments took.
+func (a *attempt) observe(first, last int, took time.Duration) {
+	a.done, a.used = last, a.used+took
+	if a.x.Segments() == len(a.job.Segments) && !a.p.timedByDevice.Load() {
+		a.form.est.ObserveRange(first, last, took)
+	}
+}
+
+// doneFence is that of no work.
+type doneFence struct{}
+
+func (doneFence) Wait(context.Context) error { return nil }

@@ -1,0 +1,117 @@
+package driver
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/qos"
+)
+
+// prepareRates learns what preparations on a device take. Safe for concurrent use.
+type prepareRates struct {
+	est qos.PrepareEstimator
+	// load is for what comes from a cache; it counts once it was seen.
+	load  qos.PrepareEstimator
+	loads atomic.Bool
+
+	mu   sync.Mutex
+	seen map[[2]int32]bool // guarded by mu; operations with their first input's type, once prepared
+}
+
+// cost of preparing m: an operation and type not seen before wants a pipeline of its own, more or less.
+func (r *prepareRates) cost(m *nn.Model) qos.PrepareCost {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := qos.PrepareCost{Steps: len(m.Main.Operations), WeightBytes: int64(len(m.Values))}
+	for _, p := range m.Pools {
+		if p != nil {
+			c.WeightBytes += p.Size()
+		}
+	}
+	fresh := map[[2]int32]bool{}
+	for i := range m.Main.Operations {
+		if k := kindOf(m, i); !r.seen[k] && !fresh[k] {
+			fresh[k] = true
+			c.Pipelines++
+		}
+	}
+	return c
+}
+
+// observe notes that a preparation of that cost took that long.
+func (r *prepareRates) observe(m *nn.Model, c qos.PrepareCost, took time.Duration) {
+	r.est.Observe(c, took)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen == nil {
+		r.seen = map[[2]int32]bool{}
+	}
+	for i := range m.Main.Operations {
+		r.seen[kindOf(m, i)] = true
+	}
+}
+
+// loaded notes that a preparation of that cost took that long and compiled nothing.
+func (r *prepareRates) loaded(c qos.PrepareCost, took time.Duration) {
+	r.load.Observe(loadCost(c), took)
+	r.loads.Store(true)
+}
+
+// loadCost is c where nothing is compiled.
+func loadCost(c qos.PrepareCost) qos.PrepareCost {
+	c.Pipelines = 0
+	return c
+}
+
+// canLoad refuses a preparation that would be late even if it came from a cache. Nothing is known before one did.
+func (r *prepareRates) canLoad(c qos.PrepareCost, o *prepareOptions) error {
+	if !r.loads.Load() {
+		return nil
+	}
+	return canPrepare(&r.load, loadCost(c), o)
+}
+
+// canCompile refuses a preparation of m that has to compile and would be late.
+func (r *prepareRates) canCompile(m *nn.Model, o *prepareOptions) error {
+	if o.deadline.IsZero() {
+		return nil
+	}
+	return canPrepare(&r.est, r.cost(m), o)
+}
+
+// canPrepare is MISSED_DEADLINE_PERSISTENT where a preparation of cost c takes longer than from the call to the
+// deadline, MISSED_DEADLINE_TRANSIENT where it is the time since that is missing.
+func canPrepare(e *qos.PrepareEstimator, c qos.PrepareCost, o *prepareOptions) error {
+	needs := e.Estimate(c)
+	err := qos.CanMeet(o.deadline, needs)
+	if err == nil {
+		return nil
+	}
+	if given := o.deadline.Sub(o.start); needs > given {
+		e.Relax(c, probe(given))
+		return err
+	}
+	return &nn.Error{Status: nn.StatusMissedDeadlineTransient, Where: "preparation", Err: err}
+}
+
+// loads reports whether a preparation may find its model in a cache.
+func (d *Device) loads(o *prepareOptions) bool {
+	switch {
+	case o.deadline.IsZero() || o.preparing.delayed || d.cache.restorer == nil: // who delays is not here to wait
+		return false
+	case o.files != nil && o.files.dir != "":
+		return true
+	}
+	return (o.files == nil || len(o.files.model)+len(o.files.data) == 0) && d.cache.transparent() != nil
+}
+
+func kindOf(m *nn.Model, op int) [2]int32 {
+	o := &m.Main.Operations[op]
+	k := [2]int32{int32(o.Type), -1}
+	if len(o.Inputs) > 0 {
+		k[1] = int32(m.Main.Operands[o.Inputs[0]].Type)
+	}
+	return k
+}

@@ -1,0 +1,253 @@
+package driver_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/null"
+	"github.com/nngpu/nngpu/qos"
+)
+
+const ms = time.Millisecond
+
+// fencedEnd is how a fenced execution ends, be it at the call.
+func fencedEnd(p *driver.PreparedModel, waits []*driver.Fence, o ...driver.ExecuteOption) error {
+	e, err := p.ExecuteFenced(context.Background(), addRequest(), waits, o...)
+	if err != nil {
+		return err
+	}
+	return e.Fence().Wait(context.Background())
+}
+
+// TestQ8TimeLostInWaiting: what an idle device could have done in time, had it not waited for a fence, a buffer or a
+// compilation, is TRANSIENT, for the same call may succeed the next time; and then it does.
+func TestQ8TimeLostInWaiting(t *testing.T) {
+	const work, given, lost = 50 * ms, 90 * ms, 60 * ms
+	backend := func() *null.Backend {
+		return &null.Backend{Compute: add, Segments: 5, SegmentTime: work / 5}
+	}
+	deadline := func() driver.ExecuteOption { return driver.WithDeadline(time.Now().Add(given)) }
+	later := func(wait time.Duration, do func()) { time.AfterFunc(wait, do) }
+	t.Run("fence", func(t *testing.T) {
+		for _, more := range [][]driver.ExecuteOption{nil, {driver.WithDurationAfterFences(time.Second)}} {
+			synctest.Test(t, func(t *testing.T) {
+				d, _, pm := start(t, backend())
+				for _, wait := range []time.Duration{lost, given + 1, 0} {
+					f := driver.NewFence()
+					later(wait, func() { f.Signal(nil) })
+					err := fencedEnd(pm, []*driver.Fence{f}, append(more, deadline())...)
+					if wait == 0 {
+						require.NoError(t, err)
+					} else {
+						requireStatus(t, nn.StatusMissedDeadlineTransient, err)
+						require.ErrorIs(t, err, context.DeadlineExceeded)
+					}
+				}
+				require.NoError(t, d.Close())
+			})
+		}
+	})
+	t.Run("buffer", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := backend()
+			b.Gate = make(chan struct{})
+			d, c, pm := start(t, b)
+			z := allocate(t, c, nil, nil, []driver.BufferRole{{Model: pm, Index: 0, Probability: 1}})
+			running := pm.ExecuteAsync(context.Background(), bufferRequest(nil, nil, z))
+			synctest.Wait()
+			later(lost, func() { close(b.Gate) })
+			_, err := pm.Execute(context.Background(), bufferRequest(nil, nil, z), deadline())
+			requireStatus(t, nn.StatusMissedDeadlineTransient, err)
+			_, err = running.Wait()
+			require.NoError(t, err)
+			_, err = pm.Execute(context.Background(), bufferRequest(nil, nil, z), deadline())
+			require.NoError(t, err)
+			require.NoError(t, d.Close())
+		})
+	})
+	t.Run("compilation", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := backend()
+			b.Hold = make(chan struct{})
+			d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
+			c, err := d.NewClient("test")
+			require.NoError(t, err)
+			pm, err := c.PrepareModel(context.Background(), addModel(), driver.WithDelayedCompilation())
+			require.NoError(t, err)
+			later(lost, func() { close(b.Hold) })
+			_, err = pm.Execute(context.Background(), addRequest(), deadline())
+			requireStatus(t, nn.StatusMissedDeadlineTransient, err)
+			_, err = pm.Execute(context.Background(), addRequest(), deadline())
+			require.NoError(t, err)
+			require.NoError(t, d.Close())
+		})
+	})
+}
+
+// TestQ8HopelessBehindFences: what no idle device could do in time is refused at the call, whatever is waited for.
+func TestQ8HopelessBehindFences(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &null.Backend{Compute: add, Segments: 5, SegmentTime: 100 * ms}
+		d, _, pm := start(t, b)
+		calls := len(b.Calls())
+		never := []*driver.Fence{driver.NewFence()}
+		for _, o := range [][]driver.ExecuteOption{
+			{driver.WithDeadline(time.Now().Add(300 * ms))},
+			{driver.WithDurationAfterFences(300 * ms)},
+			{driver.WithDurationAfterFences(300 * ms), driver.WithDeadline(time.Now().Add(time.Hour))},
+			{driver.WithDurationAfterFences(time.Hour), driver.WithDeadline(time.Now().Add(300 * ms))},
+		} {
+			e, err := pm.ExecuteFenced(context.Background(), addRequest(), never, o...)
+			requireStatus(t, nn.StatusMissedDeadlinePersistent, err)
+			require.ErrorIs(t, err, qos.ErrRefused)
+			require.Nil(t, e)
+		}
+		require.Len(t, b.Calls(), calls)
+		require.EqualValues(t, 4, d.Scheduling().Refused)
+		bad := addRequest()
+		bad.Inputs = bad.Inputs[:1]
+		_, err := pm.ExecuteFenced(context.Background(), bad, never, driver.WithDeadline(time.Now().Add(300*ms)))
+		requireStatus(t, nn.StatusInvalidArgument, err)
+		require.NoError(t, d.Close())
+	})
+}
+
+// TestRefusedBeforeAnyWork: a request that is refused has converted no image, read no file, mapped no pool and waited
+// for no buffer.
+func TestRefusedBeforeAnyWork(t *testing.T) {
+	const each = time.Hour
+	soon := func() driver.ExecuteOption { return driver.WithDeadline(time.Now().Add(each / 2)) }
+	behind := func() driver.ExecuteOption { return driver.WithDeadline(time.Now().Add(each * 3 / 2)) }
+	past := func() driver.ExecuteOption { return driver.WithDeadline(time.Now()) }
+	cases := []struct {
+		name   string
+		option func() driver.ExecuteOption
+		want   nn.Status
+	}{
+		{"past", past, nn.StatusMissedDeadlinePersistent},
+		{"hopeless", soon, nn.StatusMissedDeadlinePersistent},
+		{"behind others", behind, nn.StatusMissedDeadlineTransient},
+	}
+	busy := func(t *testing.T, b *null.Backend, c *driver.Client) {
+		pm := prepareOn(t, c, addModel())
+		running := pm.ExecuteAsync(t.Context(), addRequest())
+		t.Cleanup(func() {
+			close(b.Gate)
+			_, err := running.Wait()
+			require.NoError(t, err)
+		})
+		require.Eventually(t, func() bool { return submitted(b) == 1 }, 20*time.Second, time.Millisecond)
+	}
+	newBackend := func() *null.Backend {
+		return &null.Backend{SegmentTime: each, Gate: make(chan struct{})}
+	}
+	for _, tc := range cases {
+		t.Run("image, "+tc.name, func(t *testing.T) {
+			b := newBackend()
+			_, c := open(t, b)
+			busy(t, b, c)
+			pm := prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
+			calls := len(b.Calls())
+			_, err := pm.Execute(t.Context(), imageRequest(picture{pictureLayout, make(nn.HostMemory, 40)}), tc.option())
+			requireStatus(t, tc.want, err)
+			require.Len(t, b.Calls(), calls)
+		})
+		t.Run("file, "+tc.name, func(t *testing.T) {
+			b := newBackend()
+			_, c := open(t, b)
+			busy(t, b, c)
+			pm := prepareOn(t, c, addModel())
+			r := addRequest()
+			r.Pools[0] = untouched{}
+			calls := len(b.Calls())
+			_, err := pm.Execute(t.Context(), r, tc.option())
+			requireStatus(t, tc.want, err)
+			_, err = pm.Burst().Execute(t.Context(), r, []int32{0}, tc.option())
+			requireStatus(t, tc.want, err)
+			require.Len(t, b.Calls(), calls)
+		})
+		t.Run("pool, "+tc.name, func(t *testing.T) {
+			b := newBackend()
+			_, c := open(t, b)
+			busy(t, b, c)
+			pm := prepareOn(t, c, addModel())
+			r := addRequest()
+			r.Pools[0] = unmapped{}
+			_, err := pm.Execute(t.Context(), r, tc.option())
+			requireStatus(t, tc.want, err)
+		})
+		t.Run("buffer, "+tc.name, func(t *testing.T) { // does not wait for half an hour
+			b := newBackend()
+			_, c := open(t, b)
+			pm := prepareOn(t, c, addModel())
+			z := allocate(t, c, nil, nil, []driver.BufferRole{{Model: pm, Index: 0, Probability: 1}})
+			running := pm.ExecuteAsync(t.Context(), bufferRequest(nil, nil, z))
+			require.Eventually(t, func() bool { return submitted(b) == 1 }, 20*time.Second, time.Millisecond)
+			_, err := pm.Execute(t.Context(), bufferRequest(nil, nil, z), tc.option())
+			requireStatus(t, tc.want, err)
+			close(b.Gate)
+			_, err = running.Wait()
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestRefusedWithItsConversion: making an input of an image counts, once one like it was made.
+func TestRefusedWithItsConversion(t *testing.T) {
+	b := &null.Backend{Compute: copyOut, SegmentTime: time.Hour}
+	_, c := open(t, b)
+	pm := prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
+	r := imageRequest(picture{pictureLayout, make(nn.HostMemory, 40)})
+	one := func() driver.ExecuteOption { return driver.WithDeadline(time.Now().Add(90 * time.Minute)) }
+	_, err := pm.Execute(t.Context(), imageRequest(picture{pictureLayout, make(nn.HostMemory, 40)}), one())
+	require.NoError(t, err, "it took no time, and nothing was known of it")
+
+	// The model is quick by now; what converting takes is not measured.
+	calls := len(b.Calls())
+	_, err = pm.Execute(t.Context(), r, driver.WithDeadline(time.Now().Add(30*time.Minute)))
+	requireStatus(t, nn.StatusMissedDeadlinePersistent, err)
+	require.Len(t, b.Calls(), calls)
+	_, err = pm.Execute(t.Context(), r, one())
+	require.NoError(t, err)
+}
+
+// TestRefusalsAreDoubted: estimates that are far too long do not refuse for ever.
+func TestRefusalsAreDoubted(t *testing.T) {
+	b := &null.Backend{Compute: add, SegmentTime: 100 * time.Second}
+	_, c := open(t, b)
+	pm := prepareOn(t, c, addModel())
+	_, fresh := open(t, &null.Backend{})
+	for _, run := range []func() error{
+		func() error {
+			_, err := pm.Execute(t.Context(), addRequest(), driver.WithDeadline(time.Now().Add(time.Minute)))
+			return err
+		},
+		func() error { // a pipeline is expected to take 30 ms
+			_, err := fresh.PrepareModel(t.Context(), addModel(), driver.WithPrepareDeadline(time.Now().Add(25*ms)))
+			return err
+		},
+	} {
+		requireStatus(t, nn.StatusMissedDeadlinePersistent, run())
+		require.Eventually(t, func() bool { return run() == nil }, 20*time.Second, 100*time.Microsecond)
+	}
+}
+
+// unmapped is memory that must not be mapped.
+type unmapped struct{}
+
+func (unmapped) Size() int64            { return 24 }
+func (unmapped) Bytes() ([]byte, error) { panic("the pool was mapped") }
+
+// TestManySegments: an execution of any number of segments runs, with and without a deadline.
+func TestManySegments(t *testing.T) {
+	pm := prepare(t, &null.Backend{Compute: add, Segments: 1<<16 + 100}, addModel())
+	_, err := pm.Execute(t.Context(), addRequest(), driver.WithDeadline(time.Now().Add(time.Hour)))
+	require.NoError(t, err)
+	require.NoError(t, pm.Close())
+}
