@@ -39,7 +39,7 @@ func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, erro
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := compile.Model(ctx, &b.facts, m)
+	p, _, err := compile.Model(ctx, &b.facts, m, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type StepTime struct {
 
 // Profile runs m and returns the median time of each step.
 func (b *Backend) Profile(ctx context.Context, m *nn.Model, inputs, outputs [][]byte, runs int) ([]StepTime, error) {
-	p, weights, err := compile.Model(ctx, &b.facts, m)
+	p, weights, err := compile.Model(ctx, &b.facts, m, nil)
 	if err != nil {
 		return nil, err
 	}

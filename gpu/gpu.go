@@ -98,13 +98,13 @@ func (b *Backend) Supports(m *nn.Model) ([]error, error) {
 	return compile.Supports(&b.facts, m)
 }
 
-// Compile implements backend.Backend.
+// Compile implements backend.Backend. What has more weights than there is memory for is refused while they are packed.
 func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, error) {
 	facts := b.facts
 	facts.Quick = o.Quick
-	p, weights, err := compile.Model(ctx, &facts, m)
+	p, weights, err := b.plan(ctx, &facts, m, o.MemoryBudget)
 	if err != nil && o.Quick { // Supports did not promise that these kernels can
-		p, weights, err = compile.Model(ctx, &b.facts, m)
+		p, weights, err = b.plan(ctx, &b.facts, m, o.MemoryBudget)
 	}
 	if err != nil {
 		return nil, err
@@ -114,6 +114,16 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 		return nil, err
 	}
 	return newExecutable(x, b, o), nil
+}
+
+// plan compiles m within what the device can give at this moment. budget as backend.Options.MemoryBudget.
+func (b *Backend) plan(ctx context.Context, f *plan.Facts, m *nn.Model, budget int64) (*plan.Plan, []byte, error) {
+	d, err := b.devices.use()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Release()
+	return compile.Model(ctx, f, m, func(n int64) error { return d.FitsWeights(n, budget) })
 }
 
 // executableOptions are those of o that matter on the device.

@@ -140,7 +140,7 @@ func compileGraph(t testing.TB, b *Backend, text string) *program {
 	for _, id := range g.Outputs {
 		p.out = append(p.out, of(id))
 	}
-	made, weights, err := compile.Graph(t.Context(), &b.facts, g)
+	made, weights, err := compile.Graph(t.Context(), &b.facts, g, nil)
 	require.NoError(t, err)
 	x, err := vulkan.NewExecutable(t.Context(), b.device, made, weights, vulkan.ExecutableOptions{})
 	require.NoError(t, err)

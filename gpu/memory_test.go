@@ -12,6 +12,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 )
@@ -89,6 +90,53 @@ func TestModelBeyondBudget(t *testing.T) {
 				y, err := runRelu(client, []float32{-1, 0, 2.5, -0.5, 7})
 				require.NoError(t, err)
 				require.Equal(t, []float32{0, 0, 2.5, 0, 7}, y)
+			}
+			used, _, _ := b.device.Memory()
+			require.Zero(t, used)
+		})
+	}
+}
+
+// TestWeightsBeyondBudget: weights are refused while they are packed, many that are made of overlapping constants too.
+func TestWeightsBeyondBudget(t *testing.T) {
+	const count, units = 64, 64
+	var mb nn.Builder
+	x := mb.Input(nn.TensorFloat32, nn.Dims{1, units}, 0, 0)
+	bias := mb.Floats(nn.Dims{units}, make([]float32, units)...)
+	pool := make(nn.HostMemory, 4*(units*units+count))
+	for i := range count + units*units {
+		binary.LittleEndian.PutUint32(pool[4*i:], uint32(i*i))
+	}
+	for i := range count {
+		w := mb.Const(nn.TensorFloat32, nn.Dims{units, units}, 0, 0, nil)
+		o := &mb.Model().Main.Operands[w]
+		o.Lifetime, o.Location = nn.ConstantReference, nn.Location{Offset: uint32(4 * i), Length: 4 * units * units}
+		y := mb.Temp(nn.TensorFloat32, nn.Dims{1, units}, 0, 0)
+		mb.Op(nn.OpFullyConnected, []uint32{x, w, bias, mb.Scalar(0)}, []uint32{y})
+		mb.Output(y)
+	}
+	m := mb.Model()
+	m.Pools = []nn.Memory{pool}
+	require.NoError(t, validate.Model(m))
+	for _, selector := range vktest.Selectors() {
+		t.Run(selector, func(t *testing.T) {
+			vktest.Open(t, selector, vulkan.Options{}) // or skip
+			b := openBackend(t, selector, Options{MemoryBudget: 4 << 20})
+			refused := func(status nn.Status, o backend.Options) {
+				t.Helper()
+				_, err := b.Compile(t.Context(), m, o)
+				require.Equal(t, status, nn.StatusOf(err), "%v", err)
+				require.ErrorContains(t, err, "FULLY_CONNECTED") // by the compiler
+			}
+			for _, quick := range []bool{false, true} {
+				refused(nn.StatusResourceExhaustedPersistent, backend.Options{MemoryBudget: 1 << 17, Quick: quick})
+				exe, err := b.Compile(t.Context(), m, backend.Options{Quick: quick})
+				require.NoError(t, err)
+				require.NoError(t, exe.Close())
+				other, err := b.Allocate(nn.TensorFloat32, nn.Dims{7 << 17}, 0) // all but half a MiB
+				require.NoError(t, err)
+				refused(nn.StatusResourceExhaustedTransient, backend.Options{Quick: quick})
+				require.NoError(t, other.Close())
 			}
 			used, _, _ := b.device.Memory()
 			require.Zero(t, used)

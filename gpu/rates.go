@@ -49,7 +49,7 @@ func measureRates(d *vulkan.Device, facts plan.Facts) (r plan.Rates, err error) 
 	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
 	defer cancel()
 	facts.Measured = plan.Rates{}
-	p, weights, err := compile.Model(ctx, &facts, rateModel())
+	p, weights, err := compile.Model(ctx, &facts, rateModel(), nil)
 	if err != nil {
 		return r, err
 	}

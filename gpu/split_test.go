@@ -69,7 +69,7 @@ func TestSplitStepsGiveTheSameBytes(t *testing.T) {
 			for name, m := range map[string]*nn.Model{
 				"floats": convolution(nn.TensorFloat32), "bytes": convolution(nn.TensorQuant8AsymmSigned), "rows": reluModel(9_000_001),
 			} {
-				p, weights, err := compile.Model(t.Context(), &b.facts, m)
+				p, weights, err := compile.Model(t.Context(), &b.facts, m, nil)
 				require.NoError(t, err)
 				whole := unsplit(p)
 				require.Greater(t, len(p.Steps), len(whole.Steps), name)

@@ -222,10 +222,10 @@ func TestPiecesStayWithinBounds(t *testing.T) {
 			t.Run(typ.String()+" on "+name, func(t *testing.T) {
 				m := build(t, net(typ, bias))
 				facts.MaxStorageRange = 1 << 27
-				whole, _, err := Model(t.Context(), &facts, m)
+				whole, _, err := Model(t.Context(), &facts, m, nil)
 				require.NoError(t, err)
 				facts.MaxStorageRange = limit
-				p, weights, err := Model(t.Context(), &facts, m)
+				p, weights, err := Model(t.Context(), &facts, m, nil)
 				require.NoError(t, err)
 				require.Greater(t, len(p.Steps), len(whole.Steps))
 				for contents := range uint64(5) {

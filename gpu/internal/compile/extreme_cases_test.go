@@ -166,7 +166,7 @@ func TestFoldingIsBounded(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			model := m(tc.scale)
 			require.NoError(t, validate.Model(model))
-			_, weights, err := Model(context.Background(), &lavapipe, model)
+			_, weights, err := Model(context.Background(), &lavapipe, model, nil)
 			require.NoError(t, err)
 			require.LessOrEqual(t, len(weights), tc.most)
 		})
@@ -189,7 +189,7 @@ func TestPackedWeightsAreBounded(t *testing.T) {
 	}
 	m := b.Model()
 	require.NoError(t, validate.Model(m))
-	_, _, err := Model(context.Background(), &swiftshader, m)
+	_, _, err := Model(context.Background(), &swiftshader, m, nil)
 	require.Equal(t, nn.StatusResourceExhaustedPersistent, nn.StatusOf(err), "%v", err)
 	require.True(t, strings.Contains(err.Error(), "CONV_2D"), "%v", err)
 }

@@ -157,7 +157,7 @@ func TestFusePadOfLargeTensors(t *testing.T) {
 		for i := range g.Nodes {
 			require.NoError(t, lower.Check(&small, g, &g.Nodes[i]))
 		}
-		p, weights, err := Graph(t.Context(), &small, g)
+		p, weights, err := Graph(t.Context(), &small, g, nil)
 		require.NoError(t, err)
 		require.NoError(t, checkBounds(&small, p, weights, 0))
 	}

@@ -25,7 +25,7 @@ func TestPlansAreAsRecorded(t *testing.T) {
 	} {
 		for device, facts := range devices {
 			t.Run(name+" on "+device, func(t *testing.T) {
-				p, weights, err := Model(context.Background(), &facts, build(t, make))
+				p, weights, err := Model(context.Background(), &facts, build(t, make), nil)
 				require.NoError(t, err)
 				require.EqualValues(t, len(weights), p.WeightBytes)
 				requireSound(t, &facts, p)
@@ -76,10 +76,10 @@ func requireStorable(t *testing.T, p *plan.Plan) {
 
 // TestPlansOfEqualModelsAreEqual: the cache keys on it.
 func TestPlansOfEqualModelsAreEqual(t *testing.T) {
-	first, weights, err := Model(context.Background(), &lavapipe, build(t, floatNet))
+	first, weights, err := Model(context.Background(), &lavapipe, build(t, floatNet), nil)
 	require.NoError(t, err)
 	for range 5 {
-		again, w, err := Model(context.Background(), &lavapipe, build(t, floatNet))
+		again, w, err := Model(context.Background(), &lavapipe, build(t, floatNet), nil)
 		require.NoError(t, err)
 		require.Equal(t, first, again)
 		require.Equal(t, weights, w)
@@ -89,14 +89,14 @@ func TestPlansOfEqualModelsAreEqual(t *testing.T) {
 func TestCompilingStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _, err := Model(ctx, &lavapipe, build(t, floatNet))
+	_, _, err := Model(ctx, &lavapipe, build(t, floatNet), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestNamesOfInputsAndOutputsReachThePlan(t *testing.T) {
 	m := build(t, fedWeights)
 	m.Names = nn.Names{Inputs: []string{"x"}, Outputs: []string{"y", "z", "one too many"}}
-	p, _, err := Model(context.Background(), &lavapipe, m)
+	p, _, err := Model(context.Background(), &lavapipe, m, nil)
 	require.NoError(t, err)
 	require.Equal(t, "x", p.Inputs[0].Name)
 	require.Empty(t, p.Inputs[1].Name)

@@ -218,7 +218,7 @@ func TestSupportsSaysWhy(t *testing.T) {
 				require.ErrorContains(t, refused[i], want, i)
 			}
 			// K9: preparing agrees.
-			_, _, err = Model(t.Context(), &lavapipe, m)
+			_, _, err = Model(t.Context(), &lavapipe, m, nil)
 			if all {
 				require.NoError(t, err)
 			} else {

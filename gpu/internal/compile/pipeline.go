@@ -43,15 +43,18 @@ func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
 	return refused, err
 }
 
-// Model compiles m. The plan refers to offsets in weights, the packed constants.
+// Model compiles m. The plan refers to offsets in weights, the packed constants. fits says when these become too
+// large; without it, the size of the model's constants bounds them alone.
 //
 // Precondition: m passed validate.Model.
-func Model(ctx context.Context, f *plan.Facts, m *nn.Model) (p *plan.Plan, weights []byte, err error) {
+//
+// Errors: those of fits; RESOURCE_EXHAUSTED_PERSISTENT for weights far larger than the model's constants.
+func Model(ctx context.Context, f *plan.Facts, m *nn.Model, fits lower.Fits) (p *plan.Plan, weights []byte, err error) {
 	g, err := supported(f, m)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, weights, err = Graph(ctx, f, g)
+	p, weights, err = Graph(ctx, f, g, fits)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,14 +105,15 @@ func optimise(f *plan.Facts, g *ir.Graph) error {
 	return nil
 }
 
-// Graph compiles g, which it changes.
-func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph) (*plan.Plan, []byte, error) {
+// Graph compiles g, which it changes, as Model does.
+func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph, fits lower.Fits) (*plan.Plan, []byte, error) {
 	constants := lower.ConstantBytes(g)
 	if err := optimise(f, g); err != nil {
 		return nil, nil, err
 	}
 	b := lower.NewBuilder(f, g)
 	b.LimitWeights(constants)
+	b.Bound(ctx, fits)
 	inputs, outputs, hostBytes := b.PlaceIO()
 	b.PlaceConcats()
 	b.LoadInputs()

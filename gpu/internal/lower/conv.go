@@ -213,10 +213,12 @@ func lowerGemmFloat(b *Builder, c *conv, t tile) error {
 		return lowerDirect(b, c)
 	}
 	tiles := (c.co + t.n - 1) / t.n
-	w := floats(c.w)
-	bias := make([]float32, tiles*t.n)
-	copy(bias, floats(c.bias))
-	biasValue := b.WeightsF32(bias)
+	biasShape := [6]int{int(c.bias.Type), tiles * t.n}
+	biasValue := b.packed(c.bias.Const, "bias", biasShape, int64(4*tiles*t.n), func() []byte {
+		bias := make([]float32, tiles*t.n)
+		copy(bias, floats(c.bias))
+		return floatBytes(bias)
+	})
 	x := b.Tensor(c.node.In[0])
 	name := "conv_gemm"
 	if c.window() {
@@ -241,7 +243,10 @@ func lowerGemmFloat(b *Builder, c *conv, t tile) error {
 	rows := (c.pixels + t.m - 1) / t.m
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
-		slab := b.WeightsF32(packFloat(c, w, t.n, run[0], run[1]))
+		part := c.tiles(t.n, run)
+		slab := b.packed(part.w.Const, "packFloat", part.packing(0, t.n), int64(n*tileTexels)*16, func() []byte {
+			return floatBytes(packFloat(part, floats(part.w), t.n, 0, n))
+		})
 		push := append(ints(nil, rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi))
 		if c.window() {
 			push = append(push, c.windowPush()...)
@@ -318,11 +323,13 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 		name += "_store"
 		y.Format = plan.FormatR32U
 	}
-	slab := func(first, last int) Value {
+	slab := func(run [2]int) Value {
+		part, q, n := c.tiles(t.n, run), q.tiles(c, t.n, run), run[1]-run[0]
+		how, pack := "packFloat", func() []byte { return floatBytes(packFloat(part, q.floats(), t.n, 0, n)) }
 		if dot {
-			return b.WeightsU32(packDot(c, q, t.n, first, last))
+			how, pack = "packDot", func() []byte { return wordBytes(packDot(part, q, t.n, 0, n)) }
 		}
-		return b.WeightsF32(packFloat(c, q.floats(), t.n, first, last))
+		return b.packed(part.w.Const, how, part.packing(q.wzero, t.n), int64(n*tileTexels)*16, pack)
 	}
 	lo, hi := quantRange(c.y, c.node.Attrs.Act)
 	rows := (c.pixels + t.m - 1) / t.m
@@ -336,7 +343,7 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 			push = append(push, c.windowPush()...)
 		}
 		b.Dispatch(kernel(name), gemmLocal(b.Facts), rows*n, push, Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
-			b.Read(x, xFormat), b.Read(slab(run[0], run[1]), format), b.Read(channels, plan.FormatNone), y)
+			b.Read(x, xFormat), b.Read(slab(run), format), b.Read(channels, plan.FormatNone), y)
 	}
 	return nil
 }

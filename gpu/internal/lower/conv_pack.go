@@ -23,6 +23,23 @@ func floats(t *ir.Tensor) []float32 {
 	return out
 }
 
+// tiles returns c with only the filters of tiles run[0] to run[1] of n channels. Precondition: c is not depthwise.
+func (c *conv) tiles(n int, run [2]int) *conv {
+	part, w := *c, *c.w
+	first, last := run[0]*n, min(run[1]*n, c.co)
+	size := len(c.w.Const) / c.co
+	w.Const = c.w.Const[first*size : last*size]
+	w.Shape = append([]int{last - first}, c.w.Shape[1:]...)
+	part.w, part.co = &w, last-first
+	return &part
+}
+
+// packing is what packFloat and packDot go by for all of c in tiles of n channels, beside the bytes of the filter;
+// zero is the zero point of one of 8 bits.
+func (c *conv) packing(zero, n int) [6]int {
+	return [6]int{int(c.w.Type), zero, c.taps(), c.ci, c.co, n}
+}
+
 // packFloat lays tiles first to last of a filter w, [Co, kH, kW, Ci], out as [tile][tap][k, padded to 4][n],
 // zeroes in the padding.
 func packFloat(c *conv, w []float32, n, first, last int) []float32 {
@@ -160,6 +177,14 @@ func exactSums(bound []int) bool {
 		}
 	}
 	return true
+}
+
+// tiles is q for c.tiles.
+func (q *quantized) tiles(c *conv, n int, run [2]int) *quantized {
+	part := *q
+	size := len(q.w) / c.co
+	part.w = q.w[run[0]*n*size : min(run[1]*n, c.co)*size]
+	return &part
 }
 
 // floats is the filter less its zero point.

@@ -28,24 +28,26 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 	if int64(taps*quads) > b.Facts.MaxTexelElements {
 		return lowerDirect(b, c)
 	}
-	var w []float32
+	var w func() []float32
+	zero := 0
 	push := ints(nil, 0, quads, (c.outW+depthwisePixels-1)/depthwisePixels)
 	push = append(push, c.windowPush()...)
 	var channels Value
 	shift := false
 	if c.x.Type.IsQuant8() {
 		q := quantize(c)
-		var bias, bound []int
-		if w, bias, bound = depthwiseWeights(c, q); !exactSums(bound) {
+		v, bias, bound := depthwiseWeights(c, q)
+		if !exactSums(bound) {
 			return lowerDirect(b, c)
 		}
+		w, zero = func() []float32 { return v }, q.wzero
 		lo, hi := quantRange(c.y, n.Attrs.Act)
 		push = append(push, q.flip, f32(float64(q.xzero)))
 		push = ints(push, q.doubleMask, int(c.y.Zero), int(lo), int(hi))
 		shift = useShifts(b.Facts)
 		channels = b.WeightsU32(packChannels(c, quads, shift, bias))
 	} else {
-		w = padChannels(floats(c.w), taps, c.co)
+		w = func() []float32 { return padChannels(floats(c.w), taps, c.co) }
 		lo, hi := floatRange(n.Attrs.Act)
 		push = append(push, f32(lo), f32(hi))
 		channels = b.WeightsF32(padChannels(floats(c.bias), 1, c.co))
@@ -70,8 +72,10 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 	rows := c.y.Shape[0] * c.outH
 	count := rows * int(push[2]) * quads
 	push[0] = uint32(count)
+	filter := b.packed(c.w.Const, "padChannels", [6]int{int(c.w.Type), zero, taps, c.co}, int64(taps*quads)*16,
+		func() []byte { return floatBytes(w()) })
 	b.Dispatch(kernel(name), quadLocal, count, push, Cost{FLOP: c.flop()},
-		b.Read(x, format), b.Read(b.WeightsF32(w), plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
+		b.Read(x, format), b.Read(filter, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
 	return nil
 }
 

@@ -123,7 +123,7 @@ func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
 	for id, k := range index {
 		b.values[id].offset = offsets[k]
 	}
-	p = &plan.Plan{ArenaBytes: total, WeightBytes: int64(len(b.weights))}
+	p = &plan.Plan{ArenaBytes: total, WeightBytes: b.size + plan.Align}
 	for i := range b.steps {
 		s := &b.steps[i]
 		for j, r := range s.refs {
@@ -146,7 +146,7 @@ func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
 	}
 	b.steadyViews(p)
 	placeBarriers(p.Steps)
-	return p, b.weights, nil
+	return p, b.joined(), nil
 }
 
 // steadyViews makes texel views longer whose size in bytes has zeroes in bits 8 to 15. Mesa 22.3.6 reads
@@ -169,8 +169,6 @@ func (b *Builder) steadyViews(p *plan.Plan) {
 			}
 		}
 	}
-	b.weights = append(b.weights, make([]byte, plan.Align)...)
-	p.WeightBytes += plan.Align
 }
 
 // lifetimes returns the live range of every arena value that a step binds, and the item index by value.

@@ -7,6 +7,7 @@
 package lower
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -98,10 +99,18 @@ type Builder struct {
 	values  []value
 	tensors []Value // by ir.ID; zero: not placed yet
 	steps   []step
-	weights []byte
-	packed  map[uint64][]Value // weights by the hash of their bytes
-	room    int64              // bytes that weights may still grow by
-	err     error              // the first failure; sticks
+	weights [][]byte                   // each padded to plan.Align when they are joined
+	size    int64                      // of weights then
+	placed  map[uint64][]placedWeights // weights by the hash of their bytes
+	room    int64                      // bytes that weights may still grow by
+	ctx     context.Context            // see Bound; nil: never ends
+	fits    Fits                       // nil: everything does
+	err     error                      // the first failure; sticks
+
+	packings  map[packing]Value
+	origins   map[constantAt]constantAt // see origin
+	constants map[uint64][][]byte       // the first of each content, by its hash
+
 	label   string
 	serves  plan.IORef // of the steps that are appended
 	when    plan.When
@@ -114,7 +123,8 @@ type Builder struct {
 // NewBuilder returns a builder for g on a device with the given facts.
 func NewBuilder(f *plan.Facts, g *ir.Graph) *Builder {
 	b := &Builder{
-		Facts: f, Graph: g, values: make([]value, 1), tensors: make([]Value, len(g.Tensors)), packed: map[uint64][]Value{},
+		Facts: f, Graph: g, values: make([]value, 1), tensors: make([]Value, len(g.Tensors)), placed: map[uint64][]placedWeights{},
+		packings: map[packing]Value{}, origins: map[constantAt]constantAt{}, constants: map[uint64][][]byte{},
 		shared: map[int]bool{},
 	}
 	b.LimitWeights(ConstantBytes(g))
@@ -127,24 +137,6 @@ func (b *Builder) Layout(id ir.ID) Layout { return LayoutOf(b.Graph.T(id)) }
 // Temp reserves size bytes of the arena for use between steps of one node.
 func (b *Builder) Temp(size int64) Value { return b.newValue(plan.Arena, size, 0) }
 
-// WeightsU32 places words.
-func (b *Builder) WeightsU32(words []uint32) Value {
-	data := make([]byte, 4*len(words))
-	for i, w := range words {
-		data[4*i], data[4*i+1], data[4*i+2], data[4*i+3] = byte(w), byte(w>>8), byte(w>>16), byte(w>>24)
-	}
-	return b.Weights(data)
-}
-
-// WeightsF32 places floats.
-func (b *Builder) WeightsF32(v []float32) Value {
-	words := make([]uint32, len(v))
-	for i, x := range v {
-		words[i] = math.Float32bits(x)
-	}
-	return b.WeightsU32(words)
-}
-
 func (b *Builder) newValue(buffer plan.Buffer, size, offset int64) Value {
 	id := len(b.values)
 	b.values = append(b.values, value{buffer: buffer, size: size, offset: offset})
@@ -156,10 +148,11 @@ func (b *Builder) newValue(buffer plan.Buffer, size, offset int64) Value {
 func (b *Builder) Tensor(id ir.ID) Value {
 	if b.tensors[id].id == 0 {
 		t := b.Graph.T(id)
-		if t.Const != nil {
-			b.tensors[id] = b.Weights(LayoutOf(t).Pad(t.Const))
+		if l := LayoutOf(t); t.Const != nil {
+			shape := [6]int{l.Rows, l.C, l.Elem}
+			b.tensors[id] = b.packed(t.Const, "Pad", shape, l.Bytes(), func() []byte { return l.Pad(t.Const) })
 		} else {
-			b.tensors[id] = b.Temp(LayoutOf(t).Bytes())
+			b.tensors[id] = b.Temp(l.Bytes())
 		}
 	}
 	return b.tensors[id]
@@ -253,7 +246,8 @@ func (b *Builder) finishStep(s *step, c Cost) {
 
 // Node lowers n. Precondition: Check(n) is nil.
 //
-// Errors: RESOURCE_EXHAUSTED_PERSISTENT where the weights become too large.
+// Errors: RESOURCE_EXHAUSTED_PERSISTENT where the weights become too large; those of Fits and of the context, see
+// Bound.
 func (b *Builder) Node(n *ir.Node) error {
 	b.label = fmt.Sprintf("%v", n.Op)
 	if n.Source >= 0 {

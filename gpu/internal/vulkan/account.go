@@ -23,8 +23,32 @@ type account struct {
 // Errors: RESOURCE_EXHAUSTED_PERSISTENT for what exceeds the limit by itself, _TRANSIENT for what does not
 // fit beside the rest, of this process or of others.
 func (a *account) take(bytes, budget int64, what string) error {
-	limit := a.limitFor(budget)
-	if bytes > limit {
+	if err := a.alone(bytes, budget, what); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.beside(bytes, budget, what); err != nil {
+		return err
+	}
+	a.used += bytes
+	a.peak = max(a.peak, a.used)
+	return nil
+}
+
+// fits is what take would answer now.
+func (a *account) fits(bytes, budget int64, what string) error {
+	if err := a.alone(bytes, budget, what); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.beside(bytes, budget, what)
+}
+
+// alone reports why bytes do not fit whatever else this process has.
+func (a *account) alone(bytes, budget int64, what string) error {
+	if limit := a.limitFor(budget); bytes > limit {
 		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the memory budget of %d", bytes, limit)
 	}
 	if a.room != nil {
@@ -33,14 +57,15 @@ func (a *account) take(bytes, budget int64, what string) error {
 				"%d bytes exceed the %d that the device has left beside other programs", bytes, room)
 		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if bytes > limit-a.used {
+	return nil
+}
+
+// beside reports why bytes do not fit beside those in use. Precondition: mu is held.
+func (a *account) beside(bytes, budget int64, what string) error {
+	if limit := a.limitFor(budget); bytes > limit-a.used {
 		return nn.Errorf(nn.StatusResourceExhaustedTransient, what,
 			"%d bytes beside the %d in use exceed the memory budget of %d", bytes, a.used, limit)
 	}
-	a.used += bytes
-	a.peak = max(a.peak, a.used)
 	return nil
 }
 

@@ -23,6 +23,19 @@ func TestAccountRoom(t *testing.T) {
 	require.Equal(t, int64(900), used)
 }
 
+// TestFitsAnswersAsTake: and takes nothing.
+func TestFitsAnswersAsTake(t *testing.T) {
+	room := int64(700)
+	for _, tc := range []struct{ bytes, budget int64 }{{1, 0}, {600, 0}, {601, 0}, {701, 0}, {1001, 0}, {100, 500}, {101, 500}, {501, 500}} {
+		a := account{limit: 1000, room: func() int64 { return room }}
+		require.NoError(t, a.take(400, 0, "a"))
+		fits := a.fits(tc.bytes, tc.budget, "b")
+		used, peak := a.read()
+		require.Equal(t, [2]int64{400, 400}, [2]int64{used, peak})
+		require.Equal(t, a.take(tc.bytes, tc.budget, "b"), fits, tc)
+	}
+}
+
 // TestBudgetOfDriver asks the driver where it has an answer.
 func TestBudgetOfDriver(t *testing.T) {
 	eachDevice(t, func(t *testing.T, d *Device) {

@@ -79,15 +79,34 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 // reserve begins a block of at least the given size, which is taken from the account; it has no buffer yet.
 func (d *Device) reserve(bytes, budget int64, what string) (*block, error) {
 	b := &block{dev: d, bytes: plan.AlignUp(bytes)}
-	if b.bytes > d.props.MaxAllocation {
-		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the device's limit of %d",
-			b.bytes, d.props.MaxAllocation)
+	if err := d.allocatable(b.bytes, what); err != nil {
+		return nil, err
 	}
 	if err := b.reserve(b.bytes, budget, what); err != nil {
 		return nil, err
 	}
 	d.counters.allocations.Add(1)
 	return b, nil
+}
+
+// allocatable reports why the device does not give so many bytes at once.
+func (d *Device) allocatable(bytes int64, what string) error {
+	if bytes > d.props.MaxAllocation {
+		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the device's limit of %d", bytes, d.props.MaxAllocation)
+	}
+	return nil
+}
+
+// FitsWeights is what NewExecutable would answer now to a plan with so many bytes of weights, as far as these go: nil
+// where they fit. budget as ExecutableOptions.MemoryBudget.
+//
+// Errors: RESOURCE_EXHAUSTED_*.
+func (d *Device) FitsWeights(bytes, budget int64) error {
+	bytes = plan.AlignUp(bytes)
+	if err := d.allocatable(bytes, "weights"); err != nil {
+		return err
+	}
+	return d.account.fits(bytes, budget, "weights")
 }
 
 // reserve takes from the account what b has not yet of need bytes.
