@@ -73,7 +73,7 @@ soak: ## the long tests
 	NNGPU_SOAK=1 $(GO) test -race -count=1 -timeout 12h $(GOTEST_FLAGS) ./tests/qos ./tests/hammer
 
 .PHONY: bench
-bench: ## times the shipped networks
+bench: ## times the networks that are there; BENCH_FLAGS: flags for nngpu bench
 	@tools/setup.sh demo
 	@$(MAKE) --no-print-directory build
 	@tools/bench.sh

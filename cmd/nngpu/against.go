@@ -10,6 +10,12 @@ import (
 
 // againstResult is the JSON of `nngpu bench --against`; its field names are an interface.
 type againstResult struct {
+	Device       string      `json:"device"`
+	Driver       string      `json:"driver"`
+	Version      string      `json:"version"`
+	Model        string      `json:"model"`
+	Against      string      `json:"against"`
+	Priority     string      `json:"priority"`   // of the second model
 	Alone        againstCase `json:"alone"`      // nothing else on the device
 	Loaded       againstCase `json:"loaded"`     // while the background saturates it
 	NoPreempt    againstCase `json:"no_preempt"` // the same, and what runs is never interrupted
@@ -19,6 +25,8 @@ type againstResult struct {
 // againstCase is what was seen of the foreground in one case: latencies in milliseconds, of the executions that
 // ended with a result (0 where there were none), and counts.
 type againstCase struct {
+	Runs int `json:"runs"` // that ended with a result
+
 	P50 float64 `json:"p50"`
 	P90 float64 `json:"p90"`
 	P99 float64 `json:"p99"`
@@ -30,7 +38,6 @@ type againstCase struct {
 	Preemptions         int64   `json:"preemptions"`
 	BackgroundPerSecond float64 `json:"background_per_second"`
 
-	runs int
 	// percentiles has the latencies at plotPercentiles.
 	percentiles []float64
 }
@@ -41,7 +48,7 @@ func (o *observations) figures() againstCase {
 	c := againstCase{
 		P50: m.quantile(0.5), P90: m.quantile(0.9), P99: m.quantile(0.99), Max: m.quantile(1),
 		Missed: o.missed, Refused: o.refused, Preemptions: o.preemptions, BackgroundPerSecond: o.background,
-		runs: len(o.times),
+		Runs: len(o.times),
 	}
 	for _, q := range plotPercentiles(len(o.times)) {
 		c.percentiles = append(c.percentiles, m.quantile(q))
@@ -103,7 +110,7 @@ func againstTable(r *againstResult, deadline time.Duration) string {
 	b.WriteString("  preemptions  background/s\n")
 	for _, row := range rows {
 		c := row.c
-		fmt.Fprintf(&b, "%-13s %4d %10.3f %10.3f %10.3f %10.3f", row.name, c.runs, c.P50, c.P90, c.P99, c.Max)
+		fmt.Fprintf(&b, "%-13s %4d %10.3f %10.3f %10.3f %10.3f", row.name, c.Runs, c.P50, c.P90, c.P99, c.Max)
 		if misses {
 			fmt.Fprintf(&b, " %8d %8d", c.Missed, c.Refused)
 		}
@@ -115,13 +122,13 @@ func againstTable(r *againstResult, deadline time.Duration) string {
 
 // againstVerdict says in words what the load costs at p99.
 func againstVerdict(r *againstResult) string {
-	if r.Alone.runs == 0 || r.Loaded.runs == 0 {
+	if r.Alone.Runs == 0 || r.Loaded.Runs == 0 {
 		return "No execution of the first model ended in time: choose a later deadline.\n"
 	}
 	extra := r.Loaded.P99 - r.Alone.P99
 	text := fmt.Sprintf("Under load p99 is %+.3f ms, %.1f segments of at most %g ms", extra, extra/r.SegmentBound, r.SegmentBound)
 	switch {
-	case r.NoPreempt.runs == 0:
+	case r.NoPreempt.Runs == 0:
 		text += "; without preemption no execution ended in time"
 	case r.Loaded.P99 > 0:
 		text += fmt.Sprintf("; without preemption it is %.1f times as long", r.NoPreempt.P99/r.Loaded.P99)

@@ -41,10 +41,10 @@ func TestFigures(t *testing.T) {
 	}
 	c := o.figures()
 	require.Equal(t, []float64{50, 90, 99, 100}, []float64{c.P50, c.P90, c.P99, c.Max})
-	require.Equal(t, 101, c.runs)
+	require.Equal(t, 101, c.Runs)
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"p50": 50, "p90": 90, "p99": 99, "max": 100, "missed": 1, "refused": 2, "preemptions": 3,
+	require.JSONEq(t, `{"runs": 101, "p50": 50, "p90": 90, "p99": 99, "max": 100, "missed": 1, "refused": 2, "preemptions": 3,
 		"background_per_second": 4}`, string(text))
 	none := (&observations{refused: 5}).figures()
 	require.Zero(t, none.Max)

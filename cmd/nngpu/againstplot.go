@@ -107,7 +107,7 @@ func (b *plotBox) include(ms float64) { b.low, b.high = min(b.low, ms), max(b.hi
 // line is the curve of a case; nil where there is none.
 func (c *plotCase) line(box *plotBox) *plotter.Line {
 	var points plotter.XYs
-	for i, q := range plotPercentiles(c.c.runs) {
+	for i, q := range plotPercentiles(c.c.Runs) {
 		ms := c.c.percentiles[i]
 		if ms <= 0 {
 			continue // has no logarithm

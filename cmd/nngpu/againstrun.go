@@ -91,14 +91,14 @@ func (r *modelRunner) Run(ctx context.Context) (time.Duration, error) {
 
 // opponents are both networks of --against as they were read.
 type opponents struct {
-	path         string
-	front, back  *tflite.Network
-	inputs       [][]byte // of front
-	rival        rival
-	flags        *againstFlags
-	duration     time.Duration
-	deviceName   string        // once opened
-	segmentBound time.Duration // as soon
+	path                   string
+	front, back            *tflite.Network
+	inputs                 [][]byte // of front
+	rival                  rival
+	flags                  *againstFlags
+	duration               time.Duration
+	deviceName, driverName string        // once opened
+	segmentBound           time.Duration // as soon
 }
 
 func (a *app) against(c *cobra.Command, path string, f *benchFlags) error {
@@ -136,7 +136,7 @@ func (a *app) against(c *cobra.Command, path string, f *benchFlags) error {
 		return err
 	}
 	return a.print(res, func() {
-		fmt.Fprintf(a.out, "%s at high priority against %s at %s, on %s\n", path, o.rival.path, o.rival.word(), o.deviceName)
+		fmt.Fprintf(a.out, "%s at high priority against %s at %s, on %s\n", path, o.rival.path, res.Priority, res.Device)
 		fmt.Fprint(a.out, againstTable(res, o.flags.deadline))
 	})
 }
@@ -157,6 +157,7 @@ func (a *app) measureAgainst(ctx context.Context, o *opponents) (*againstResult,
 		cases = append(cases, list...)
 	}
 	return &againstResult{
+		Device: o.deviceName, Driver: o.driverName, Version: version(), Model: o.path, Against: o.rival.path, Priority: o.rival.word(),
 		Alone: cases[0], Loaded: cases[1], NoPreempt: cases[2], SegmentBound: milliseconds(o.segmentBound),
 	}, nil
 }
@@ -168,7 +169,7 @@ func (a *app) measureOn(ctx context.Context, o *opponents, noPreempt bool, loade
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	o.deviceName, o.segmentBound = dev.Info().Name, dev.backend.SegmentBound()
+	o.deviceName, o.driverName, o.segmentBound = dev.Info().Name, dev.Info().Driver, dev.backend.SegmentBound()
 	// Priorities order the executions of one client; between clients shares are fair.
 	client, err := dev.NewClient("nngpu")
 	if err != nil {
@@ -230,7 +231,7 @@ func (o *opponents) savePlot(r *againstResult) error {
 		}
 		return filepath.Base(filepath.Dir(path)) // networks often lie in folders that have their names
 	}
-	title := fmt.Sprintf("%s (high) against %s (%s) on %s", name(o.path), name(o.rival.path), o.rival.word(), o.deviceName)
+	title := fmt.Sprintf("%s (high) against %s (%s) on %s", name(o.path), name(o.rival.path), r.Priority, r.Device)
 	var b bytes.Buffer
 	if err := againstPlot(&b, title, r, milliseconds(o.flags.deadline)); err != nil {
 		return err

@@ -31,6 +31,7 @@ type app struct {
 	noCache  bool
 	cacheDir string // "" for the user's
 	stateDir string // "" for the user's
+	checked  bool   // the environment was
 	started  bool   // the command line was understood
 	printed  bool   // standard output holds the result
 	ended    bool   // results are being written; belongs to the main goroutine
@@ -85,7 +86,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Long: `Run, check and measure neural networks on Vulkan devices.
 
 Exit codes: 0 right; 1 a result differs from what was expected; 2 the command line, or a file it names, is
-wrong; 3 the model is refused, or the device cannot be used; 130 interrupted.`,
+wrong; 3 the model is sound but refused, or the device cannot be used; 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		// In edits: "benhc" is bench.

@@ -289,7 +289,7 @@ func (a *app) printBench(r *benchResult, runs int) {
 	}
 	fmt.Fprintln(a.out)
 	fmt.Fprintf(a.out, "  throughput  %9.1f runs/s, %.1f GFLOP/s at the median\n", r.Throughput, r.GFLOPS)
-	fmt.Fprintf(a.out, "  plan        %d pipelines, %d dispatches, %d segments\n", r.Pipelines, r.Dispatches, r.Segments)
+	fmt.Fprintf(a.out, "  plan        %s, %s, %s\n", count(r.Pipelines, "pipeline"), count(r.Dispatches, "dispatch"), count(r.Segments, "segment"))
 	fmt.Fprintf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
 	fmt.Fprintf(a.out, "  io          %s; %s copied and %s converted a run\n", r.IO, bytesText(r.BytesCopied), bytesText(r.BytesConverted))
 }

@@ -167,7 +167,7 @@ func (a *app) cacheVerify(s *cache.Store) error {
 		})
 	})
 	if err == nil && res.Damaged > 0 {
-		return wrongResult("%d of %d entries are damaged; each is compiled anew when it is needed", res.Damaged, len(res.Entries))
+		return wrongResult("%d of %s damaged; what is damaged is compiled anew when it is needed", res.Damaged, count(len(res.Entries), "entry"))
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func (a *app) printEntries(res *cacheList, last func(*cacheItem) string) {
 		fmt.Fprintf(t, "%.12s\t%s\t%s\t%s\t%s\n", e.ID, printable(e.Device), printable(e.Label), bytesText(e.ModelBytes+e.DataBytes), last(e))
 	}
 	_ = t.Flush() // a.out remembers its error
-	fmt.Fprintf(a.out, "%d entries, %s\n", len(res.Entries), bytesText(bytes))
+	fmt.Fprintf(a.out, "%s, %s\n", count(len(res.Entries), "entry"), bytesText(bytes))
 }
 
 // printable is s without what could steer a terminal: nothing has verified it.
@@ -223,7 +223,7 @@ func (a *app) cacheRm(names []string, all bool) error {
 			}
 		}
 		if len(found) != 1 {
-			return usageError("%d entries have an ID that starts with %q; see nngpu cache ls", len(found), name)
+			return usageError("%q is the start of the IDs of %s, not of one; see nngpu cache ls", name, count(len(found), "entry"))
 		}
 		take(found[0])
 	}
@@ -231,7 +231,7 @@ func (a *app) cacheRm(names []string, all bool) error {
 		return fileError(err)
 	}
 	res.Removed = len(ids)
-	return a.print(res, func() { fmt.Fprintf(a.out, "%d entries removed, %s\n", res.Removed, bytesText(res.Bytes)) })
+	return a.print(res, func() { fmt.Fprintf(a.out, "%s removed, %s\n", count(res.Removed, "entry"), bytesText(res.Bytes)) })
 }
 
 func (a *app) cacheStats(s *cache.Store) error {
@@ -249,7 +249,7 @@ func (a *app) cacheStats(s *cache.Store) error {
 	}
 	res := &cacheStats{cachePaths{s.Path(), s.StatePath()}, stats.Entries, len(devices), stats.Bytes, stats.MaxBytes}
 	return a.print(res, func() {
-		fmt.Fprintf(a.out, "%d entries for %d devices, %s of at most %s\n", res.Entries, res.Devices, bytesText(res.Bytes), bytesText(res.MaxBytes))
+		fmt.Fprintf(a.out, "%s for %s, %s of at most %s\n", count(res.Entries, "entry"), count(res.Devices, "device"), bytesText(res.Bytes), bytesText(res.MaxBytes))
 		fmt.Fprintf(a.out, "in %s, with hashes in %s\n", res.Path, res.State)
 	})
 }

@@ -102,7 +102,7 @@ func describe(ctx context.Context, dev *device, m *nn.Model, dump string) (*comp
 
 func (a *app) printCompile(r *compileResult) {
 	fmt.Fprintf(a.out, "%s for %s (%s)\n", r.Model, r.Device, r.Driver)
-	fmt.Fprintf(a.out, "  plan        %d pipelines, %d dispatches, %d segments\n", r.Pipelines, r.Dispatches, r.Segments)
+	fmt.Fprintf(a.out, "  plan        %s, %s, %s\n", count(r.Pipelines, "pipeline"), count(r.Dispatches, "dispatch"), count(r.Segments, "segment"))
 	fmt.Fprintf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
 	if r.LargestLiveBytes > 0 {
 		fmt.Fprintf(a.out, "  layout      %s of the arena, %.2f times the largest live set\n",

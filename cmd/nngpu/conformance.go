@@ -95,7 +95,7 @@ func (a *app) conformance(ctx context.Context, dir, filter string) error {
 		return err
 	}
 	if res.Failed > 0 {
-		return wrongResult("%d of %d models failed", res.Failed, res.total())
+		return wrongResult("%d of %s failed", res.Failed, count(res.total(), "model"))
 	}
 	return nil
 }

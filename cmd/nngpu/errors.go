@@ -18,7 +18,7 @@ const (
 	exitOK          = 0
 	exitWrong       = 1   // a result differs from what was expected
 	exitUsage       = 2   // the command line, or a file it names, is wrong
-	exitRefused     = 3   // the model is refused, or the device cannot be used
+	exitRefused     = 3   // the model is sound but refused, or the device cannot be used
 	exitInterrupted = 130 // 128 + SIGINT, as shells report it
 )
 

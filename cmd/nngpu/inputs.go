@@ -143,7 +143,7 @@ func (a *app) readInput(net *tflite.Network, i int, path string, f *inputFlags) 
 	case ".bin":
 		b = data
 		if want := byteSize(o); len(b) != want {
-			err = fmt.Errorf("%d bytes, the input takes %d", len(b), want)
+			err = fmt.Errorf("%s, the input takes %d", count(len(b), "byte"), want)
 		}
 	default:
 		b, err = a.readPicture(net, i, data, f)

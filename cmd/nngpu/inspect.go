@@ -18,7 +18,7 @@ type inspectResult struct {
 	Inputs      []inspectedTensor  `json:"inputs"`
 	Outputs     []inspectedTensor  `json:"outputs"`
 	Operators   []inspectedOp      `json:"operators"`
-	Device      string             `json:"device,omitempty"`
+	Device      string             `json:"device,omitempty"` // none was asked where the file alone is refused
 	Supported   bool               `json:"supported"`
 	Refused     []inspectedRefusal `json:"refused"`
 	Error       string             `json:"error,omitempty"`
@@ -90,7 +90,7 @@ func (a *app) inspect(path string) error {
 	if res.Supported {
 		return a.print(&res, func() { a.printInspect(&res) })
 	}
-	return a.printRefused(&res, nn.Invalid(path, "%d of %d operations are not supported on %s", len(res.Refused), len(reasons), res.Device))
+	return a.printRefused(&res, nn.Invalid(path, "%d of %s not supported on %s", len(res.Refused), count(len(reasons), "operation"), res.Device))
 }
 
 // inspectUnsupported tells what a file says whose model is refused, and everything in the way.
@@ -109,11 +109,25 @@ func (a *app) inspectUnsupported(err error, u *tflite.UnsupportedError) error {
 	return a.printRefused(&res, err)
 }
 
-// fileTensors describes inputs or outputs by the types of the file, as there is no model with others.
+// importedTypes are what the importer makes of the types of a file. Others have no counterpart.
+var importedTypes = map[tflite.ElementType]nn.OperandType{
+	tflite.Float32: nn.TensorFloat32, tflite.Float16: nn.TensorFloat16, tflite.Int32: nn.TensorInt32, tflite.Bool: nn.TensorBool8,
+	tflite.UInt8: nn.TensorQuant8Asymm, tflite.Int8: nn.TensorQuant8AsymmSigned,
+}
+
+// typeName names the type that a tensor of a file would have in a model, or else as the file does.
+func typeName(t tflite.ElementType) string {
+	if o, known := importedTypes[t]; known {
+		return o.String()
+	}
+	return t.String()
+}
+
+// fileTensors describes inputs or outputs of a file that has not become a model.
 func fileTensors(list []tflite.Tensor) []inspectedTensor {
 	out := []inspectedTensor{}
 	for _, t := range list {
-		x := inspectedTensor{Name: t.Name, Type: t.Type.String(), Shape: []uint32{}, Scale: t.Scale, ZeroPoint: t.ZeroPoint}
+		x := inspectedTensor{Name: t.Name, Type: typeName(t.Type), Shape: []uint32{}, Scale: t.Scale, ZeroPoint: t.ZeroPoint}
 		for _, n := range t.Shape {
 			x.Shape = append(x.Shape, uint32(n))
 		}
@@ -193,7 +207,7 @@ func (t *inspectedTensor) text() string {
 		fmt.Fprintf(&b, " mean %v std %v", t.Mean, t.Std)
 	}
 	if t.Labels > 0 {
-		fmt.Fprintf(&b, ", %d labels", t.Labels)
+		fmt.Fprintf(&b, ", %s", count(t.Labels, "label"))
 	}
 	return b.String()
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nngpu/nngpu/driver"
@@ -19,7 +22,11 @@ const maxModelBytes = 4 << 30
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
-	file, err := os.Open(path)
+	// Without the flag a pipe would be waited for, until somebody writes; a regular file knows no difference.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) { // a socket
+		return nil, usageError("%s is not a regular file", path)
+	}
 	if err != nil {
 		return nil, fileError(err)
 	}
@@ -42,14 +49,15 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// loadNetwork reads a .tflite file.
+// loadNetwork reads a .tflite file. One that is no network, or is damaged, is an error of whoever named it; a network
+// that cannot be imported is refused.
 func (a *app) loadNetwork(path string) (*tflite.Network, error) {
 	data, err := readFile(path, maxModelBytes)
 	if err != nil {
 		return nil, err
 	}
 	if len(data) == 0 {
-		return nil, &nn.Error{Status: nn.StatusInvalidArgument, Where: path, Err: errors.New("the file is empty")}
+		return nil, usageError("%s: the file is empty; models are .tflite files", path)
 	}
 	net, err := tflite.Import(data)
 	var unsupported *tflite.UnsupportedError
@@ -57,7 +65,7 @@ func (a *app) loadNetwork(path string) (*tflite.Network, error) {
 	case errors.As(err, &unsupported):
 		return nil, fmt.Errorf("%s: %w", path, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w; models are .tflite files, and this is none or not a whole one", path, err)
+		return nil, usageError("%s: %w; models are .tflite files, and this is none or not a whole one", path, err)
 	}
 	return net, nil
 }
@@ -77,12 +85,36 @@ func (d *device) Close() error {
 	return d.Device.Close()
 }
 
+// settings are the variables that the device reads, with the values that they may have and what another one does.
+var settings = []struct {
+	name   string
+	values []string
+	other  string
+}{
+	{"NNGPU_VALIDATION", []string{"0", "1", "core"}, "taken for 1"},
+	{"NNGPU_SELFTEST", []string{"off"}, "ignored"},
+}
+
+// checkEnvironment warns once of values that mean nothing.
+func (a *app) checkEnvironment() {
+	if a.checked {
+		return
+	}
+	a.checked = true
+	for _, s := range settings {
+		if v := os.Getenv(s.name); v != "" && !slices.Contains(s.values, v) {
+			a.warn("%s=%q is %s; what is known is %s", s.name, v, s.other, strings.Join(s.values, ", "))
+		}
+	}
+}
+
 // openDevice opens the chosen device for what must not depend on what other runs left: the transparent cache is
 // off. The caller closes it.
 func (a *app) openDevice() (*device, error) { return a.openCached(driver.CacheOptions{Off: true}) }
 
 // openCached is openDevice with a transparent cache, and further options.
 func (a *app) openCached(o driver.CacheOptions, more ...driver.DeviceOption) (*device, error) {
+	a.checkEnvironment()
 	b, err := gpu.Open(a.device, gpu.Options{MemoryBudget: a.budget})
 	if err != nil {
 		return nil, err
@@ -126,8 +158,8 @@ func (a *app) prepareOn(ctx context.Context, path string, net *tflite.Network) (
 	}
 	stats := s.model.Stats()
 	a.note("cache: %s", s.model.Cached())
-	a.note("prepared in %v: %d pipelines, %d dispatches, %d segments, %d bytes of weights, %d of activations",
-		s.prepare.Round(time.Microsecond), stats.Pipelines, stats.Dispatches, stats.Segments, stats.WeightBytes, stats.ArenaBytes)
+	a.note("prepared in %v: %s, %s, %s, %d bytes of weights, %d of activations",
+		s.prepare.Round(time.Microsecond), count(stats.Pipelines, "pipeline"), count(stats.Dispatches, "dispatch"), count(stats.Segments, "segment"), stats.WeightBytes, stats.ArenaBytes)
 	return s, nil
 }
 

@@ -90,7 +90,7 @@ func readNPY(data []byte, o *nn.Operand) ([]byte, error) {
 		return nil, errors.New("the array is stored in Fortran order; convert with numpy.ascontiguousarray")
 	}
 	if have, want := len(data)-h.size, byteSize(o); have != want {
-		return nil, fmt.Errorf("%d bytes of data, %d expected", have, want)
+		return nil, fmt.Errorf("%s of data, %d expected", count(have, "byte"), want)
 	}
 	return data[h.size:], nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"image"
+	"image/color"
 	_ "image/jpeg" // registers the format
 	_ "image/png"  // registers the format
 	"math"
@@ -16,8 +17,17 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// maxPixels bounds the pictures that are decoded, and those that inputs ask for.
-const maxPixels = 1 << 26
+const (
+	// maxPixels bounds the pictures that are decoded.
+	maxPixels = 1 << 26
+	// maxInput bounds the pictures that inputs ask for.
+	maxInput = 1 << 24
+	// maxSide is from where on a side of a picture is first shortened to it, unless the input is longer still.
+	maxSide = 1 << 14
+	// maxDecodedBytes bounds what a picture takes in memory while it is decoded. Of most kinds maxPixels take less;
+	// progressive JPEG files may have half as many.
+	maxDecodedBytes = 1 << 29
+)
 
 // normalisation maps a colour value v of 0..255 to (v - mean) / std, by channel or one for all.
 type normalisation struct {
@@ -31,7 +41,7 @@ func (n normalisation) empty() bool { return len(n.mean) == 0 && len(n.std) == 0
 func (n normalisation) fits(channels int) error {
 	for _, list := range [][]float64{n.mean, n.std} {
 		if len(list) > 1 && len(list) != channels {
-			return fmt.Errorf("%d numbers to normalise %d channels; give one, or one for each", len(list), channels)
+			return fmt.Errorf("%d numbers to normalise %s; give one, or one for each", len(list), count(channels, "channel"))
 		}
 	}
 	return nil
@@ -57,8 +67,8 @@ func picture(data []byte, o *nn.Operand, norm normalisation) ([]byte, image.Poin
 		return nil, image.Point{}, fmt.Errorf("a picture fits inputs of [1 height width 1 or 3] only; give a .npy or .bin file")
 	}
 	h, w, c := int(o.Dims[1]), int(o.Dims[2]), int(o.Dims[3])
-	if h*w > maxPixels {
-		return nil, image.Point{}, fmt.Errorf("the input has more than %d pixels; give a .npy or .bin file", maxPixels)
+	if h*w > maxInput {
+		return nil, image.Point{}, fmt.Errorf("the input has more than %d pixels; give a .npy or .bin file", maxInput)
 	}
 	if err := norm.fits(c); err != nil {
 		return nil, image.Point{}, err
@@ -92,12 +102,15 @@ func picture(data []byte, o *nn.Operand, norm normalisation) ([]byte, image.Poin
 }
 
 func decodePicture(data []byte) (image.Image, error) {
-	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("not a picture: %w", err)
 	}
 	if config.Width <= 0 || config.Height <= 0 || config.Width > maxPixels/config.Height {
 		return nil, fmt.Errorf("%dx%d pixels; at most %d are read", config.Width, config.Height, maxPixels)
+	}
+	if n := config.Width * config.Height * decodedBytes(format, config.ColorModel, data); n > maxDecodedBytes {
+		return nil, fmt.Errorf("%dx%d pixels take %s to decode; at most %s are used", config.Width, config.Height, bytesText(int64(n)), bytesText(maxDecodedBytes))
 	}
 	src, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -109,15 +122,73 @@ func decodePicture(data []byte) (image.Image, error) {
 // resize scales a picture to w x h whatever its proportions. The kernel widens when it shrinks a picture, so
 // that every pixel counts.
 func resize(src image.Image, w, h int) *image.RGBA {
-	dst := image.NewRGBA(image.Rect(0, 0, w, h))
-	// White behind what is transparent, as viewers show it.
+	// The kernel keeps w times the picture's height, of 32 bytes each, and the weights of all columns and rows. What
+	// is longer than any photograph is shortened before.
+	size := src.Bounds().Size()
+	near := image.Pt(min(size.X, max(maxSide, w)), min(size.Y, max(min(maxSide, maxInput/w), h)))
+	if near != size {
+		src = scale(src, near, draw.ApproxBiLinear)
+	}
+	return scale(src, image.Pt(w, h), draw.CatmullRom)
+}
+
+// scale puts src, as large as size, on white, as viewers show what is transparent.
+func scale(src image.Image, size image.Point, scaler draw.Scaler) *image.RGBA {
+	dst := image.NewRGBA(image.Rectangle{Max: size})
 	draw.Draw(dst, dst.Bounds(), image.White, image.Point{}, draw.Src)
-	if src.Bounds().Size() == dst.Bounds().Size() {
+	if src.Bounds().Size() == size {
 		draw.Draw(dst, dst.Bounds(), src, src.Bounds().Min, draw.Over)
 	} else {
-		draw.CatmullRom.Scale(dst, dst.Bounds(), src, src.Bounds(), draw.Over, nil)
+		scaler.Scale(dst, dst.Bounds(), src, src.Bounds(), draw.Over, nil)
 	}
 	return dst
+}
+
+// decodedBytes is what the decoder of a format takes for each pixel of a picture, at most.
+func decodedBytes(format string, model color.Model, data []byte) int {
+	switch format {
+	case "jpeg":
+		planes := map[color.Model]int{color.GrayModel: 1, color.CMYKModel: 4}[model]
+		if planes == 0 {
+			planes = 3
+		}
+		n := planes
+		if progressive(data) {
+			n += 4 * planes // the coefficients
+		}
+		if model != color.YCbCrModel {
+			n += 4 // another picture, which is made of the planes
+		}
+		return n
+	case "png":
+		n := 4
+		if data[24] == 16 { // bits of a colour; from the PNG specification, "IHDR Image header"
+			n = 8
+		}
+		if data[28] != 0 { // interlaced: parts of the picture beside it
+			n *= 2
+		}
+		return n
+	}
+	return 4
+}
+
+// progressive reports whether a JPEG file keeps all its coefficients until its end. The header is known to be whole.
+// Segments are those of ITU-T T.81, B.1.1: 0xff, a marker, a length that counts itself.
+func progressive(data []byte) bool {
+	for at := 2; at+4 <= len(data); {
+		switch marker := data[at+1]; {
+		case data[at] != 0xff || marker == 0xff || marker == 0 || marker >= 0xd0 && marker <= 0xd7:
+			at++ // padding
+		case marker == 0xc2: // SOF2
+			return true
+		case marker == 0xc0 || marker == 0xc1: // SOF0 and SOF1; what follows is no header
+			return false
+		default:
+			at += 2 + int(binary.BigEndian.Uint16(data[at+2:]))
+		}
+	}
+	return false
 }
 
 // colourTable holds the elements that the colours 0..255 of one channel become.

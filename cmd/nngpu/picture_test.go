@@ -93,6 +93,7 @@ func TestPictureRefused(t *testing.T) {
 		"batch":         {o: nn.Operand{Type: nn.TensorFloat32, Dims: nn.Dims{2, 4, 4, 3}}},
 		"channels":      {o: nn.Operand{Type: nn.TensorFloat32, Dims: nn.Dims{1, 4, 4, 2}}},
 		"huge input":    {o: nn.Operand{Type: nn.TensorFloat32, Dims: nn.Dims{1, 1 << 14, 1 << 14, 3}}},
+		"long input":    {o: nn.Operand{Type: nn.TensorFloat32, Dims: nn.Dims{1, 4, maxInput, 3}}},
 		"type":          {o: nn.Operand{Type: nn.TensorInt32, Dims: nn.Dims{1, 4, 4, 3}}},
 		"two means":     {o: nn.Operand{Type: nn.TensorFloat32, Dims: nn.Dims{1, 4, 4, 3}}, norm: normalisation{mean: []float64{1, 2}}},
 		"not a picture": {o: nn.Operand{Type: nn.TensorFloat32, Dims: nn.Dims{1, 4, 4, 3}}, data: []byte("hello")},

@@ -145,7 +145,7 @@ func (a *app) deliver(ctx context.Context, net *tflite.Network, f *runFlags, lab
 	if len(outputs) > 0 && (labels != nil || f.output == "") {
 		values := realValues(operand(net.Model, list, 0), outputs[0])
 		if f.labels != "" && len(labels) != len(values) {
-			a.warn("%s has %d labels for %d values", f.labels, len(labels), len(values))
+			a.warn("%s has %s for %s", f.labels, count(len(labels), "label"), count(len(values), "value"))
 		}
 		res.Top = best(values, labels, f.top)
 	}

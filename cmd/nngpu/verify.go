@@ -80,7 +80,7 @@ func (a *app) verify(ctx context.Context, dirs []string) error {
 		return err
 	}
 	if res.Failed > 0 {
-		return wrongResult("%d of %d networks failed", res.Failed, res.Failed+res.Passed)
+		return wrongResult("%d of %s failed", res.Failed, count(res.Failed+res.Passed, "network"))
 	}
 	if res.Passed == 0 {
 		return usageError("nothing was verified: %s", res.Models[0].Reason)
@@ -199,10 +199,10 @@ func verifyCase(ctx context.Context, s *session, f *modeldata.Folder, c *modelda
 	}
 	got := s.model.NewOutputs()
 	if len(want) != len(got) {
-		return fmt.Errorf("%d outputs, the model has %d", len(want), len(got))
+		return fmt.Errorf("%s, the model has %d", count(len(want), "output"), len(got))
 	}
 	if len(inputs) != len(s.net.Inputs) {
-		return fmt.Errorf("%d inputs, the model takes %d", len(inputs), len(s.net.Inputs))
+		return fmt.Errorf("%s, the model takes %d", count(len(inputs), "input"), len(s.net.Inputs))
 	}
 	if _, err := s.model.Run(ctx, inputs, got); err != nil {
 		return err

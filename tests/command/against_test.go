@@ -11,6 +11,7 @@ import (
 
 // againstCase is the interface of one case of `nngpu bench --against --json`.
 type againstCase struct {
+	Runs                int
 	P50, P90, P99, Max  float64
 	Missed, Refused     int
 	Preemptions         int64
@@ -24,7 +25,15 @@ func TestBenchAgainst(t *testing.T) {
 			"--duration", "400ms", "--plot", plot, "--device", device, "--json")
 		require.Empty(t, r.stderr)
 		v := object(t, r.stdout)
-		require.Equal(t, []string{"alone", "loaded", "no_preempt", "segment_bound_ms"}, keys(v))
+		require.Equal(t, []string{
+			"against", "alone", "device", "driver", "loaded", "model", "no_preempt", "priority", "segment_bound_ms", "version",
+		}, keys(v))
+		require.Equal(t, example(t, "digits_s8.tflite"), v["model"])
+		require.Equal(t, example(t, "digits_f32.tflite"), v["against"])
+		require.Equal(t, "low", v["priority"])
+		for _, name := range []string{"device", "driver", "version"} {
+			require.NotEmpty(t, v[name], name)
+		}
 		var cases struct {
 			Alone, Loaded againstCase
 			NoPreempt     againstCase `json:"no_preempt"`
@@ -34,8 +43,9 @@ func TestBenchAgainst(t *testing.T) {
 		require.Positive(t, cases.SegmentBound)
 		for name, c := range map[string]againstCase{"alone": cases.Alone, "loaded": cases.Loaded, "no_preempt": cases.NoPreempt} {
 			require.Equal(t, []string{
-				"background_per_second", "max", "missed", "p50", "p90", "p99", "preemptions", "refused",
+				"background_per_second", "max", "missed", "p50", "p90", "p99", "preemptions", "refused", "runs",
 			}, keys(v[name]))
+			require.Positive(t, c.Runs, name)
 			require.Positive(t, c.P50, name)
 			require.True(t, c.P50 <= c.P90 && c.P90 <= c.P99 && c.P99 <= c.Max, "%s: %+v", name, c)
 			require.Zero(t, c.Missed+c.Refused, "without a deadline")

@@ -2,12 +2,15 @@ package command
 
 import (
 	"bytes"
+	"compress/gzip"
 	"compress/zlib"
 	"encoding/binary"
 	"hash/crc32"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,10 +118,12 @@ func TestBadModelFile(t *testing.T) {
 		{name: "missing", args: []string{f.dir + "/absent.tflite"}, code: usage, says: []string{"absent.tflite", "no such file"}},
 		{name: "folder", args: []string{f.dir}, code: usage, says: []string{"folder"}},
 		{name: "device file", args: []string{os.DevNull}, code: usage, says: []string{"regular file"}},
-		{name: "empty", args: []string{f.put(t, "empty.tflite", nil)}, code: refused, says: []string{"empty"}},
-		{name: "text", args: []string{example(t, "README.md")}, code: refused, says: []string{"TFL3", ".tflite files"}},
-		{name: "truncated", args: []string{f.put(t, "cut.tflite", good[:len(good)/2])}, code: refused, says: []string{"not a whole one"}},
-		{name: "8 bytes", args: []string{f.put(t, "short.tflite", good[:8])}, code: refused, says: []string{"not a whole one"}},
+		{name: "pipe", args: []string{f.pipe(t, "pipe.tflite")}, code: usage, says: []string{"regular file"}},
+		{name: "socket", args: []string{f.socket(t)}, code: usage, says: []string{"regular file"}},
+		{name: "empty", args: []string{f.put(t, "empty.tflite", nil)}, code: usage, says: []string{"empty"}},
+		{name: "text", args: []string{example(t, "README.md")}, code: usage, says: []string{"TFL3", ".tflite files"}},
+		{name: "truncated", args: []string{f.put(t, "cut.tflite", good[:len(good)/2])}, code: usage, says: []string{"not a whole one"}},
+		{name: "8 bytes", args: []string{f.put(t, "short.tflite", good[:8])}, code: usage, says: []string{"not a whole one"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.status = "INVALID_ARGUMENT"
@@ -155,6 +160,7 @@ func TestBadInputFile(t *testing.T) {
 		{"empty", f.pair, []string{"", x}, []string{"--input is empty"}},
 		{"missing file", f.pair, []string{f.dir + "/absent.bin", x}, []string{"absent.bin", "no such file"}},
 		{"folder", f.pair, []string{f.pairFolder(t), x}, []string{"folder"}},
+		{"pipe that nobody writes to", f.pair, []string{f.pipe(t, "pipe.npy"), x}, []string{"regular file"}},
 		{"another kind of file", f.pair, []string{f.put(t, "x.gif", six), x}, []string{".npy", ".bin"}},
 		{"too short", f.pair, []string{f.put(t, "short.bin", six[1:]), x}, []string{"23 bytes", "takes 24", "[1 2 3]"}},
 		{"too long", f.pair, []string{f.put(t, "long.bin", append(six, 0)), x}, []string{"25 bytes", "takes 24"}},
@@ -183,6 +189,24 @@ func TestBadInputFile(t *testing.T) {
 	}
 }
 
+// pipe is one that nobody writes to.
+func (f *files) pipe(t *testing.T, name string) string {
+	t.Helper()
+	path := filepath.Join(f.dir, name)
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	return path
+}
+
+// socket is one that nobody listens on; its name must be short.
+func (f *files) socket(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(f.dir, "s")
+	l, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return path
+}
+
 // pairFolder is a folder with the name of an input file.
 func (f *files) pairFolder(t *testing.T) string {
 	t.Helper()
@@ -204,6 +228,22 @@ func hugePNG() []byte {
 	_ = zlib.NewWriter(&data).Close()
 	b := append([]byte("\x89PNG\r\n\x1a\n"), chunk("IHDR", head)...)
 	return append(append(b, chunk("IDAT", data.Bytes())...), chunk("IEND", nil)...)
+}
+
+// TestBadConformanceFile has what would be waited for, and what would take gigabytes.
+func TestBadConformanceFile(t *testing.T) {
+	device := anyDevice(t)
+	f := newFiles(t)
+	f.pipe(t, "add.jsonl.gz")
+	(&bad{args: []string{"conformance", f.dir, "--device", device}, code: usage, says: []string{"add.jsonl.gz", "regular file"}}).check(t)
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(`{"name": "x", "main": {"operands": [` + strings.Repeat("{},", 22_000_000)))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	f = newFiles(t)
+	f.put(t, "add.jsonl.gz", b.Bytes())
+	(&bad{args: []string{"conformance", f.dir, "--device", device}, code: usage, says: []string{"add.jsonl.gz:1", "line longer"}}).check(t)
 }
 
 func TestBadLabelsAndOutput(t *testing.T) {
@@ -253,6 +293,11 @@ func TestUnsupportedOperators(t *testing.T) {
 	require.Equal(t, refused, r.code)
 	require.Contains(t, r.stdout, "refused: operator 0 CUMSUM")
 	require.Contains(t, r.stdout, "refused: operator 1 custom")
+	r = nngpu(t, "inspect", model, "--device", device, "--json")
+	require.Equal(t, refused, r.code)
+	v := object(t, r.stdout)
+	require.Equal(t, "TENSOR_FLOAT32", v["inputs"].([]any)[0].(map[string]any)["type"], "as for a model that is not refused")
+	require.NotContains(t, v, "device", "none was asked")
 }
 
 func TestConformerNamesAllOperators(t *testing.T) {

@@ -69,7 +69,7 @@ func TestBenchFields(t *testing.T) {
 	})
 	require.Equal(t, []string{"median", "min", "p90", "p99"}, keys(v["latency_ms"]))
 	text := ok(t, "bench", example(t, "digits_s8.tflite"), "--runs", "3", "--device", device).stdout
-	for _, word := range []string{"cold start", "prepare", "latency", "p99", "GFLOP/s", "pipelines", "dispatches", "segments", "arena", "weights"} {
+	for _, word := range []string{"cold start", "prepare", "latency", "p99", "GFLOP/s", "pipeline", "dispatch", "segment", "arena", "weights"} {
 		require.Contains(t, text, word)
 	}
 }

@@ -88,7 +88,7 @@ func TestForeignFilesInTheCache(t *testing.T) {
 	write(t, filepath.Join(dir, "note.txt"), []byte("not ours"))
 	r := ok(t, append([]string{"cache", "ls"}, flags...)...)
 	require.NotContains(t, r.stdout, "\x1b")
-	require.Contains(t, r.stdout, "1 entries")
+	require.Contains(t, r.stdout, "1 entry")
 	require.Equal(t, wrong, nngpu(t, append([]string{"cache", "verify"}, flags...)...).code)
 	ok(t, append([]string{"cache", "rm", "--all"}, flags...)...)
 	require.FileExists(t, filepath.Join(dir, "note.txt"))

@@ -1,6 +1,7 @@
 package conformancedata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -9,20 +10,52 @@ import (
 )
 
 type modelJSON struct {
-	Name                 string      `json:"name"`
-	MinHAL               string      `json:"min_hal"`
-	ExpectFailure        bool        `json:"expect_failure"`
-	Relaxed              bool        `json:"relaxed"`
-	MultinomialTolerance *float64    `json:"multinomial_tolerance"`
-	Main                 graphJSON   `json:"main"`
-	Referenced           []graphJSON `json:"referenced"`
+	Name                 string          `json:"name"`
+	MinHAL               string          `json:"min_hal"`
+	ExpectFailure        bool            `json:"expect_failure"`
+	Relaxed              bool            `json:"relaxed"`
+	MultinomialTolerance *float64        `json:"multinomial_tolerance"`
+	Main                 graphJSON       `json:"main"`
+	Referenced           list[graphJSON] `json:"referenced"`
+}
+
+// maxItems bounds each list of objects in a model. The longest of the suite has 218.
+const maxItems = 1 << 14
+
+// list is a list of objects, which take far more memory than their text: it is decoded one by one and no further than
+// maxItems.
+type list[T any] []T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *list[T]) UnmarshalJSON(text []byte) error {
+	*l = nil
+	dec := json.NewDecoder(bytes.NewReader(text))
+	switch start, err := dec.Token(); {
+	case err != nil:
+		return err
+	case start == nil: // null
+		return nil
+	case start != json.Delim('['):
+		return fmt.Errorf("%v instead of a list", start)
+	}
+	for dec.More() {
+		if len(*l) == maxItems {
+			return fmt.Errorf("a list of more than %d", maxItems)
+		}
+		var v T
+		if err := dec.Decode(&v); err != nil {
+			return err
+		}
+		*l = append(*l, v)
+	}
+	return nil
 }
 
 type graphJSON struct {
-	Operands   []operandJSON   `json:"operands"`
-	Operations []operationJSON `json:"operations"`
-	Inputs     []uint32        `json:"inputs"`
-	Outputs    []uint32        `json:"outputs"`
+	Operands   list[operandJSON]   `json:"operands"`
+	Operations list[operationJSON] `json:"operations"`
+	Inputs     []uint32            `json:"inputs"`
+	Outputs    []uint32            `json:"outputs"`
 }
 
 type operandJSON struct {
