@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Folder is a network with its cases.
@@ -56,7 +58,7 @@ var ErrNoModel = errors.New("no meta.json")
 
 // Open reads the description of the network in folder path.
 func Open(path string) (*Folder, error) {
-	b, err := os.ReadFile(filepath.Join(path, "meta.json"))
+	b, err := readFile(filepath.Join(path, "meta.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoModel)
 	}
@@ -114,11 +116,36 @@ func Find(dirs []string) ([]string, error) {
 	return found, nil
 }
 
+// maxFile bounds a file. A tensor has less than 4 GiB; those that come with networks have a few megabytes.
+const maxFile = 1 << 32
+
+// readFile reads a regular file.
+func readFile(path string) ([]byte, error) {
+	// Without the flag a pipe would be waited for, until somebody writes.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case st.Size() > maxFile:
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", path, st.Size(), int64(maxFile))
+	}
+	data := make([]byte, st.Size())
+	_, err = io.ReadFull(f, data)
+	return data, err
+}
+
 // Read returns the contents of files.
 func Read(files []string) ([][]byte, error) {
 	var out [][]byte
 	for _, f := range files {
-		b, err := os.ReadFile(f)
+		b, err := readFile(f)
 		if err != nil {
 			return nil, err
 		}
