@@ -29,17 +29,18 @@ func BenchmarkOverhead(b *testing.B) {
 	}
 }
 
-// TestOverhead holds what BenchmarkOverhead measures to 30 µs.
+// TestOverhead holds what BenchmarkOverhead measures to 30 µs with NNGPU_SOAK=1, else to what a busy machine allows.
 func TestOverhead(t *testing.T) {
-	if !soak() || raced {
-		t.Skip("measures: NNGPU_SOAK=1 without the race detector")
+	runs, bound := 500, 1000.0
+	if soak() && !raced {
+		runs, bound = 5000, 30
 	}
 	for _, name := range devices.Names() {
 		t.Run(name, func(t *testing.T) {
-			left := 5000
+			left := runs
 			through, direct, more := overhead(t, name, func() bool { left--; return left >= 0 })
 			t.Logf("%.1f µs through the driver, %.1f µs to the backend, %.1f µs more", through, direct, more)
-			require.LessOrEqual(t, more, 30.0)
+			require.LessOrEqual(t, more, bound, "µs")
 		})
 	}
 }

@@ -60,12 +60,13 @@ func TestUrgentGoesBetweenSegments(t *testing.T) {
 	}
 }
 
-// TestPreemptionCostsNoThroughput: a load without others gets through at least 95 % of what it does in one piece.
+// TestPreemptionCostsNoThroughput: a load without others gets through at least 95 % of what it does in one piece, with
+// NNGPU_SOAK=1; else half, as other work may come in between.
 func TestPreemptionCostsNoThroughput(t *testing.T) {
-	if !soak() || raced {
-		t.Skip("measures: NNGPU_SOAK=1 without the race detector")
+	rounds, each, bound := 3, 500*time.Millisecond, 0.5
+	if soak() && !raced {
+		rounds, each, bound = 15, 2*time.Second, 0.95
 	}
-	const rounds, each = 15, 2 * time.Second
 	for _, name := range devices.Names() {
 		t.Run(name, func(t *testing.T) {
 			contests := []*contest{newContest(t, name, driver.SchedulingOptions{}), newContest(t, name, driver.SchedulingOptions{NoPreempt: true})}
@@ -75,7 +76,7 @@ func TestPreemptionCostsNoThroughput(t *testing.T) {
 				cut, whole, ratios = append(cut, x), append(whole, y), append(ratios, x/y)
 			}
 			t.Logf("medians: %.3f a second in segments, %.3f whole, %.1f %% in a round", median(cut), median(whole), 100*median(ratios))
-			require.GreaterOrEqual(t, median(ratios), 0.95)
+			require.GreaterOrEqual(t, median(ratios), bound)
 		})
 	}
 }
