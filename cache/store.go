@@ -112,7 +112,7 @@ func (s *Store) get(key Key) (*Entry, error) {
 		// It may have been replaced between two steps; once more finds the new one.
 		o, err = s.open(s.ID(key))
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) { // a file lies where folders would
 		return nil, ErrMiss
 	}
 	if err != nil {

@@ -67,8 +67,11 @@ func (b *Buffer) leave() {
 	b.uses--
 	last := b.closed && b.uses == 0
 	b.mu.Unlock()
-	if last {
-		_ = b.free()
+	if !last {
+		return
+	}
+	if err := b.free(); err != nil { // Close has returned long ago
+		b.client.device.log.Warn("the memory of a closed buffer was not freed", "error", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"log/slog"
 	"math"
 	"sync"
 
@@ -28,11 +29,6 @@ type CacheOptions struct {
 	StateDir string
 	// MaxBytes bounds the transparent cache; 0 for 1 GiB. The least recently used goes first.
 	MaxBytes int64
-	// Warn is told at most once that the cache cannot work here (no home, read-only folder, full disk), at most
-	// once of damage to its state, at most once that a model could not be kept for another reason, and at most
-	// once that one could not be optimised in the background. Models run all the same. It must not close the device or anything of it. It may be nil, and is called
-	// from whatever goroutine met the trouble.
-	Warn func(error)
 }
 
 // CacheStatus says what a cache did for a prepared model.
@@ -50,37 +46,32 @@ const (
 type compiledCache struct {
 	restorer backend.Restorer // nil: the backend cannot store
 	options  CacheOptions
+	log      *slog.Logger
 	open     func() (*cache.Store, error) // once
-	warning  sync.Once
+	keeping  sync.Once
 	// background holds an element while a staged compilation goes on: one at a time.
 	background chan struct{}
-	reporting  sync.Once
 }
 
-// warn reports the first compiled model that could not be kept for a reason that the cache knows nothing of.
-func (c *compiledCache) warn(err error) {
-	if c.options.Warn == nil {
-		return
-	}
-	c.warning.Do(func() { c.options.Warn(fmt.Errorf("compiled model is not kept: %w", err)) })
+// notKept tells of the first compiled model that could not be kept for a reason that the cache knows nothing of.
+func (c *compiledCache) notKept(err error) {
+	c.keeping.Do(func() { c.log.Warn("a compiled model is not kept", "error", err) })
 }
 
-// report tells the first failure of a compilation in the background.
-func (c *compiledCache) report(err error) {
-	if c.options.Warn == nil {
-		return
-	}
-	c.reporting.Do(func() { c.options.Warn(err) })
+// refused tells of a compiled model that was there and cannot be used.
+func (c *compiledCache) refused(err error) {
+	c.log.Warn("a compiled model was refused by the cache and is compiled anew", "error", err)
 }
 
-func newCompiledCache(b backend.Backend, o CacheOptions) *compiledCache {
-	c := &compiledCache{options: o, background: make(chan struct{}, 1)}
+func newCompiledCache(b backend.Backend, o CacheOptions, log *slog.Logger) *compiledCache {
+	c := &compiledCache{options: o, log: log, background: make(chan struct{}, 1)}
 	c.restorer, _ = b.(backend.Restorer)
 	c.open = sync.OnceValues(func() (*cache.Store, error) {
 		// The identity covers program, kernels, device and Vulkan driver; of any length.
 		build := sha256.Sum256([]byte(c.restorer.StoreIdentity()))
 		return cache.Open(cache.Options{
-			Dir: o.Dir, StateDir: o.StateDir, MaxBytes: o.MaxBytes, Off: o.Off, Warn: o.Warn,
+			Dir: o.Dir, StateDir: o.StateDir, MaxBytes: o.MaxBytes, Off: o.Off,
+			Warn:     func(err error) { log.Warn("the cache does not work as it should", "error", err) },
 			Identity: cache.Identity{Device: b.Info().Name, Build: hex.EncodeToString(build[:])},
 		})
 	})
@@ -145,6 +136,7 @@ func (d *Device) compileCached(ctx context.Context, m *nn.Model, o *prepareOptio
 func (d *Device) restoreEntry(ctx context.Context, store *cache.Store, key cache.Key, o backend.Options) (backend.Executable, CacheStatus, error) {
 	entry, err := store.Get(key)
 	if errors.Is(err, cache.ErrRejected) {
+		d.cache.refused(err)
 		return nil, CacheRejected, nil
 	}
 	if err != nil {
@@ -159,6 +151,7 @@ func (d *Device) restoreEntry(ctx context.Context, store *cache.Store, key cache
 	if exhausted(err) || ctx.Err() != nil {
 		return nil, CacheHit, err
 	}
+	d.cache.refused(err)
 	return nil, CacheRejected, nil
 }
 

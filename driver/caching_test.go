@@ -16,7 +16,7 @@ import (
 )
 
 // prepareCached prepares m on a new device and returns what the cache did and the result for 7.
-func prepareCached(t *testing.T, b *storing, o driver.CacheOptions, m *nn.Model, opts ...driver.Option) (driver.CacheStatus, byte) {
+func prepareCached(t *testing.T, b *storing, o storingOptions, m *nn.Model, opts ...driver.Option) (driver.CacheStatus, byte) {
 	t.Helper()
 	pm, err := openStoring(t, b, o).PrepareModel(t.Context(), m, opts...)
 	require.NoError(t, err)
@@ -177,14 +177,14 @@ func TestCacheOff(t *testing.T) {
 func TestCacheBadSurroundings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
-	for name, set := range map[string]func(*testing.T, *driver.CacheOptions, *storing){
-		"cache is a file":          func(_ *testing.T, o *driver.CacheOptions, _ *storing) { o.Dir = file },
-		"cache lies below a file":  func(_ *testing.T, o *driver.CacheOptions, _ *storing) { o.Dir = filepath.Join(file, "x") },
-		"state is a file":          func(_ *testing.T, o *driver.CacheOptions, _ *storing) { o.StateDir = file },
-		"state lies below a file":  func(_ *testing.T, o *driver.CacheOptions, _ *storing) { o.StateDir = filepath.Join(file, "x") },
-		"the backend cannot store": func(_ *testing.T, _ *driver.CacheOptions, b *storing) { b.storeErr = errors.New("no") },
-		"too small":                func(_ *testing.T, o *driver.CacheOptions, _ *storing) { o.MaxBytes = 1 },
-		"no home": func(t *testing.T, o *driver.CacheOptions, _ *storing) {
+	for name, set := range map[string]func(*testing.T, *storingOptions, *storing){
+		"cache is a file":          func(_ *testing.T, o *storingOptions, _ *storing) { o.Dir = file },
+		"cache lies below a file":  func(_ *testing.T, o *storingOptions, _ *storing) { o.Dir = filepath.Join(file, "x") },
+		"state is a file":          func(_ *testing.T, o *storingOptions, _ *storing) { o.StateDir = file },
+		"state lies below a file":  func(_ *testing.T, o *storingOptions, _ *storing) { o.StateDir = filepath.Join(file, "x") },
+		"the backend cannot store": func(_ *testing.T, _ *storingOptions, b *storing) { b.storeErr = errors.New("no") },
+		"too small":                func(_ *testing.T, o *storingOptions, _ *storing) { o.MaxBytes = 1 },
+		"no home": func(t *testing.T, o *storingOptions, _ *storing) {
 			for _, v := range []string{"HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"} {
 				t.Setenv(v, "")
 			}

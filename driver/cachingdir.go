@@ -88,12 +88,15 @@ func (d *Device) compileInDir(ctx context.Context, m *nn.Model, o *prepareOption
 		return nil, CacheHit, err
 	}
 	status := CacheRejected
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, cache.ErrMiss) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, cache.ErrMiss):
 		status = CacheMiss
+	case !errors.Is(err, errQuickForm): // of which nothing is wrong
+		d.cache.refused(err)
 	}
 	model, data, err := openBoth(modelPaths, dataPaths, os.O_CREATE)
 	if err != nil {
-		d.cache.warn(err)
+		d.cache.notKept(err)
 		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, status, err
 	}
@@ -102,8 +105,12 @@ func (d *Device) compileInDir(ctx context.Context, m *nn.Model, o *prepareOption
 	return exe, status, err
 }
 
-// errOtherModel is of a token that was used for two models.
-var errOtherModel = fmt.Errorf("inputs and outputs of another model: %w", cache.ErrRejected)
+var (
+	// errOtherModel is of a token that was used for two models.
+	errOtherModel = fmt.Errorf("inputs and outputs of another model: %w", cache.ErrRejected)
+	// errQuickForm is of what only a staged compilation wants.
+	errQuickForm = fmt.Errorf("the quick form of the model: %w", cache.ErrRejected)
+)
 
 // dirKeeper keeps m in open files of the folder.
 func (d *Device) dirKeeper(m *nn.Model, o *prepareOptions, model, data []*os.File) *fileKeeper {
@@ -148,9 +155,13 @@ func matchSignature(m *nn.Model, o *prepareOptions, stored []byte) (signature []
 		if err != nil {
 			return nil, false, err
 		}
-		if bytes.HasPrefix(stored, signature) && (!quick || o.preparing.staged) {
-			return signature, quick, nil
+		if !bytes.HasPrefix(stored, signature) {
+			continue
 		}
+		if quick && !o.preparing.staged {
+			return nil, false, errQuickForm
+		}
+		return signature, quick, nil
 	}
 	return nil, false, errOtherModel
 }

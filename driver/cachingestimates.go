@@ -98,7 +98,7 @@ func (d *Device) keepEstimates(p *PreparedModel, learned []time.Duration) {
 		return
 	}
 	e.setEstimates(learned)
-	if err := e.keepEstimates(); err != nil && !errors.Is(err, cache.ErrUnavailable) { // of which the cache told Warn
-		d.cache.warn(err)
+	if err := e.keepEstimates(); err != nil && !errors.Is(err, cache.ErrUnavailable) { // of which the cache told itself
+		d.log.Warn("what was learned of a model's execution times is not kept", "error", err)
 	}
 }

@@ -59,15 +59,16 @@ func TestKeepEstimatesLeavesAlone(t *testing.T) {
 	removed.KeepEstimates(estimates(70))
 	require.NoDirExists(t, o.Dir)
 
-	off := prepareTen(t, openStoring(t, b, driver.CacheOptions{Off: true}))
+	off := prepareTen(t, openStoring(t, b, uncached))
 	off.KeepEstimates(estimates(80))
 	require.Zero(t, warned.Load())
 
 	damaged := prepareTen(t, openStoring(t, b, o))
 	damageEntries(t, o.Dir, "model", func(b []byte) []byte { b[len(b)-1] ^= 1; return b })
 	damaged.KeepEstimates(estimates(90))
-	require.Equal(t, driver.CacheRejected, prepareTen(t, openStoring(t, b, o)).Cached())
 	require.Zero(t, warned.Load())
+	require.Equal(t, driver.CacheRejected, prepareTen(t, openStoring(t, b, o)).Cached())
+	require.EqualValues(t, 1, warned.Load(), "of the damage")
 }
 
 // TestKeepEstimatesWithoutRoom: what cannot be noted is lost, with the cache's one warning.

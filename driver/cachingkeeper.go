@@ -12,7 +12,7 @@ import (
 )
 
 // keeper is where the compiled form of one model is kept. A form that cannot be kept costs the next start its speed,
-// nothing else: that goes to CacheOptions.Warn.
+// nothing else: that goes to the device's logger.
 type keeper interface {
 	// keep stores exe and returns it, or what knows where it lies. An optimised form takes the place of a quick one.
 	keep(exe backend.Executable, quick bool) backend.Executable
@@ -41,14 +41,14 @@ func (p *entryKeeper) keep(exe backend.Executable, quick bool) backend.Executabl
 	}
 	model, data, err := storer.Store()
 	if err != nil {
-		p.cache.warn(err)
+		p.cache.notKept(err)
 		return exe
 	}
 	key := p.key
 	if quick {
 		key = quickKey(key)
 	}
-	if p.store.Put(key, p.label, model, data) != nil { // it told Warn itself
+	if p.store.Put(key, p.label, model, data) != nil { // of which the cache told itself
 		return exe
 	}
 	if !quick {
@@ -73,7 +73,7 @@ func (p *fileKeeper) keep(exe backend.Executable, quick bool) backend.Executable
 	o := p.options
 	o.Quick = quick
 	if err := p.device.save(exe, p.model, p.files, &o); err != nil {
-		p.device.cache.warn(err)
+		p.device.cache.notKept(err)
 	}
 	return exe
 }

@@ -115,6 +115,15 @@ func (c *Client) change(bytes int64) {
 	}
 }
 
+// outgrow is change for what the client cannot be refused any more.
+func (c *Client) outgrow(bytes int64) {
+	c.change(bytes)
+	if used := c.Memory(); bytes > 0 && c.budget > 0 && used > c.budget {
+		c.device.log.Warn("a model that was optimised in the background has outgrown its client's budget",
+			"client", c.identity, "bytes", used, "budget", c.budget)
+	}
+}
+
 func (c *Client) isClosed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

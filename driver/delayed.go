@@ -58,7 +58,7 @@ func (d *Device) delay(m *nn.Model, o *prepareOptions) (*delayed, error) {
 	if f := o.files; f != nil && f.dir == "" && d.cache.restorer != nil {
 		files, err := f.duplicate()
 		if err != nil { // it could not be saved in them either
-			d.cache.warn(err)
+			d.cache.notKept(err)
 			files = nil
 		} else {
 			done = files.close

@@ -68,7 +68,7 @@ func TestDelayedChecks(t *testing.T) {
 		}
 		return nil
 	}}
-	c := openStoring(t, b, driver.CacheOptions{Off: true})
+	c := openStoring(t, b, uncached)
 	_, err := c.PrepareModel(t.Context(), binaryModel(nn.OpMul, 3), driver.WithDelayedCompilation())
 	require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err))
 	require.ErrorContains(t, err, "no products")
@@ -91,7 +91,7 @@ func TestDelayedFailure(t *testing.T) {
 		}
 		return nil
 	}
-	pm := prepareTen(t, openStoring(t, b, driver.CacheOptions{Off: true}), driver.WithDelayedCompilation())
+	pm := prepareTen(t, openStoring(t, b, uncached), driver.WithDelayedCompilation())
 	run := func(ctx context.Context) error {
 		_, err := pm.Run(ctx, [][]byte{{7, 7, 7, 7, 7}}, pm.NewOutputs())
 		return err
@@ -114,7 +114,7 @@ func TestDelayedFailure(t *testing.T) {
 func TestDelayedContext(t *testing.T) {
 	b := newPhased()
 	b.hold = make(chan struct{})
-	pm := prepareTen(t, openStoring(t, b, driver.CacheOptions{Off: true}), driver.WithDelayedCompilation())
+	pm := prepareTen(t, openStoring(t, b, uncached), driver.WithDelayedCompilation())
 	run := func(ctx context.Context) chan error {
 		err := make(chan error, 1)
 		go func() {
@@ -234,7 +234,7 @@ func TestDelayedFilesThatCannotBeUsed(t *testing.T) {
 func TestQ5DelayedDeadline(t *testing.T) {
 	b := newPhased()
 	b.hold = make(chan struct{})
-	pm := prepareTen(t, openStoring(t, b, driver.CacheOptions{Off: true}), driver.WithDelayedCompilation())
+	pm := prepareTen(t, openStoring(t, b, uncached), driver.WithDelayedCompilation())
 	run := func(opts ...driver.ExecuteOption) error {
 		_, err := pm.Run(t.Context(), [][]byte{{7, 7, 7, 7, 7}}, pm.NewOutputs(), opts...)
 		return err
@@ -250,7 +250,7 @@ func TestQ5DelayedDeadline(t *testing.T) {
 
 	// Closing waits for a compilation that nobody waits for any more.
 	b.hold = make(chan struct{})
-	pm = prepareTen(t, openStoring(t, b, driver.CacheOptions{Off: true}), driver.WithDelayedCompilation())
+	pm = prepareTen(t, openStoring(t, b, uncached), driver.WithDelayedCompilation())
 	requireMissed(t, run(driver.WithDeadline(time.Now().Add(20*time.Millisecond))))
 	open := b.open.Load()
 	go close(b.hold)

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ var ErrClosed = errors.New("closed")
 // Device is one device with its clients.
 type Device struct {
 	backend   backend.Backend
+	log       *slog.Logger
 	cache     *compiledCache
 	scheduler *qos.Scheduler
 	prepares  prepareRates
@@ -47,6 +49,7 @@ type DeviceOption func(*deviceOptions)
 type deviceOptions struct {
 	cache      CacheOptions
 	scheduling SchedulingOptions
+	log        *slog.Logger // nil: the default
 	// trustedExternal: see WithTrustedExternalMemory.
 	trustedExternal bool
 }
@@ -62,8 +65,9 @@ func NewDevice(b backend.Backend, opts ...DeviceOption) *Device {
 	for _, f := range opts {
 		f(&o)
 	}
+	log := newLogger(o.log, b)
 	return &Device{
-		backend: b, cache: newCompiledCache(b, o.cache), scheduler: newScheduler(b.Info().Type, o.scheduling),
+		backend: b, log: log, cache: newCompiledCache(b, o.cache, log), scheduler: newScheduler(b.Info().Type, o.scheduling),
 		externals: externalTable{trusted: o.trustedExternal}, clients: map[*Client]bool{},
 	}
 }

@@ -55,7 +55,7 @@ func (p *PreparedModel) account() error {
 	switch {
 	case n == p.bytes:
 	case p.counted:
-		p.client.change(n - p.bytes)
+		p.client.outgrow(n - p.bytes)
 	default:
 		if err := p.client.take(n, "model"); err != nil {
 			return err

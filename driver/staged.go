@@ -3,7 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -22,7 +22,7 @@ type preparing struct {
 // WithStagedCompilation makes PrepareModel return after a compilation that is fast and whose executions are slow.
 // After so many executions, 0 for at once, the optimised form is compiled in the background, one at a time on each
 // device, and takes the place of the first one for the executions that begin then, and in the cache. Results stay
-// within tolerance. A compilation that fails changes nothing and is reported to CacheOptions.Warn; Close gives it up.
+// within tolerance. A compilation that fails changes nothing and is logged as a warning; Close gives it up.
 //
 // The values of the model are retained until then, and must not change. Both forms are in memory for a moment.
 // PrepareModelFromCache loads the form that is in its files, and does not improve it.
@@ -34,7 +34,7 @@ func WithStagedCompilation(after int) Option {
 type staged struct {
 	better func(context.Context) (backend.Executable, error)
 	done   func()             // after better, or in its place
-	warn   func(error)        // of an error of better
+	log    *slog.Logger       // of an error of better
 	turn   chan struct{}      // of the device: who has put its element in compiles
 	ctx    context.Context    // of better
 	cancel context.CancelFunc // by Close
@@ -56,8 +56,8 @@ type stage struct {
 
 // newStaged takes ownership of exe. It calls better after so many executions, never more than once, and done in any
 // case.
-func newStaged(exe backend.Executable, after int, turn chan struct{}, better func(context.Context) (backend.Executable, error), done func(), warn func(error)) *staged {
-	s := &staged{better: better, done: done, warn: warn, turn: turn, current: &stage{Executable: exe}, left: after}
+func newStaged(exe backend.Executable, after int, turn chan struct{}, better func(context.Context) (backend.Executable, error), done func(), log *slog.Logger) *staged {
+	s := &staged{better: better, done: done, log: log, turn: turn, current: &stage{Executable: exe}, left: after}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if after == 0 {
 		s.left = 1
@@ -84,7 +84,7 @@ func (s *staged) improve() {
 	exe, err := s.compile()
 	if err != nil {
 		if s.ctx.Err() == nil {
-			s.warn(fmt.Errorf("optimise a model: %w", err))
+			s.log.Warn("a model could not be optimised in the background and stays slow", "error", err)
 		}
 		return
 	}
@@ -229,7 +229,7 @@ func (d *Device) stage(exe backend.Executable, m *nn.Model, o *prepareOptions, p
 	if p != nil {
 		own, err := p.retain()
 		if p = own; err != nil {
-			d.cache.warn(err)
+			d.cache.notKept(err)
 			p = nil
 		} else {
 			done = own.close
@@ -243,5 +243,5 @@ func (d *Device) stage(exe backend.Executable, m *nn.Model, o *prepareOptions, p
 		defer release()
 		return d.compileForm(ctx, full, o, p, false)
 	}
-	return newStaged(exe, o.preparing.after, d.cache.background, better, done, d.cache.report)
+	return newStaged(exe, o.preparing.after, d.cache.background, better, done, d.log)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/tests/logtest"
 )
 
 func TestStagedCompilation(t *testing.T) {
@@ -79,7 +80,7 @@ func TestStagedGoesOn(t *testing.T) {
 func TestStagedInFlight(t *testing.T) {
 	b := newPhased()
 	b.hold, b.finish = make(chan struct{}), make(chan struct{})
-	pm := prepareTen(t, openStoring(t, b, driver.CacheOptions{Off: true}), driver.WithStagedCompilation(0))
+	pm := prepareTen(t, openStoring(t, b, uncached), driver.WithStagedCompilation(0))
 	await(t, b.began)
 	out := pm.NewOutputs()
 	r := &nn.Request{Pools: []nn.Memory{nn.HostMemory{7, 7, 7, 7, 7}, nn.HostMemory(out[0])}}
@@ -123,7 +124,7 @@ func TestStagedCloseGivesUp(t *testing.T) {
 // TestStagedOneAtATime: models of a device are optimised after each other.
 func TestStagedOneAtATime(t *testing.T) {
 	b := newPhased()
-	c := openStoring(t, b, driver.CacheOptions{Off: true})
+	c := openStoring(t, b, uncached)
 	const models = 8
 	for range models {
 		prepareTen(t, c, driver.WithStagedCompilation(0))
@@ -135,7 +136,7 @@ func TestStagedOneAtATime(t *testing.T) {
 	require.EqualValues(t, models, b.optimised.Load())
 }
 
-// TestStagedFailure changes nothing and is told once.
+// TestStagedFailure changes nothing and is told once of each model.
 func TestStagedFailure(t *testing.T) {
 	var warned atomic.Int32
 	b := newPhased()
@@ -147,7 +148,7 @@ func TestStagedFailure(t *testing.T) {
 	}
 	o := cacheOptions(t, &warned)
 	told := make(chan error, 100)
-	o.Warn = func(err error) { told <- err }
+	o.warn = func(w logtest.Warning) { told <- w.Err }
 	c := openStoring(t, b, o)
 	var list []*driver.PreparedModel
 	for _, p := range []nn.Preference{nn.LowPower, nn.FastSingleAnswer} {
@@ -159,8 +160,8 @@ func TestStagedFailure(t *testing.T) {
 		}
 		await(t, b.began)
 	}
-	require.ErrorContains(t, <-told, "no memory")
 	for _, pm := range list {
+		require.ErrorContains(t, <-told, "no memory")
 		requireTen(t, pm)
 		require.Equal(t, quickPipelines, pm.Stats().Pipelines)
 		require.NoError(t, pm.Close()) // waits for what goes on
@@ -179,7 +180,9 @@ func TestStagedFailure(t *testing.T) {
 func TestStagedOutgrowsTheBudget(t *testing.T) {
 	b := newPhased()
 	b.quickBytes, b.optimisedBytes = 60, 150
-	d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
+	var warnings []logtest.Warning
+	log := logtest.New(func(w logtest.Warning) { warnings = append(warnings, w) })
+	d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}), driver.WithLogger(log))
 	defer d.Close()
 	c, err := d.NewClient("small", driver.WithClientBudget(100))
 	require.NoError(t, err)
@@ -189,6 +192,8 @@ func TestStagedOutgrowsTheBudget(t *testing.T) {
 	await(t, b.quickClosed)
 	requireTen(t, pm)
 	require.EqualValues(t, 150, c.Memory())
+	require.Len(t, warnings, 1)
+	require.Contains(t, warnings[0].Message, "outgrown its client's budget")
 	_, err = c.PrepareModel(t.Context(), binaryModel(nn.OpAdd, 3), driver.WithStagedCompilation(1))
 	requireStatus(t, nn.StatusResourceExhaustedTransient, err)
 	require.NoError(t, pm.Close())
@@ -205,7 +210,7 @@ func TestStagedOutgrowsTheBudget(t *testing.T) {
 // TestStagedHammer executes while the form changes.
 func TestStagedHammer(t *testing.T) {
 	b := newPhased()
-	c := openStoring(t, b, driver.CacheOptions{Off: true})
+	c := openStoring(t, b, uncached)
 	for range 30 {
 		pm := prepareTen(t, c, driver.WithStagedCompilation(5))
 		var wg sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/tests/logtest"
 )
 
 // storing is a backend that stores what it compiles. It computes models of binaryModel: the operation is the
@@ -152,23 +153,36 @@ func runBinary(t *testing.T, pm *driver.PreparedModel) byte {
 	return out[0][0]
 }
 
-// cacheOptions are folders of the test's own; the first warning of every kind goes to warned.
-func cacheOptions(t *testing.T, warned *atomic.Int32) driver.CacheOptions {
+// storingOptions are those of a device for openStoring.
+type storingOptions struct {
+	driver.CacheOptions
+	warn func(logtest.Warning) // nil: warnings go nowhere
+}
+
+// uncached has no transparent cache.
+var uncached = storingOptions{CacheOptions: driver.CacheOptions{Off: true}}
+
+// cacheOptions are folders of the test's own; warnings are counted.
+func cacheOptions(t *testing.T, warned *atomic.Int32) storingOptions {
 	t.Helper()
 	dir := t.TempDir()
-	return driver.CacheOptions{
-		Dir: filepath.Join(dir, "cache"), StateDir: filepath.Join(dir, "state"),
-		Warn: func(err error) {
+	return storingOptions{
+		driver.CacheOptions{Dir: filepath.Join(dir, "cache"), StateDir: filepath.Join(dir, "state")},
+		func(w logtest.Warning) {
 			warned.Add(1)
-			t.Logf("warning: %v", err)
+			t.Logf("warning: %s: %v", w.Message, w.Err)
 		},
 	}
 }
 
 // openStoring returns a client of a new device, as a new process would have it.
-func openStoring(t *testing.T, b backend.Backend, o driver.CacheOptions) *driver.Client {
+func openStoring(t *testing.T, b backend.Backend, o storingOptions) *driver.Client {
 	t.Helper()
-	d := driver.NewDevice(b, driver.WithCache(o))
+	warn := o.warn
+	if warn == nil {
+		warn = func(logtest.Warning) {}
+	}
+	d := driver.NewDevice(b, driver.WithCache(o.CacheOptions), driver.WithLogger(logtest.New(warn)))
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	c, err := d.NewClient("test")
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -49,6 +50,7 @@ type Backend struct {
 var (
 	_ backend.Backend = (*Backend)(nil)
 	_ backend.Queued  = (*Backend)(nil)
+	_ backend.Logging = (*Backend)(nil)
 )
 
 // Open opens a device: "" for the best one (discrete, integrated, then software), an index or a part of a
@@ -60,7 +62,8 @@ var (
 //
 // Errors: DEVICE_UNAVAILABLE where there is no such device or it fails the test.
 func Open(selector string, o Options) (*Backend, error) {
-	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog})
+	b := &Backend{}
+	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog, Lost: b.devices.lost})
 	if err != nil {
 		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: err}
 	}
@@ -72,11 +75,20 @@ func Open(selector string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: errors.Join(err, d.Close())}
 	}
-	b := &Backend{device: d, devices: succession{current: d}, facts: facts, why: why, test: test}
+	b.device, b.devices.current, b.facts, b.why, b.test = d, d, facts, why, test
 	if o.Staged {
 		b.facts.Unified = false
 	}
 	return b, nil
+}
+
+// LogTo implements backend.Logging.
+func (b *Backend) LogTo(l *slog.Logger) {
+	b.devices.log.Store(l)
+	l.Debug("the device was opened", "driver", b.Info().Driver, "why", b.why, "self_test", b.test)
+	if b.device.Unvalidated() {
+		b.devices.warn("the validation layer was asked for and is not installed")
+	}
 }
 
 // SelfTest is the verdict of the self-test in a line.
@@ -141,7 +153,8 @@ func (b *Backend) Queues() (n int, priority string) {
 	return n, p.String()
 }
 
-// ValidationMessages returns what the validation layers reported since the last call. They are on when the
+// ValidationMessages returns what the validation layers reported since the last call, the last 1,000 messages at most; a
+// logger is told as well. They are on when the
 // environment variable NNGPU_VALIDATION is 1.
 func (b *Backend) ValidationMessages() []string { return b.devices.validationMessages() }
 

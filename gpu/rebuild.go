@@ -2,7 +2,10 @@ package gpu
 
 import (
 	"errors"
+	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -25,7 +28,19 @@ type succession struct {
 	failures []error        // guarded by mu; of closing them
 
 	retiring sync.WaitGroup // calls of Retire
+
+	log atomic.Pointer[slog.Logger] // for what no caller is told; nil: nowhere
 }
+
+// warn tells of trouble that no caller is told of. It may be called with mu held.
+func (s *succession) warn(msg string, args ...any) {
+	if l := s.log.Load(); l != nil {
+		l.Warn(msg, args...)
+	}
+}
+
+// lost is vulkan.Options.Lost.
+func (s *succession) lost(why error) { s.warn("the device is lost", "error", why) }
 
 // use returns the device, opened again if it was lost, and keeps it open until the caller calls its Release.
 //
@@ -33,6 +48,7 @@ type succession struct {
 func (s *succession) use() (*vulkan.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.collect(s.current.ValidationMessages())
 	if at, lost := s.current.Lost(); lost != nil {
 		if err := s.replace(lost, at); err != nil {
 			return nil, err
@@ -45,6 +61,9 @@ func (s *succession) use() (*vulkan.Device, error) {
 // replace opens the device again, which was lost at some time. Precondition: mu is held.
 func (s *succession) replace(lost error, at time.Time) error {
 	if !s.since.IsZero() && at.Sub(s.since) < betweenLosses {
+		if !s.given {
+			s.warn("the device was lost again and stays lost", "after", at.Sub(s.since))
+		}
 		s.given = true
 	}
 	now := time.Now()
@@ -54,15 +73,17 @@ func (s *succession) replace(lost error, at time.Time) error {
 	next, err := s.current.Reopen()
 	if err != nil {
 		s.retry = now.Add(betweenLosses)
+		s.warn("the lost device cannot be opened again", "error", err, "next_try", betweenLosses)
 		return &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: errors.Join(err, lost)}
 	}
+	s.warn("the lost device was opened again; what its buffers held is gone")
 	old := s.current
 	s.current, s.since = next, time.Now()
 	s.retiring.Go(func() { // it may close the device, which waits for it
 		old.Retire(func(messages []string, err error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.messages = append(s.messages, messages...)
+			s.collect(messages)
 			if err != nil {
 				s.failures = append(s.failures, err)
 			}
@@ -78,11 +99,24 @@ func (s *succession) now() *vulkan.Device {
 	return s.current
 }
 
+// maxMessages bounds how many of the validation layer are kept for validationMessages: the last ones.
+const maxMessages = 1000
+
+// collect keeps and logs what the validation layer has said. Precondition: mu is held.
+func (s *succession) collect(list []string) {
+	for _, m := range list {
+		s.warn("the validation layer found a mistake", "error", m)
+	}
+	s.messages = append(s.messages, list...)
+	s.messages = slices.Delete(s.messages, 0, max(len(s.messages)-maxMessages, 0))
+}
+
 // validationMessages takes those of the device and of the ones before it that are closed.
 func (s *succession) validationMessages() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := append(s.messages, s.current.ValidationMessages()...)
+	s.collect(s.current.ValidationMessages())
+	list := s.messages
 	s.messages = nil
 	return list
 }
@@ -92,5 +126,6 @@ func (s *succession) close() error {
 	s.retiring.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.collect(s.current.ValidationMessages())
 	return errors.Join(append(s.failures, s.current.Close())...)
 }

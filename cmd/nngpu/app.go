@@ -259,12 +259,9 @@ func (a *app) warn(format string, args ...any) {
 	fmt.Fprintf(a.err, "nngpu: warning: "+format+"\n", args...)
 }
 
-// cacheOptions are those of the command line. What keeps the cache from working is a warning.
+// cacheOptions are those of the command line.
 func (a *app) cacheOptions() driver.CacheOptions {
-	return driver.CacheOptions{
-		Off: a.noCache, Dir: a.cacheDir, StateDir: a.stateDir,
-		Warn: func(err error) { a.warn("%s", oneLine(err.Error())) },
-	}
+	return driver.CacheOptions{Off: a.noCache, Dir: a.cacheDir, StateDir: a.stateDir}
 }
 
 // checkedWriter remembers the first error, so that a full disk does not look like success.

@@ -111,7 +111,8 @@ func (a *app) cacheRmCommand() *cobra.Command {
 // openStore opens the cache without a device.
 func (a *app) openStore() (*cache.Store, error) {
 	o := a.cacheOptions()
-	s, err := cache.Open(cache.Options{Dir: o.Dir, StateDir: o.StateDir, MaxBytes: o.MaxBytes, Warn: o.Warn})
+	s, err := cache.Open(cache.Options{Dir: o.Dir, StateDir: o.StateDir, MaxBytes: o.MaxBytes,
+		Warn: func(err error) { a.warn("%s", oneLine(err.Error())) }})
 	if err != nil {
 		return nil, usageError("%w", err)
 	}

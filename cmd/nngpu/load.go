@@ -73,16 +73,7 @@ func (a *app) loadNetwork(path string) (*tflite.Network, error) {
 // device is an opened device.
 type device struct {
 	*driver.Device
-	app     *app
 	backend *gpu.Backend
-}
-
-// Close reports what the validation layers said, where NNGPU_VALIDATION switched them on, and frees the device.
-func (d *device) Close() error {
-	for _, m := range d.backend.ValidationMessages() {
-		d.app.warn("validation layer: %s", oneLine(m))
-	}
-	return d.Device.Close()
 }
 
 // settings are the variables that the device reads, with the values that they may have and what another one does.
@@ -131,7 +122,7 @@ func (a *app) openCached(o driver.CacheOptions, more ...driver.DeviceOption) (*d
 			}
 		}
 	}
-	return &device{driver.NewDevice(b, append(more, driver.WithCache(o))...), a, b}, nil
+	return &device{driver.NewDevice(b, append(more, driver.WithCache(o), driver.WithLogger(a.logger()))...), b}, nil
 }
 
 // session is a network prepared on a device.

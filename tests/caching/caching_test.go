@@ -16,6 +16,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/tests/logtest"
 )
 
 const chainLength = 100
@@ -65,17 +66,17 @@ func eachDevice(t *testing.T, f func(t *testing.T, b *bed)) {
 // eachOpener is eachDevice for tests that open the device more than once, as processes after each other do.
 func eachOpener(t *testing.T, f func(t *testing.T, open func() *bed)) {
 	t.Helper()
-	eachWarned(t, func(t *testing.T, err error) { t.Errorf("warning: %v", err) }, f)
+	eachWarned(t, func(t *testing.T, w logtest.Warning) { t.Errorf("warning: %s: %v", w.Message, w.Err) }, f)
 }
 
 // eachBadSave is eachDevice for tests that bring files which cannot be written; the driver may say so once.
 func eachBadSave(t *testing.T, f func(t *testing.T, b *bed)) {
 	t.Helper()
-	warned := func(t *testing.T, err error) { require.ErrorIs(t, err, cache.ErrInvalid) }
+	warned := func(t *testing.T, w logtest.Warning) { require.ErrorIs(t, w.Err, cache.ErrInvalid, w.Message) }
 	eachWarned(t, warned, func(t *testing.T, open func() *bed) { f(t, open()) })
 }
 
-func eachWarned(t *testing.T, warned func(*testing.T, error), f func(t *testing.T, open func() *bed)) {
+func eachWarned(t *testing.T, warned func(*testing.T, logtest.Warning), f func(t *testing.T, open func() *bed)) {
 	t.Helper()
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
 		name, dir := filepath.Base(t.Name()), t.TempDir()
@@ -84,8 +85,7 @@ func eachWarned(t *testing.T, warned func(*testing.T, error), f func(t *testing.
 			require.NoError(t, err)
 			d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{
 				Dir: filepath.Join(dir, "cache"), StateDir: filepath.Join(dir, "state"),
-				Warn: func(err error) { warned(t, err) },
-			}))
+			}), driver.WithLogger(logtest.New(func(w logtest.Warning) { warned(t, w) })))
 			t.Cleanup(func() {
 				for _, m := range b.ValidationMessages() {
 					t.Errorf("validation layer: %s", m)

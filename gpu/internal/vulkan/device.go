@@ -33,6 +33,9 @@ type Options struct {
 	Watchdog time.Duration
 	// TwoQueues lets one queue of the driver do the work of two, for tests, where it has no more.
 	TwoQueues bool
+	// Lost is told once why the device can no longer be used, from whatever goroutine met it, with locks held; nil: nobody
+	// wants to know.
+	Lost func(error)
 }
 
 // Device is an opened device. Safe for concurrent use, except Close.
@@ -61,6 +64,8 @@ type Device struct {
 	// How it was opened, for Reopen.
 	selector string
 	options  Options
+	// unvalidated: see Unvalidated.
+	unvalidated bool
 }
 
 // Open opens the device that the selector means: "" for the best, an index of Enumerate, "swiftshader",
@@ -75,8 +80,8 @@ func Open(selector string, o Options) (*Device, error) {
 func openChosen(selector string, o Options, choose func([]DeviceInfo) (int, error)) (d *Device, err error) {
 	v := validation(o)
 	inst, err := openInstance(selector, v)
-	if errors.Is(err, vk.ErrNoLayer) && !required("validation") {
-		v = 0
+	unvalidated := errors.Is(err, vk.ErrNoLayer) && !required("validation")
+	if unvalidated {
 		inst, err = openInstance(selector, 0)
 	}
 	if err != nil {
@@ -98,7 +103,7 @@ func openChosen(selector string, o Options, choose func([]DeviceInfo) (int, erro
 	if d, err = open(inst, physicals[i], list[i], o); err != nil {
 		return nil, err
 	}
-	d.selector, d.options = selector, o
+	d.selector, d.options, d.unvalidated = selector, o, unvalidated
 	return d, nil
 }
 
@@ -215,6 +220,9 @@ func (d *Device) Info() backend.Info {
 // ValidationMessages takes the messages of the validation layer since the last call.
 func (d *Device) ValidationMessages() []string { return d.inst.Messages() }
 
+// Unvalidated says that the validation layer was asked for and is not installed.
+func (d *Device) Unvalidated() bool { return d.unvalidated }
+
 // Memory is the number of bytes in use, their maximum so far and the budget.
 func (d *Device) Memory() (used, peak, limit int64) {
 	used, peak = d.account.read()
@@ -235,7 +243,9 @@ func (d *Device) abandoned() bool { return d.hung.Load() }
 
 func (d *Device) fail(err error) {
 	d.failedAt.CompareAndSwap(0, int64(now()))
-	d.failed.CompareAndSwap(nil, &err)
+	if d.failed.CompareAndSwap(nil, &err) && d.options.Lost != nil {
+		d.options.Lost(err)
+	}
 }
 
 // failure turns err into what crosses the HAL, and notes a device loss. It also reports an earlier loss, so

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// logHandler shows what the library logs as the command's own words: warnings in a line each, everything with -v.
+type logHandler struct{ app *app }
+
+func (a *app) logger() *slog.Logger { return slog.New(logHandler{a}) }
+
+// Enabled implements slog.Handler.
+func (h logHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn || h.app.verbose
+}
+
+// Handle implements slog.Handler.
+func (h logHandler) Handle(_ context.Context, r slog.Record) error {
+	var text strings.Builder
+	text.WriteString(r.Message)
+	var more []string
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "error" {
+			fmt.Fprintf(&text, ": %v", a.Value)
+		} else {
+			more = append(more, fmt.Sprintf("%s %v", strings.ReplaceAll(a.Key, "_", " "), a.Value))
+		}
+		return true
+	})
+	if len(more) > 0 {
+		fmt.Fprintf(&text, " (%s)", strings.Join(more, ", "))
+	}
+	line := oneLine(text.String())
+	if r.Level >= slog.LevelWarn {
+		h.app.warn("%s", line)
+	} else {
+		h.app.note("%s", line)
+	}
+	return nil
+}
+
+// WithAttrs implements slog.Handler. A command uses one device, so that its name, which all messages have, is noise.
+func (h logHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+// WithGroup implements slog.Handler.
+func (h logHandler) WithGroup(string) slog.Handler { return h }
