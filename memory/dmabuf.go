@@ -25,7 +25,7 @@ type DMABuf struct {
 	id       [2]uint64
 	readOnly bool
 	sync     func(flags uint64) error // replaced in tests
-	release  func()
+	end      func()                   // of an access
 
 	mu    sync.Mutex
 	pages []byte // mu; nil until Bytes is first called
@@ -59,8 +59,7 @@ func newDMABuf(b base, s stat, allocation int64) *DMABuf {
 		return control(d.file, func(fd uintptr) error { return syncDMABuf(fd, flags) })
 	}
 	d.life.drop = d.unmap
-	d.drop = d.life.release
-	d.release = func() {
+	d.end = func() {
 		_ = d.sync(syncEnd | d.access()) // whoever reads next begins an access of its own
 		d.life.release()
 	}
@@ -88,12 +87,11 @@ func (d *DMABuf) unmap() {
 // Bytes implements nn.Memory. It fails where the exporter does not let the host map the buffer. The slice is valid
 // until the pool is closed and released by everybody, and to be touched only while it is acquired.
 func (d *DMABuf) Bytes() ([]byte, error) {
-	if err := d.life.acquire(); err != nil {
-		return nil, err
-	}
-	defer d.life.release()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.life.check(); err != nil {
+		return nil, err
+	}
 	if d.pages == nil {
 		prot := unix.PROT_READ
 		if !d.readOnly {
@@ -118,7 +116,7 @@ func (d *DMABuf) Acquire() (release func(), err error) {
 		d.life.release()
 		return nil, nn.Errorf(nn.StatusGeneralFailure, d.h.Kind.where(), "access to a dma-buf: %w", err)
 	}
-	return d.release, nil
+	return d.end, nil
 }
 
 // ReadOnly implements nn.Shared.

@@ -74,7 +74,7 @@ func TestHandleOverSocket(t *testing.T) {
 	var received Handle
 	require.NoError(t, received.UnmarshalBinary(b[:n]))
 	_, err = Open(received)
-	require.Equal(t, nn.StatusGeneralFailure, nn.StatusOf(err), "without its descriptor")
+	require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "without its descriptor")
 	control, err := unix.ParseSocketControlMessage(oob[:m])
 	require.NoError(t, err)
 	fds, err := unix.ParseUnixRights(&control[0])

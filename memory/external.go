@@ -41,8 +41,6 @@ type external struct {
 	allocation int64
 	fixed      bool
 	regular    bool
-	life       lifetime
-	drop       func() // life.release, kept so that Hold allocates nothing
 }
 
 // Descriptor implements External.
@@ -65,7 +63,7 @@ func (e *external) Hold() (release func(), err error) {
 	if err := e.life.acquire(); err != nil {
 		return nil, err
 	}
-	return e.drop, nil
+	return e.base.release, nil
 }
 
 // DupFD implements External.
@@ -75,12 +73,6 @@ func (e *external) DupFD() (int, error) {
 		return -1, dupError(e.h.Kind, err)
 	}
 	return fd, nil
-}
-
-// Close implements Pool.
-func (e *external) Close() error {
-	e.life.close()
-	return nil
 }
 
 // Opaque is a hardware buffer in memory of a Vulkan device, exported as an opaque fd. Only that device, or another
@@ -107,16 +99,12 @@ func openOpaque(b base) (*Opaque, error) {
 	if s.dmabuf {
 		return nil, errors.New("a dma-buf, no opaque fd")
 	}
-	o := &Opaque{external{base: b, allocation: b.h.Buffer.Allocation, fixed: s.fixed, regular: sort == unix.S_IFREG}}
-	o.life.drop = func() { o.file.Close() }
-	o.drop = o.life.release
-	return o, nil
+	return &Opaque{external{base: b, allocation: b.h.Buffer.Allocation, fixed: s.fixed, regular: sort == unix.S_IFREG}}, nil
 }
 
 // Bytes implements nn.Memory: it fails.
 func (o *Opaque) Bytes() ([]byte, error) {
-	return nil, nn.Errorf(nn.StatusGeneralFailure, o.h.Kind.where(),
-		"memory of the Vulkan device %x cannot be mapped by the host", o.h.Buffer.DeviceUUID)
+	return nil, o.unmappable(fmt.Sprintf("it is memory of the Vulkan device %x", o.h.Buffer.DeviceUUID))
 }
 
 var (

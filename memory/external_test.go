@@ -86,7 +86,7 @@ func fakeDMABuf(t *testing.T, size int64) (d *DMABuf, synced *[]uint64, fail *er
 	require.NoError(t, err)
 	buffer := blob(uint32(size))
 	buffer.Source = SourceDMABuf
-	d = newDMABuf(base{h: Handle{Kind: HardwareBufferBlob, Size: size, Buffer: buffer}, file: f, size: size}, s, size)
+	d = newDMABuf(newBase(Handle{Kind: HardwareBufferBlob, Size: size, Buffer: buffer}, f, size), s, size)
 	synced, fail = new([]uint64), new(error)
 	d.sync = func(flags uint64) error {
 		*synced = append(*synced, flags)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is a pool in a file that somebody may shorten: it is never mapped. It is nn.File and nn.Located.
+// File is a pool in a file that somebody may shorten: it is never mapped. It is nn.Shared, nn.File and nn.Located.
 //
 // Reading and writing take as long as the file's file system does.
 type File struct {
@@ -21,10 +21,18 @@ type File struct {
 
 // Bytes implements nn.Memory: it fails.
 func (f *File) Bytes() ([]byte, error) {
-	return nil, nn.Errorf(nn.StatusGeneralFailure, f.h.Kind.where(), "cannot be mapped: its file may become shorter")
+	return nil, f.unmappable("its file may become shorter")
 }
 
-// ReadOnly reports whether WriteAt will refuse.
+// Acquire implements nn.Shared: the file can be read and written until release, closed or not.
+func (f *File) Acquire() (release func(), err error) {
+	if err := f.life.acquire(); err != nil {
+		return nil, err
+	}
+	return f.release, nil
+}
+
+// ReadOnly implements nn.Shared: whether WriteAt will refuse.
 func (f *File) ReadOnly() bool { return !f.write }
 
 // Place implements nn.Located: device and inode of the file.
@@ -100,15 +108,9 @@ func (f *File) checkWrite(end int64) error {
 	})
 }
 
-// Close implements Pool. What is being read or written at the time ends first.
-func (f *File) Close() error {
-	f.file.Close() // a second time fails, which is no matter
-	return nil
-}
-
 func (f *File) fault(err error) error {
 	if errors.Is(err, os.ErrClosed) {
-		return nn.Invalid(f.h.Kind.where(), "is closed")
+		return errClosed(f.h.Kind.where())
 	}
 	return nn.Errorf(nn.StatusGeneralFailure, f.h.Kind.where(), "%w", err)
 }
@@ -116,5 +118,6 @@ func (f *File) fault(err error) error {
 var (
 	_ Pool       = (*File)(nil)
 	_ nn.File    = (*File)(nil)
+	_ nn.Shared  = (*File)(nil)
 	_ nn.Located = (*File)(nil)
 )

@@ -66,8 +66,11 @@ func (h *Handle) check() error {
 	default:
 		return nn.Errorf(nn.StatusGeneralFailure, "pool", "unknown kind %q", h.Kind)
 	}
-	if len(h.Files) != 1 || h.Files[0] == nil {
+	if len(h.Files) != 1 {
 		return nn.Errorf(nn.StatusGeneralFailure, where, "%d file descriptors instead of 1", len(h.Files))
+	}
+	if err := nn.NotNil(where, h.Files[0]); err != nil {
+		return err
 	}
 	if h.Kind != HardwareBuffer && h.Size <= 0 {
 		return nn.Invalid(where, "size %d", h.Size)
@@ -138,7 +141,7 @@ func dup(file *os.File) (*os.File, error) {
 func dupError(kind Kind, err error) error {
 	where := kind.where()
 	if errors.Is(err, os.ErrClosed) {
-		return nn.Invalid(where, "is closed")
+		return errClosed(where)
 	}
 	return exhausted(where, err)
 }

@@ -17,12 +17,15 @@ type lifetime struct {
 	hooks  []func() // mu
 }
 
+// errClosed is the error of what is done with a closed pool.
+func errClosed(where string) error { return nn.Invalid(where, "%w", nn.ErrClosed) }
+
 // acquire fails when the memory is closed.
 func (l *lifetime) acquire() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nn.Invalid("pool", "is closed")
+		return errClosed("pool")
 	}
 	l.users++
 	return nil
@@ -33,7 +36,7 @@ func (l *lifetime) check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.gone {
-		return nn.Invalid("pool", "is closed")
+		return errClosed("pool")
 	}
 	return nil
 }

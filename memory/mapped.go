@@ -19,8 +19,6 @@ type Mapped struct {
 	readOnly bool
 	pages    []byte // the mapping, from the page that contains the pool's first byte
 	bytes    []byte // the pool, in pages
-	life     lifetime
-	release  func() // life.release, kept so that Acquire allocates nothing
 }
 
 // mapFile maps a file whose size is fixed and was checked.
@@ -45,7 +43,6 @@ func mapFile(b base, s stat) (*Mapped, error) {
 	}
 	m.bytes = m.pages[lead:len(m.pages):len(m.pages)]
 	m.life.drop = m.unmap
-	m.release = m.life.release
 	return m, nil
 }
 
@@ -82,12 +79,6 @@ func (m *Mapped) OnClose(f func()) { m.life.onClose(f) }
 
 // Place implements nn.Located: device and inode of the file.
 func (m *Mapped) Place() (file [2]uint64, offset int64) { return m.id, m.h.Offset }
-
-// Close implements Pool.
-func (m *Mapped) Close() error {
-	m.life.close()
-	return nil
-}
 
 var (
 	_ Pool       = (*Mapped)(nil)

@@ -4,7 +4,7 @@
 // returns a pool; what it can do is told by type assertions:
 //
 //	*Mapped  nn.Pinned           a memfd that cannot shrink: mapped, and a device may use it in place
-//	*File    nn.File             any other file: never mapped, because its owner may shorten it; pread and pwrite
+//	*File    nn.File, nn.Shared  any other file: never mapped, because its owner may shorten it; pread and pwrite
 //	*DMABuf  nn.Shared, External a dma-buf: mapped, its caches in step between Acquire and release
 //	*Opaque  External            memory of a Vulkan device, which only a device can open
 //	*Image                       texels over one of the above, which Image.Backing returns; requests only, and whole
@@ -38,10 +38,10 @@ type Pool interface {
 	// Kind is that of the handle.
 	Kind() Kind
 	// Handle returns a handle of the same memory, to pass on. Its descriptors are duplicates: the caller closes
-	// them with Handle.Close. It fails when the pool is closed.
+	// them with Handle.Close.
 	Handle() (Handle, error)
 	// Close lets the memory go as soon as nobody has acquired it any longer. Idempotent. A pool that is not
-	// closed is never unmapped.
+	// closed is never unmapped. What is begun afterwards is INVALID_ARGUMENT with nn.ErrClosed.
 	Close() error
 }
 

@@ -15,7 +15,7 @@ import (
 // against it where that is permitted; this is all that its owner sees.
 //
 // Errors: INVALID_ARGUMENT for values that no pool can have (empty, negative or overflowing sizes and offsets,
-// unknown protections, a description that contradicts itself); GENERAL_FAILURE for what cannot be decoded or mapped
+// unknown protections, a description that contradicts itself, a nil file); GENERAL_FAILURE for what cannot be decoded or mapped
 // (an unknown kind, not one descriptor or one of the wrong sort, a file that is too short or does not permit the
 // protection); RESOURCE_EXHAUSTED_TRANSIENT where the process has no descriptor left.
 func Open(h Handle) (Pool, error) {
@@ -45,7 +45,7 @@ func open(h Handle, f *os.File) (Pool, error) {
 			return nil, err
 		}
 	}
-	b := base{h: h, file: f, size: size}
+	b := newBase(h, f, size)
 	var p Pool
 	var err error
 	switch h.Buffer.Source {
@@ -94,6 +94,15 @@ type base struct {
 	h    Handle   // without files
 	file *os.File // owned
 	size int64
+	life *lifetime
+	// release is life.release, kept so that Acquire and Hold allocate nothing.
+	release func()
+}
+
+// newBase makes a base whose end closes f; h is without files.
+func newBase(h Handle, f *os.File, size int64) base {
+	l := &lifetime{drop: func() { f.Close() }}
+	return base{h: h, file: f, size: size, life: l, release: l.release}
 }
 
 // Kind implements Pool.
@@ -102,8 +111,18 @@ func (b *base) Kind() Kind { return b.h.Kind }
 // Size implements nn.Memory.
 func (b *base) Size() int64 { return b.size }
 
+// Close implements Pool.
+func (b *base) Close() error {
+	b.life.close()
+	return nil
+}
+
 // Handle implements Pool.
 func (b *base) Handle() (Handle, error) {
+	if err := b.life.acquire(); err != nil {
+		return Handle{}, err
+	}
+	defer b.life.release()
 	f, err := dup(b.file)
 	if err != nil {
 		return Handle{}, dupError(b.h.Kind, err)
@@ -111,6 +130,14 @@ func (b *base) Handle() (Handle, error) {
 	h := b.h
 	h.Files = []*os.File{f}
 	return h, nil
+}
+
+// unmappable is the error of Bytes where the host cannot have them.
+func (b *base) unmappable(why string) error {
+	if err := b.life.check(); err != nil {
+		return err
+	}
+	return nn.Errorf(nn.StatusGeneralFailure, b.h.Kind.where(), "cannot be mapped by the host: %s", why)
 }
 
 // stat is what a descriptor permits, and the file behind it.

@@ -1,6 +1,7 @@
 package qos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -76,8 +77,11 @@ func (s *Scheduler) forget(c *Client) {
 }
 
 // Admit is the admission test alone: it returns the error with which Run would refuse j at this moment, or
-// nil. It reserves nothing, and does not look at whether there is room in the queue.
+// nil. It reserves nothing, and does not look at whether there is room in the queue. A nil job is INVALID_ARGUMENT.
 func (c *Client) Admit(j *Job) error {
+	if err := nn.NotNil("job", j); err != nil {
+		return err
+	}
 	s := c.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,10 +109,14 @@ func (c *Client) Admit(j *Job) error {
 //   - ErrClosed, as GENERAL_FAILURE: the client was closed.
 //   - the error of ctx when it was cancelled, at once while the job waits, at the next border when it runs.
 //   - the first error of Begin, Submit or a fence.
+//   - INVALID_ARGUMENT without a context or a job, or where the job has segments and no Submit.
 //
 // A job whose last segment is on the device is no longer given up, so one that ends late ends without error: a
 // deadline is a hint.
 func (c *Client) Run(ctx context.Context, j *Job) (Report, error) {
+	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("job", j)); err != nil {
+		return Report{}, err
+	}
 	s := c.s
 	deadline, ok := ctx.Deadline()
 	if err := ctx.Err(); err != nil && (!ok || !errors.Is(err, context.DeadlineExceeded)) {
@@ -132,6 +140,9 @@ func (s *Scheduler) enter(r *run) error {
 		return closedError()
 	}
 	err := s.admit(r)
+	if err == nil && r.job.Submit == nil && len(r.job.Segments) > 0 {
+		err = nn.Invalid("scheduling", "there is nothing to submit %d segments with", len(r.job.Segments))
+	}
 	if err == nil && c.waiting >= s.queueLimit {
 		err = nn.Errorf(nn.StatusResourceExhaustedTransient, "scheduling", "%d executions of client %q are waiting", c.waiting, c.name)
 	}

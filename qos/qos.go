@@ -29,7 +29,6 @@ package qos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -46,8 +45,8 @@ const (
 	DefaultQueueLimit = 256
 )
 
-// ErrClosed is the cause when a job ends because its client was closed.
-var ErrClosed = errors.New("the client is closed")
+// ErrClosed is the cause when a job ends because its client was closed. It is nn.ErrClosed as well.
+var ErrClosed = fmt.Errorf("the client is %w", nn.ErrClosed)
 
 // ErrDeadline is the cause of every MISSED_DEADLINE status of this package. It is context.DeadlineExceeded as
 // well.

@@ -22,7 +22,8 @@ func (m HostMemory) Bytes() ([]byte, error) { return m, nil }
 // Shared is a Memory that can be closed while it is used.
 type Shared interface {
 	Memory
-	// Acquire keeps what Bytes returned valid until release is called, once. It fails when the memory is closed.
+	// Acquire keeps the memory open until release is called, once: what Bytes returned stays valid, and a File can be
+	// read and written. When the memory is closed it fails with ErrClosed.
 	Acquire() (release func(), err error)
 	// ReadOnly reports whether Bytes must not be written.
 	ReadOnly() bool

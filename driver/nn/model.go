@@ -127,6 +127,9 @@ type Names struct {
 // Value returns the constant bytes of operand o, or nil when o is not a constant. The location is
 // checked against the values and pools.
 func (m *Model) Value(o *Operand) ([]byte, error) {
+	if err := NotNil("operand", o); err != nil {
+		return nil, err
+	}
 	var data []byte
 	switch o.Lifetime {
 	case ConstantCopy:
@@ -135,8 +138,8 @@ func (m *Model) Value(o *Operand) ([]byte, error) {
 		if uint64(o.Location.PoolIndex) >= uint64(len(m.Pools)) {
 			return nil, fmt.Errorf("pool %d of %d", o.Location.PoolIndex, len(m.Pools))
 		}
-		if m.Pools[o.Location.PoolIndex] == nil {
-			return nil, fmt.Errorf("pool %d is no memory", o.Location.PoolIndex)
+		if IsNil(m.Pools[o.Location.PoolIndex]) {
+			return nil, Invalid(fmt.Sprintf("pool %d", o.Location.PoolIndex), "there is no memory")
 		}
 		b, err := m.Pools[o.Location.PoolIndex].Bytes()
 		if err != nil {

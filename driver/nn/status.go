@@ -35,6 +35,9 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", int32(s))
 }
 
+// ErrClosed is the cause of every error of something that was closed: of its own calls, and of calls that it is given to.
+var ErrClosed = errors.New("closed")
+
 // Error pairs the status a client sees with the cause a developer needs.
 type Error struct {
 	Status Status
@@ -58,6 +61,9 @@ func Invalid(where, format string, args ...any) error {
 
 // StatusOf is the only mapping from an error to a status: the outermost *Error wins, a deadline that
 // passed is MISSED_DEADLINE_TRANSIENT, anything else GENERAL_FAILURE, and nil NONE.
+//
+// The HAL has no status for a cancelled context: it is GENERAL_FAILURE, and errors.Is(err, context.Canceled) tells it
+// from other failures.
 func StatusOf(err error) Status {
 	if err == nil {
 		return StatusNone
