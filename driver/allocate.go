@@ -30,8 +30,8 @@ type BufferRole struct {
 // must agree in type, quantisation and, where they are known, dimensions. Memory is taken at once where roles and
 // d give all dimensions, else when they are known: from CopyFrom, or from an execution's output.
 //
-// Errors: INVALID_ARGUMENT for roles that contradict each other or d; GENERAL_FAILURE where the device has no such
-// memory; RESOURCE_EXHAUSTED_*.
+// Errors: INVALID_ARGUMENT for roles that contradict each other or d, or whose model is closed; GENERAL_FAILURE where the
+// device has no such memory; RESOURCE_EXHAUSTED_*.
 func (c *Client) Allocate(d BufferDesc, inputs, outputs []BufferRole) (*Buffer, error) {
 	if err := c.device.enter(); err != nil {
 		return nil, err
@@ -103,6 +103,9 @@ func (b *Buffer) addRole(r *BufferRole, output bool) error {
 	}
 	if p.client != b.client {
 		return fmt.Errorf("the prepared model is not the client's")
+	}
+	if p.isClosed() {
+		return closed("prepared model")
 	}
 	if !(r.Probability > 0 && r.Probability <= 1) {
 		return fmt.Errorf("probability %v is not above 0 and at most 1", r.Probability)

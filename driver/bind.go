@@ -67,8 +67,12 @@ func (p *PreparedModel) bind(ctx context.Context, r *nn.Request, a *attempt) (*b
 // start is bind. Precondition: it is the first call after newBound.
 func (b *boundRequest) start(ctx context.Context, a *attempt) (*boundRequest, error) {
 	b.attempt = a
+	defer func() {
+		if !b.bound {
+			b.release()
+		}
+	}()
 	if err := b.bind(ctx); err != nil {
-		b.release()
 		if nn.StatusOf(err) != nn.StatusOutputInsufficientSize {
 			return nil, err
 		}

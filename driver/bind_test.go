@@ -72,7 +72,7 @@ func TestPinnedPoolsAreImportedOnce(t *testing.T) {
 	p.Close()
 	require.Equal(t, 1, count(b.Calls(), "free memory"))
 	_, err := models[0].Execute(t.Context(), r)
-	requireStatus(t, nn.StatusGeneralFailure, err)
+	requireStatus(t, nn.StatusInvalidArgument, err)
 	require.Equal(t, 1, count(b.Calls(), "import"))
 }
 
@@ -138,14 +138,11 @@ func TestReadOnlyPools(t *testing.T) {
 
 // TestPoolsThatFail: it is no fault of the request, and nothing else is disturbed.
 func TestPoolsThatFail(t *testing.T) {
-	closed := &sharedPool{data: make([]byte, 24)}
-	closed.Close()
 	full := newFile(make([]byte, 24))
 	full.full = true
 	short := newFile(make([]byte, 10))
 	short.size = 24
 	for name, p := range map[string]nn.Memory{
-		"closed":               closed,
 		"cannot be mapped":     &sharedPool{data: make([]byte, 24), unmapped: errors.New("gone")},
 		"of an unknown kind":   brokenMemory{},
 		"that becomes smaller": &fickle{},
@@ -275,12 +272,9 @@ func TestConstantsInEveryKindOfPool(t *testing.T) {
 
 // TestConstantPoolsThatFail: no operation is supported, and the preparation fails.
 func TestConstantPoolsThatFail(t *testing.T) {
-	closed := newPinned(make([]byte, 24))
-	closed.Close()
 	short := newFile(make([]byte, 10))
 	short.size = 24
 	for name, p := range map[string]nn.Memory{
-		"closed":             closed,
 		"cannot be mapped":   &sharedPool{data: make([]byte, 24), unmapped: errors.New("gone")},
 		"of an unknown kind": brokenMemory{},
 		"a file that shrank": short,

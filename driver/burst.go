@@ -35,8 +35,8 @@ func (p *PreparedModel) Burst() *Burst {
 // Execute is PreparedModel.Execute. slots has one number for each pool of r: NoSlot, or 0 and above for one that
 // identifies its memory from call to call. A slot that is seen with another memory than before is bound to that one.
 //
-// While another execution of the burst goes on it is GENERAL_FAILURE. INVALID_ARGUMENT for a list of another length
-// or with numbers below NoSlot.
+// Errors: those of PreparedModel.Execute; GENERAL_FAILURE while another execution of the burst goes on; INVALID_ARGUMENT
+// for a list of another length or with numbers below NoSlot.
 func (b *Burst) Execute(ctx context.Context, r *nn.Request, slots []int32, opts ...ExecuteOption) (*Result, error) {
 	if !b.running.TryLock() {
 		return nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "burst", Err: errRunning}

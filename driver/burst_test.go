@@ -101,7 +101,7 @@ func TestB10AnyOrderOfClosing(t *testing.T) {
 	r := addRequest()
 	r.Pools[0] = pools[2]
 	_, err := burst.Execute(t.Context(), r, []int32{7})
-	requireStatus(t, nn.StatusGeneralFailure, err)
+	requireStatus(t, nn.StatusInvalidArgument, err)
 	require.NoError(t, pm.Close())
 	pools[0].Close()
 	require.Equal(t, 2, count(b.Calls(), "free memory"))

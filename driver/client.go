@@ -27,37 +27,40 @@ type Client struct {
 }
 
 // ClientOption changes a client.
-type ClientOption func(*Client, *clientOptions)
+type ClientOption func(*clientOptions)
 
-type clientOptions struct{ share float64 }
+type clientOptions struct {
+	share  float64
+	budget int64
+}
 
 // WithShare gives the client that part of the device, in relation to other clients that want it at the same time.
 // The default is 1.
 func WithShare(s float64) ClientOption {
-	return func(_ *Client, o *clientOptions) { o.share = s }
+	return func(o *clientOptions) { o.share = s }
 }
 
 // WithClientBudget bounds the device memory of the client's models, with one execution each, and buffers, in bytes.
 // More is RESOURCE_EXHAUSTED_PERSISTENT where it could never fit, else RESOURCE_EXHAUSTED_TRANSIENT.
 func WithClientBudget(bytes int64) ClientOption {
-	return func(c *Client, _ *clientOptions) { c.budget = bytes }
+	return func(o *clientOptions) { o.budget = bytes }
 }
 
 // NewClient returns a new client. identity names it in messages: a user, a process, a connection.
 func (d *Device) NewClient(identity string, opts ...ClientOption) (*Client, error) {
-	c := &Client{device: d, identity: identity, models: map[*PreparedModel]bool{}}
 	o := clientOptions{share: 1}
-	for _, f := range opts {
-		f(c, &o)
+	if err := apply(opts, &o); err != nil {
+		return nil, err
 	}
-	if !(o.share > 0) || c.budget < 0 {
-		return nil, nn.Invalid("client", "share %v, budget of %d bytes", o.share, c.budget)
+	if !(o.share > 0) || o.budget < 0 {
+		return nil, nn.Invalid("client", "share %v, budget of %d bytes", o.share, o.budget)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.clients == nil {
-		return nil, closed("device")
+	if d.gone != nil {
+		return nil, d.gone
 	}
+	c := &Client{device: d, identity: identity, budget: o.budget, models: map[*PreparedModel]bool{}}
 	c.queue = d.scheduler.NewClient(identity, o.share)
 	d.clients[c] = true
 	return c, nil

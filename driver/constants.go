@@ -10,38 +10,45 @@ import (
 )
 
 // keepConstants keeps the pools of m open until release is called, and sees that they can be mapped: GENERAL_FAILURE
-// where one cannot. It returns m, or where a pool is an nn.File a copy of m whose constants in it were read, once.
-// What is wrong with the model itself is left to validate.Model.
+// where one cannot, INVALID_ARGUMENT for one that is closed. It returns m, or where a pool is an nn.File a copy of m whose
+// constants in it were read, once. What is wrong with the model itself is left to validate.Model.
 func keepConstants(m *nn.Model) (full *nn.Model, release func(), err error) {
 	if m == nil || len(m.Pools) == 0 {
 		return m, func() {}, nil
 	}
 	pools := make([]pool, len(m.Pools))
-	release = func() {
+	closeAll := func() {
 		for i := range pools {
 			pools[i].close()
 		}
 	}
+	defer func() {
+		if release == nil {
+			closeAll()
+		}
+	}()
 	full = m
 	for i, source := range m.Pools {
-		if _, ok := source.(nn.BufferToken); ok || source == nil || source.Size() <= 0 {
+		if _, ok := source.(nn.BufferToken); ok || nn.IsNil(source) || source.Size() <= 0 {
 			continue
 		}
 		where := fmt.Sprintf("pool %d", i)
 		pools[i].source = source
 		err := pools[i].acquire(where)
-		if err == nil && pools[i].file != nil {
-			if full == m {
-				full = cloneForConstants(m)
-			}
-			err = readConstants(full, uint32(i), pools[i].file)
-		}
 		if err != nil {
-			release()
+			return nil, nil, err
+		}
+		if pools[i].file == nil {
+			continue
+		}
+		if full == m {
+			full = cloneForConstants(m)
+		}
+		if err := readConstants(full, uint32(i), pools[i].file); err != nil {
 			return nil, nil, nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
 		}
 	}
-	return full, release, nil
+	return full, closeAll, nil
 }
 
 // cloneForConstants copies what readConstants changes.

@@ -9,20 +9,28 @@ import (
 
 // CopyFrom sets the buffer to the dense, row-major value that m holds, which is of exactly its size. dims are those
 // of the value; none where the buffer's are known. It waits for the executions that use the buffer, as long as ctx
-// lasts. When it fails the buffer is uninitialised.
+// lasts. When it fails the buffer is uninitialised, unless it never got its turn.
+//
+// Errors: INVALID_ARGUMENT for memory that is closed, of another size or none, and for dims that cannot be; GENERAL_FAILURE
+// for memory that cannot be mapped or read, with ErrClosed for a closed buffer, and with context.Canceled where ctx was
+// cancelled; MISSED_DEADLINE_PERSISTENT where ctx had ended by its deadline at the call, MISSED_DEADLINE_TRANSIENT where it
+// did later; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
 func (b *Buffer) CopyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error {
 	leave, err := b.enterCopy(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	b.written = false
 	err = b.copyFrom(ctx, m, dims)
 	b.written = err == nil
 	return err
 }
 
 // CopyTo writes the buffer's value to m, dense and row-major; m is of exactly its size. It waits for the executions
-// that write the buffer, as long as ctx lasts. GENERAL_FAILURE where the buffer is uninitialised.
+// that write the buffer, as long as ctx lasts.
+//
+// Errors: as of CopyFrom; GENERAL_FAILURE where the buffer is uninitialised, too.
 func (b *Buffer) CopyTo(ctx context.Context, m nn.Memory) error {
 	leave, err := b.enterCopy(ctx, false)
 	if err != nil {
@@ -34,6 +42,9 @@ func (b *Buffer) CopyTo(ctx context.Context, m nn.Memory) error {
 
 // enterCopy keeps the device open and waits for the buffer's turn, until leave is called.
 func (b *Buffer) enterCopy(ctx context.Context, write bool) (leave func(), err error) {
+	if err := nn.NotNil("context", ctx); err != nil {
+		return nil, err
+	}
 	d := b.client.device
 	if err := d.enter(); err != nil {
 		return nil, err
@@ -56,6 +67,9 @@ func (b *Buffer) enterCopy(ctx context.Context, write bool) (leave func(), err e
 
 // copyFrom is CopyFrom. Precondition: the turn is held for writing.
 func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error {
+	if err := checkContext("copy", ctx); err != nil {
+		return err
+	}
 	full := nn.Operand{Type: b.operand.Type}
 	switch {
 	case len(dims) == 0:
@@ -103,6 +117,9 @@ func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 
 // copyTo is CopyTo. Precondition: the turn is held.
 func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
+	if err := checkContext("copy", ctx); err != nil {
+		return err
+	}
 	if !b.initialised() {
 		return nn.Errorf(nn.StatusGeneralFailure, "copy", "the buffer is not initialised")
 	}
@@ -138,10 +155,10 @@ func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
 
 // openForCopy keeps and maps m, which must hold exactly size bytes; what the host cannot map d imports.
 func openForCopy(d *Device, m nn.Memory, size uint32, write bool) (*pool, error) {
-	switch m.(type) {
-	case nil:
+	if nn.IsNil(m) {
 		return nil, nn.Invalid("copy", "there is no memory")
-	case nn.BufferToken:
+	}
+	if _, ok := m.(nn.BufferToken); ok {
 		return nil, nn.Invalid("copy", "a token is no memory")
 	}
 	if n := m.Size(); n != int64(size) {

@@ -5,14 +5,24 @@
 // leaves the package maps to one by nn.StatusOf.
 //
 // Everything is safe for concurrent use. Ownership runs downwards: closing a client closes its prepared
-// models; closing a device closes its clients.
+// models; closing a device closes its clients. Closing twice is nothing, and what was closed says ErrClosed, as
+// GENERAL_FAILURE; so does what belongs to it. Given to another call it is INVALID_ARGUMENT.
+//
+// A nil argument where something is needed, an interface that holds a nil pointer and a nil option are INVALID_ARGUMENT
+// wherever there is an error to return. Methods need a receiver that a function of this package returned.
+//
+// Every call that takes a context refuses one that has ended before it does anything. However it ends, errors.Is tells
+// context.Canceled, which the HAL calls GENERAL_FAILURE, and context.DeadlineExceeded, which is one of MISSED_DEADLINE_*,
+// from other failures.
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -23,8 +33,8 @@ import (
 	"github.com/nngpu/nngpu/qos"
 )
 
-// ErrClosed is the cause of every call on something that was closed.
-var ErrClosed = errors.New("closed")
+// ErrClosed is the cause of every error of something that was closed.
+var ErrClosed = nn.ErrClosed
 
 // Device is one device with its clients.
 type Device struct {
@@ -39,7 +49,8 @@ type Device struct {
 	closing   sync.Once
 
 	mu      sync.Mutex
-	clients map[*Client]bool // nil once closed; guarded by mu
+	clients map[*Client]bool // guarded by mu
+	gone    error            // guarded by mu; why nothing begins: it is closed, or NewDevice was not given what it needs
 	busy    sync.WaitGroup   // calls of the backend by no prepared model; added to under mu while open
 }
 
@@ -60,15 +71,51 @@ func WithCache(c CacheOptions) DeviceOption {
 }
 
 // NewDevice returns a device that runs on b. It takes ownership of b.
+//
+// It opens nothing, so that only its arguments can be wrong: without a backend, or with a nil option, every call on the
+// device that returns an error says so, NewClient first of all, with INVALID_ARGUMENT.
 func NewDevice(b backend.Backend, opts ...DeviceOption) *Device {
 	var o deviceOptions
-	for _, f := range opts {
-		f(&o)
+	err := apply(opts, &o)
+	if nn.IsNil(b) {
+		b, err = noBackend{}, nn.NotNil("backend", nil)
 	}
 	log := newLogger(o.log, b)
 	return &Device{
 		backend: b, log: log, cache: newCompiledCache(b, o.cache, log), scheduler: newScheduler(b.Info().Type, o.scheduling),
-		externals: externalTable{trusted: o.trustedExternal}, clients: map[*Client]bool{},
+		externals: externalTable{trusted: o.trustedExternal}, clients: map[*Client]bool{}, gone: err,
+	}
+}
+
+// noBackend stands for one that is missing. Nothing is asked of it but what it is.
+type noBackend struct{ backend.Backend }
+
+func (noBackend) Info() backend.Info { return backend.Info{} }
+func (noBackend) Close() error       { return nil }
+
+// apply lets opts change o. INVALID_ARGUMENT for one that is nil.
+func apply[O any, F ~func(*O)](opts []F, o *O) error {
+	for i, f := range opts {
+		if f == nil {
+			return nn.NotNil(fmt.Sprintf("option %d", i), nil)
+		}
+		f(o)
+	}
+	return nil
+}
+
+// checkContext refuses a context that is nil or has ended when a call begins.
+func checkContext(what string, ctx context.Context) error {
+	if nn.IsNil(ctx) {
+		return nn.Invalid(what, "there is no context")
+	}
+	switch err := ctx.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return nn.Errorf(nn.StatusMissedDeadlinePersistent, what, "%w", qos.ErrRefused)
+	default:
+		return fmt.Errorf("%s: %w", what, err)
 	}
 }
 
@@ -84,6 +131,9 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 	}
 	defer d.busy.Done()
 	full, release, unmapped := keepConstants(m)
+	if nn.StatusOf(unmapped) == nn.StatusInvalidArgument {
+		return nil, nil, unmapped
+	}
 	if unmapped != nil { // no operation is sure to be accepted: the model is not
 		n := len(m.Main.Operations)
 		return make([]bool, n), slices.Repeat([]error{unmapped}, n), nil
@@ -107,8 +157,8 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 func (d *Device) enter() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.clients == nil {
-		return closed("device")
+	if d.gone != nil {
+		return d.gone
 	}
 	d.busy.Add(1)
 	return nil
@@ -118,8 +168,8 @@ func (d *Device) enter() error {
 func (d *Device) Close() (err error) {
 	d.closing.Do(func() {
 		d.mu.Lock()
-		clients := d.clients
-		d.clients = nil
+		clients := maps.Clone(d.clients)
+		d.gone = closed("device")
 		d.mu.Unlock()
 		var errs []error
 		for c := range clients {
@@ -167,6 +217,10 @@ func WithPriority(p nn.Priority) Option {
 
 // PrepareModel compiles m, or takes it from the cache. ctx bounds the compilation. The main graph and the pools
 // of m are retained and must not change; its values are only where it leaves dimensions of its inputs open.
+//
+// Errors: INVALID_ARGUMENT for what is wrong with m, its pools or an option; GENERAL_FAILURE for a pool that cannot be
+// mapped, and context.Canceled where ctx was cancelled; MISSED_DEADLINE_* as WithPrepareDeadline says, where ctx ended by
+// its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
 func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (*PreparedModel, error) {
 	start := time.Now()
 	o, leave, err := c.enterPrepare(ctx, opts)
@@ -180,6 +234,14 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	}
 	defer release()
 	if err := validate.Model(full); err != nil {
+		return nil, err
+	}
+	dims, err := outputDims(full)
+	if err != nil {
+		return nil, err
+	}
+	signature, err := signatureOf(m, full)
+	if err != nil {
 		return nil, err
 	}
 	rates := &c.device.prepares
@@ -202,14 +264,6 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	default:
 		rates.observe(full, cost, time.Since(start))
 	}
-	dims, err := outputDims(full)
-	if err != nil {
-		return nil, errors.Join(err, exe.Close())
-	}
-	signature, err := signatureOf(m, full)
-	if err != nil {
-		return nil, errors.Join(err, exe.Close())
-	}
 	return c.adopt(exe, signature, dims, status, o.Priority)
 }
 
@@ -226,24 +280,20 @@ func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOpt
 	if c.isClosed() {
 		return nil, nil, closed("client")
 	}
-	if err := c.device.enter(); err != nil {
+	o = &prepareOptions{start: time.Now(), Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium}}
+	if err := apply(opts, o); err != nil {
 		return nil, nil, err
 	}
-	o = &prepareOptions{start: time.Now(), Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium}}
-	for _, f := range opts {
-		f(o)
-	}
-	if err = validate.Preference(o.Preference); err == nil {
-		err = validate.Priority(o.Priority)
+	if err := cmp.Or(validate.Preference(o.Preference), validate.Priority(o.Priority), checkContext("preparation", ctx)); err != nil {
+		return nil, nil, err
 	}
 	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
 		o.deadline = t
 	}
-	if err == nil {
-		err = checkDeadline("preparation", o.deadline, o.start)
+	if err := checkDeadline("preparation", o.deadline, o.start); err != nil {
+		return nil, nil, err
 	}
-	if err != nil {
-		c.device.busy.Done()
+	if err := c.device.enter(); err != nil {
 		return nil, nil, err
 	}
 	return o, c.device.busy.Done, nil

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -23,11 +24,12 @@ type executeOptions struct {
 	err      error                                                               // of an option
 }
 
-func decodeExecute(opts []ExecuteOption) (o executeOptions, err error) {
-	for _, f := range opts {
-		f(&o)
+// decodeExecute checks what every execution is called with beside its request.
+func decodeExecute(ctx context.Context, opts []ExecuteOption) (o executeOptions, err error) {
+	if err := apply(opts, &o); err != nil {
+		return o, err
 	}
-	return o, o.err
+	return o, cmp.Or(o.err, checkContext("execution", ctx))
 }
 
 // WithDeadline says when the execution must have ended. One that is not expected to end by then is refused:
@@ -89,8 +91,12 @@ type Result struct {
 //
 // Where the model leaves the dimensions of an output open, its argument gives the room. Too little of it is
 // OUTPUT_INSUFFICIENT_SIZE: then, and with no other error, there is a result, whose Shapes say what is needed.
+//
+// Other errors: INVALID_ARGUMENT for what is wrong with r or an option, a closed pool too; GENERAL_FAILURE for a pool that
+// cannot be mapped or read, with ErrClosed for a closed model, and with context.Canceled where ctx was cancelled;
+// MISSED_DEADLINE_* as WithDeadline says, where ctx ended by its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
 func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request, opts ...ExecuteOption) (*Result, error) {
-	o, err := decodeExecute(opts)
+	o, err := decodeExecute(ctx, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -252,7 +252,7 @@ func (x *pool) acquireOn(d *Device, where string) error {
 	}
 	release, err := e.Hold()
 	if err != nil {
-		return nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
+		return unusable(where, err)
 	}
 	m, place, err := d.externals.get(d.backend, e)
 	if err == nil {

@@ -176,7 +176,7 @@ func TestExternalMemoryIsImportedOnce(t *testing.T) {
 			x.Close()
 			require.Equal(t, 2, count(b.Calls(), "free memory"))
 			_, err = pm.Execute(t.Context(), r)
-			requireStatus(t, nn.StatusGeneralFailure, err)
+			requireStatus(t, nn.StatusInvalidArgument, err)
 		})
 	}
 }
@@ -370,7 +370,7 @@ func TestExternalMemoryConcurrently(t *testing.T) {
 			wg.Wait()
 			for _, err := range errs {
 				if err != nil {
-					requireStatus(t, nn.StatusGeneralFailure, err)
+					requireStatus(t, nn.StatusInvalidArgument, err)
 				}
 			}
 			require.Error(t, errs[0])

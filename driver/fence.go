@@ -2,7 +2,7 @@ package driver
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"sync"
 
@@ -23,8 +23,8 @@ type Fence struct {
 	then  []func()   // guarded by mu; called before done is closed
 }
 
-// ErrFenceClosed is the error of an imported fence that was closed before it was signalled.
-var ErrFenceClosed = errors.New("the fence was closed before it was signalled")
+// ErrFenceClosed is the error of an imported fence that was closed before it was signalled. It is ErrClosed as well.
+var ErrFenceClosed = fmt.Errorf("the fence was %w before it was signalled", ErrClosed)
 
 // NewFence returns a fence that Signal signals.
 func NewFence() *Fence { return &Fence{done: make(chan struct{})} }
@@ -84,8 +84,13 @@ func (f *Fence) Err() error {
 	return f.err
 }
 
-// Wait blocks until the fence is signalled, and returns its error, or until ctx is done.
+// Wait blocks until the fence is signalled, and returns its error, or until ctx is done: then the error is that of ctx,
+// GENERAL_FAILURE where it was cancelled and MISSED_DEADLINE_TRANSIENT by its deadline. An execution's fence may have
+// such an error of its own, which Err has, too.
 func (f *Fence) Wait(ctx context.Context) error {
+	if err := nn.NotNil("context", ctx); err != nil {
+		return err
+	}
 	select {
 	case <-f.done:
 		return f.Err()

@@ -39,10 +39,12 @@ var errStillRunning = errors.New("the execution has not ended")
 // Nothing enters the device's queue before the wait fences are signalled, so that they never delay anybody else.
 //
 // Errors of the call itself: INVALID_ARGUMENT for what is wrong with the request or with a fence that has failed
-// already, MISSED_DEADLINE_PERSISTENT for a deadline that has passed or that an idle device would miss.
+// already, MISSED_DEADLINE_PERSISTENT for a deadline that has passed, that of ctx too, or that an idle device would miss;
+// context.Canceled, as GENERAL_FAILURE, where ctx was cancelled. Where it is cancelled later that is the error of the
+// fence, and its deadline is one like WithDeadline.
 func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {
 	launch := time.Now()
-	o, err := decodeExecute(opts)
+	o, err := decodeExecute(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -66,18 +68,22 @@ func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits 
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
+	launched := false
+	defer func() {
+		if !launched {
+			p.running.Done()
+		}
+	}()
 	if err := p.checkFenced(r); err != nil {
-		p.running.Done()
 		return nil, err
 	}
 	if err := newAttempt(p, &o).admitFenced(); err != nil {
-		p.running.Done()
 		return nil, err
 	}
 	if err := p.client.beginPending(); err != nil {
-		p.running.Done()
 		return nil, err
 	}
+	launched = true
 	e := &FencedExecution{fence: NewFence(), export: o.exported}
 	go func() {
 		defer p.running.Done()

@@ -82,9 +82,13 @@ var errNotAsked = errors.New("the execution was started without WithSyncFile")
 // submitted can still be given up, and a sync_file cannot. Once, for an execution with WithSyncFile; then errors of
 // the device after the submission are those of Fence alone. Safe for concurrent use.
 //
-// Errors: GENERAL_FAILURE where an earlier call has returned it; backend.ErrNoSyncFile, as GENERAL_FAILURE, where the device makes none, or where outputs do not lie in
-// device memory and the host copies them afterwards; that of the execution where it ended before.
+// Errors: GENERAL_FAILURE where an earlier call has returned it; backend.ErrNoSyncFile, as GENERAL_FAILURE, where the device
+// makes none, or where outputs do not lie in device memory and the host copies them afterwards; that of the execution
+// where it ended before; that of ctx, GENERAL_FAILURE where it was cancelled and MISSED_DEADLINE_TRANSIENT by its deadline.
 func (e *FencedExecution) SyncFile(ctx context.Context) (*os.File, error) {
+	if err := nn.NotNil("context", ctx); err != nil {
+		return nil, err
+	}
 	if e.export == nil {
 		return nil, nn.Errorf(nn.StatusInvalidArgument, "sync_file", "%w", errNotAsked)
 	}

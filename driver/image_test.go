@@ -3,6 +3,7 @@ package driver_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"sync"
 	"testing"
 
@@ -137,10 +138,10 @@ func TestImagesThatFail(t *testing.T) {
 	b := &null.Backend{Compute: copyOut}
 	_, c := open(t, b)
 	pm := prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
-	for _, texels := range []nn.Memory{closed, &sharedPool{data: make([]byte, 40), unmapped: driver.ErrClosed}} {
-		_, err := pm.Execute(t.Context(), imageRequest(picture{pictureLayout, texels}))
-		requireStatus(t, nn.StatusGeneralFailure, err)
-	}
+	_, err := pm.Execute(t.Context(), imageRequest(picture{pictureLayout, closed}))
+	requireStatus(t, nn.StatusInvalidArgument, err)
+	_, err = pm.Execute(t.Context(), imageRequest(picture{pictureLayout, &sharedPool{data: make([]byte, 40), unmapped: io.EOF}}))
+	requireStatus(t, nn.StatusGeneralFailure, err)
 	// What the device cannot convert.
 	floats := prepareOn(t, c, imageModel(nn.TensorFloat32, 2))
 	r := imageRequest(picture{pictureLayout, make(nn.HostMemory, 40)})
@@ -154,7 +155,7 @@ func TestImagesThatFail(t *testing.T) {
 	var none backend.Backend = plain{&null.Backend{}}
 	d := driver.NewDevice(none, driver.WithCache(driver.CacheOptions{Off: true}))
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
-	c, err := d.NewClient("test")
+	c, err = d.NewClient("test")
 	require.NoError(t, err)
 	pm = prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
 	_, err = pm.Execute(t.Context(), imageRequest(picture{pictureLayout, make(nn.HostMemory, 40)}))
@@ -274,5 +275,5 @@ func TestM27HardwareBuffer(t *testing.T) {
 	require.Equal(t, []byte{0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21}, []byte(r.Pools[1].(nn.HostMemory)))
 	require.NoError(t, image.Close())
 	_, err = pm.Execute(t.Context(), r)
-	requireStatus(t, nn.StatusGeneralFailure, err)
+	requireStatus(t, nn.StatusInvalidArgument, err)
 }

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -34,8 +35,16 @@ func (x *pool) isMapped() bool {
 	return x.data != nil || x.buffer == nil && x.file == nil && x.imported == nil
 }
 
-// acquire keeps the memory open and maps it. Its errors are GENERAL_FAILURE: nothing is wrong with the request.
-// After an error the pool needs no close.
+// unusable is the error of memory that failed with err: GENERAL_FAILURE, because nothing is wrong with what names it,
+// unless it is closed.
+func unusable(where string, err error) error {
+	if errors.Is(err, nn.ErrClosed) {
+		return nn.Invalid(where, "%w", nn.ErrClosed)
+	}
+	return nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
+}
+
+// acquire keeps the memory open and maps it. Its errors are those of unusable. After an error the pool needs no close.
 func (x *pool) acquire(where string) (err error) {
 	if m, ok := x.source.(nn.HostMemory); ok {
 		x.data = m
@@ -43,7 +52,7 @@ func (x *pool) acquire(where string) (err error) {
 	}
 	if s, ok := x.source.(nn.Shared); ok {
 		if x.release, err = s.Acquire(); err != nil {
-			return nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
+			return unusable(where, err)
 		}
 	}
 	_, pinned := x.source.(nn.Pinned)
@@ -57,7 +66,7 @@ func (x *pool) acquire(where string) (err error) {
 	}
 	if err != nil {
 		x.close()
-		return nn.Errorf(nn.StatusGeneralFailure, where, "cannot be mapped: %w", err)
+		return unusable(where, fmt.Errorf("cannot be mapped: %w", err))
 	}
 	return nil
 }

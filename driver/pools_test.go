@@ -29,7 +29,7 @@ func (p *sharedPool) Acquire() (func(), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errors.New("the pool is closed")
+		return nil, nn.ErrClosed
 	}
 	p.acquired++
 	p.acquires++

@@ -105,6 +105,12 @@ func (p *PreparedModel) enter() error {
 	return nil
 }
 
+func (p *PreparedModel) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
 // Execution is a run that was started and may still be going on.
 type Execution struct {
 	done   chan struct{}
@@ -112,10 +118,11 @@ type Execution struct {
 	err    error
 }
 
-// ExecuteAsync starts an execution and returns at once. The pools of r are borrowed until Wait returned.
+// ExecuteAsync starts an execution and returns at once. The pools of r are borrowed until Wait returned, whose errors are
+// those of Execute.
 func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ...ExecuteOption) *Execution {
 	e := &Execution{done: make(chan struct{})}
-	o, err := decodeExecute(opts)
+	o, err := decodeExecute(ctx, opts)
 	o.since = time.Now()
 	if e.err = err; err == nil {
 		e.err = p.enter() // here, so that a Close after this call waits for the execution
@@ -148,7 +155,7 @@ func (e *Execution) Wait() (*Result, error) {
 }
 
 // Run executes the model on whole buffers: inputs[i] and outputs[i] are dense and row-major, of exactly the
-// size of the model's operand; a nil input is an omitted one.
+// size of the model's operand; a nil input is an omitted one. Errors: those of Execute.
 func (p *PreparedModel) Run(ctx context.Context, inputs, outputs [][]byte, opts ...ExecuteOption) (*Result, error) {
 	r := &nn.Request{}
 	arg := func(b []byte) nn.RequestArgument {
@@ -187,15 +194,17 @@ func (p *PreparedModel) Close() (err error) {
 		p.closed = true
 		p.mu.Unlock()
 		p.running.Wait()
+		// In the end: who closes the client must find the model and wait here, too.
+		defer func() {
+			p.client.mu.Lock()
+			defer p.client.mu.Unlock()
+			p.client.used -= p.bytes // nobody changes it any more
+			delete(p.client.models, p)
+		}()
+		defer func() { err = p.exe.Close() }()
 		settle(p.exe)
 		p.keepLearned()
 		p.closeImages()
-		err = p.exe.Close()
-		// Only now: who closes the client must find the model and wait here, too.
-		p.client.mu.Lock()
-		p.client.used -= p.bytes // nobody changes it any more
-		delete(p.client.models, p)
-		p.client.mu.Unlock()
 	})
 	return err
 }

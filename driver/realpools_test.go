@@ -59,11 +59,11 @@ func TestM28WritesReachTheFile(t *testing.T) {
 	requireStatus(t, nn.StatusGeneralFailure, err)
 	require.NoError(t, pool.Close())
 	_, err = pm.Execute(t.Context(), r)
-	requireStatus(t, nn.StatusGeneralFailure, err)
+	requireStatus(t, nn.StatusInvalidArgument, err)
 	r.Pools[0] = ashmem
 	require.NoError(t, ashmem.Close())
 	_, err = pm.Execute(t.Context(), r)
-	requireStatus(t, nn.StatusGeneralFailure, err)
+	requireStatus(t, nn.StatusInvalidArgument, err)
 	require.Equal(t, 1, count(b.Calls(), "free memory"))
 }
 

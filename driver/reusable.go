@@ -31,7 +31,7 @@ func (p *PreparedModel) NewExecution(r *nn.Request) (*ReusableExecution, error) 
 	return &ReusableExecution{model: p, request: r}, nil
 }
 
-// Run is PreparedModel.Execute of the request. While another run goes on it is GENERAL_FAILURE.
+// Run is PreparedModel.Execute of the request, with its errors. While another run goes on it is GENERAL_FAILURE.
 func (e *ReusableExecution) Run(ctx context.Context, opts ...ExecuteOption) (*Result, error) {
 	if !e.running.TryLock() {
 		return nil, busyExecution()
@@ -40,17 +40,23 @@ func (e *ReusableExecution) Run(ctx context.Context, opts ...ExecuteOption) (*Re
 	return e.model.Execute(ctx, e.request, opts...)
 }
 
-// RunFenced is PreparedModel.ExecuteFenced of the request. Until its fence is signalled any other run is
+// RunFenced is PreparedModel.ExecuteFenced of the request, with its errors. Until its fence is signalled any other run is
 // GENERAL_FAILURE.
 func (e *ReusableExecution) RunFenced(ctx context.Context, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {
 	if !e.running.TryLock() {
 		return nil, busyExecution()
 	}
+	launched := false
+	defer func() {
+		if !launched {
+			e.running.Unlock()
+		}
+	}()
 	run, err := e.model.ExecuteFenced(ctx, e.request, waits, opts...)
 	if err != nil {
-		e.running.Unlock()
 		return nil, err
 	}
+	launched = true
 	run.fence.onSignal(e.running.Unlock)
 	return run, nil
 }

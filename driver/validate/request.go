@@ -66,11 +66,12 @@ func Request(m *nn.Model, r *nn.Request) (*Bound, error) {
 // checkRequestPools refuses pools that can be no memory, whether an argument uses them or not.
 func checkRequestPools(pools []nn.Memory) error {
 	for i, p := range pools {
+		if nn.IsNil(p) {
+			return nn.Invalid(fmt.Sprintf("request pool %d", i), "there is no memory")
+		}
 		switch m := p.(type) {
 		case nn.HostMemory: // may be empty
 			continue
-		case nil:
-			return nn.Invalid(fmt.Sprintf("request pool %d", i), "there is no memory")
 		case nn.BufferToken:
 			if m == 0 {
 				return nn.Invalid(fmt.Sprintf("request pool %d", i), "token 0 stands for no buffer")
@@ -156,7 +157,7 @@ func checkImage(m nn.Image) error {
 	if err := layout.Check(); err != nil {
 		return err
 	}
-	if texels == nil {
+	if nn.IsNil(texels) {
 		return fmt.Errorf("an image without memory")
 	}
 	if have, need := texels.Size(), layout.Bytes(); have < need {

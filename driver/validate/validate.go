@@ -61,7 +61,7 @@ func Priority(p nn.Priority) error {
 func checkPools(m *nn.Model) error {
 	for i, p := range m.Pools {
 		where := fmt.Sprintf("pool %d", i)
-		if p == nil {
+		if nn.IsNil(p) {
 			return nn.Invalid(where, "there is no memory")
 		}
 		if _, ok := p.(nn.BufferToken); ok {
