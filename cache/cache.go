@@ -1,18 +1,17 @@
 // Package cache keeps compiled models on disk and believes nothing that it reads back until a keyed hash
 // says that it wrote it.
 //
-// An entry is two byte strings. The model part may steer whoever uses it (a plan, machine code), so every
-// byte of it is verified. The data part is bulk constants.
+// An entry is two byte strings. The model part may steer whoever uses it (a plan, machine code): every byte of it is
+// verified before it is handed out. The data part is bulk constants, verified chunk by chunk while it is read.
 //
 // Two forms share one secret key, which lives in the state directory and never beside the files:
 //
 //   - HashMap is the form of the NN HAL: the caller brings a token and open files, the package writes
-//     and reads those files and keeps token -> keyed hash itself. Damage to a data file goes unnoticed
-//     by design and can only give wrong constants.
+//     and reads those files and keeps token -> keyed hash itself.
 //   - Store is a cache of its own in a directory: key -> entry, bounded in bytes, the least recently used
-//     goes first. Its data parts are verified too.
+//     goes first.
 //
-// Every file counts as hostile. A model part is read once into private memory, that copy is checked and
+// Every file counts as hostile. What is read is read once into private memory, that copy is checked and
 // that copy is used, so a writer beside the reader can make a load fail but cannot change what was
 // checked. Lengths are checked before anything is allocated. Nothing is mapped, since a mapped file can
 // change or shrink under its reader. What is hashed is what was meant to be written, never what is on disk.

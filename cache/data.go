@@ -4,18 +4,27 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
-// Data reads the data part of an entry from its files, straight into the caller's memory. It never maps
-// them. Safe for concurrent use until Close.
+// Both forms of the cache keep a SHA-256 of each chunk of the data part among what is authenticated.
+const (
+	// defaultChunk is small enough to be hashed while it is still in a core's own cache.
+	defaultChunk = 256 << 10
+	minChunk     = 4 << 10
+	maxChunk     = 16 << 20
+)
+
+// Data reads the data part of an entry from its files and verifies what it reads. It never maps them. Safe for
+// concurrent use until Close.
 type Data struct {
 	parts []dataPart
 	size  int64
-	// chunks, if not nil, are the hashes that the content must have, chunkBytes apart.
+	// chunks are the hashes that the content must have, chunkBytes apart.
 	chunks     [][sha256.Size]byte
 	chunkBytes int64
 }
@@ -27,8 +36,8 @@ type dataPart struct {
 }
 
 // newData takes over files, of which sizes are the lengths that were written.
-func newData(files []*os.File, sizes []int64) *Data {
-	d := &Data{parts: make([]dataPart, len(files))}
+func newData(files []*os.File, sizes []int64, chunks [][sha256.Size]byte, chunkBytes int64) *Data {
+	d := &Data{parts: make([]dataPart, len(files)), chunks: chunks, chunkBytes: chunkBytes}
 	for i, f := range files {
 		d.parts[i] = dataPart{f: f, from: d.size, size: sizes[i]}
 		d.size += sizes[i]
@@ -38,9 +47,6 @@ func newData(files []*os.File, sizes []int64) *Data {
 
 // Size is the number of bytes that were saved; reading may find fewer.
 func (d *Data) Size() int64 { return d.size }
-
-// Verified reports whether ReadAt checks what it reads: always in a Store, never in the HAL's form.
-func (d *Data) Verified() bool { return d.chunks != nil }
 
 // Close releases the files.
 func (d *Data) Close() error {
@@ -53,9 +59,9 @@ func (d *Data) Close() error {
 	return first
 }
 
-// ReadAt fills p with the bytes from off, as io.ReaderAt has it. Whole chunks are read into p and judged
-// there; of verified data nothing unverified is left in p, and the error wraps ErrRejected. A file that has
-// become shorter gives io.ErrUnexpectedEOF.
+// ReadAt fills p with the bytes from off, as io.ReaderAt has it. Whole chunks are read into private memory and judged
+// there, and only what was judged right is copied to p, which may be memory that is slow to read, or that others see. The
+// error of anything else wraps ErrRejected, and p is left as it was where it would have gone.
 func (d *Data) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("offset %d: %w", off, ErrInvalid)
@@ -70,63 +76,20 @@ func (d *Data) ReadAt(p []byte, off int64) (int, error) {
 	if int64(len(p)) > d.size-off {
 		p, end = p[:d.size-off], io.EOF
 	}
-	read := d.readRaw
-	if d.chunks != nil {
-		read = d.readVerified
-	}
-	if n, err := read(p, off); err != nil {
+	if n, err := d.readChunks(p, off); err != nil {
 		return n, err
 	}
 	return len(p), end
 }
 
-// readRaw reads len(p) bytes that lie inside the data.
-func (d *Data) readRaw(p []byte, off int64) (n int, err error) {
-	for _, part := range d.parts {
-		if len(p) == n {
-			break
-		}
-		in := off + int64(n) - part.from
-		if in < 0 || in >= part.size {
-			continue
-		}
-		want := p[n:]
-		if int64(len(want)) > part.size-in {
-			want = want[:part.size-in]
-		}
-		got, err := part.f.ReadAt(want, in)
-		n += got
-		if got < len(want) {
-			return n, fmt.Errorf("cache data: %w", noEOF(err))
-		}
-	}
-	return n, nil
-}
-
-// readVerified reads the chunks that p touches, several at a time: hashing is what takes the time.
-func (d *Data) readVerified(p []byte, off int64) (int, error) {
-	first, last := off/d.chunkBytes, (off+int64(len(p))-1)/d.chunkBytes
+// readChunks fills p, which lies inside the data, from the chunks that it touches.
+func (d *Data) readChunks(p []byte, off int64) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	count := last - first + 1
-	errs := make([]error, count)
-	var next atomic.Int64
-	work := func() {
-		for {
-			i := next.Add(1) - 1
-			if i >= count {
-				return
-			}
-			errs[i] = d.readChunk(p, off, first+i)
-		}
-	}
-	var wg sync.WaitGroup
-	for range min(count-1, int64(runtime.GOMAXPROCS(0))-1, 7) {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
+	first, last := off/d.chunkBytes, (off+int64(len(p))-1)/d.chunkBytes
+	errs := make([]error, last-first+1)
+	inParallel(len(errs), func(i int) { errs[i] = d.readChunk(p, off, first+int64(i)) })
 	for i, err := range errs {
 		if err != nil {
 			return int(max(0, (first+int64(i))*d.chunkBytes-off)), err
@@ -135,26 +98,98 @@ func (d *Data) readVerified(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// readChunk verifies one chunk and leaves in p, which starts at off, the part of it that p covers.
+// scratches are buffers that chunks are judged in.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// readChunk verifies one chunk and copies to p, which starts at off, the part of it that p covers.
 func (d *Data) readChunk(p []byte, off, chunk int64) error {
 	from := chunk * d.chunkBytes
 	to := min(from+d.chunkBytes, d.size)
-	lo, hi := max(from, off), min(to, off+int64(len(p)))
-	dst := p[lo-off : hi-off]
-	whole := dst
-	if lo != from || hi != to {
-		whole = make([]byte, to-from)
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+	if int64(cap(*scratch)) < to-from {
+		*scratch = make([]byte, to-from)
 	}
-	if _, err := d.readRaw(whole, from); err != nil {
-		clear(dst)
+	whole := (*scratch)[:to-from]
+	if err := d.readRaw(whole, from); err != nil {
 		return fmt.Errorf("%w: %w", err, ErrRejected)
 	}
 	if sha256.Sum256(whole) != d.chunks[chunk] {
-		clear(dst)
 		return fmt.Errorf("cache data: chunk %d is not what was saved: %w", chunk, ErrRejected)
 	}
-	if len(whole) != len(dst) {
-		copy(dst, whole[lo-from:])
+	lo, hi := max(from, off), min(to, off+int64(len(p)))
+	copy(p[lo-off:hi-off], whole[lo-from:])
+	return nil
+}
+
+// readRaw fills p, which lies inside the data, from the files.
+func (d *Data) readRaw(p []byte, off int64) error {
+	for _, part := range d.parts {
+		in := off - part.from
+		if len(p) == 0 || in < 0 || in >= part.size {
+			continue
+		}
+		n := min(int64(len(p)), part.size-in)
+		if got, err := part.f.ReadAt(p[:n], in); int64(got) < n {
+			return fmt.Errorf("cache data: %w", noEOF(err))
+		}
+		p, off = p[n:], off+n
 	}
 	return nil
+}
+
+// hashChunks gives the hashes of the chunks of data.
+func hashChunks(data []byte, chunkBytes int64) [][sha256.Size]byte {
+	hashes := make([][sha256.Size]byte, chunksIn(int64(len(data)), chunkBytes))
+	inParallel(len(hashes), func(i int) {
+		from := int64(i) * chunkBytes
+		hashes[i] = sha256.Sum256(data[from:min(from+chunkBytes, int64(len(data)))])
+	})
+	return hashes
+}
+
+// chunksIn is how many chunks so many bytes have.
+func chunksIn(bytes, chunkBytes int64) int64 { return (bytes + chunkBytes - 1) / chunkBytes }
+
+// validChunk reports whether chunks of data may have that size. bytes is the size of all data: hashes must be countable.
+func validChunk(chunkBytes, bytes int64) bool {
+	return chunkBytes >= minChunk && chunkBytes <= maxChunk && chunkBytes&(chunkBytes-1) == 0 &&
+		bytes >= 0 && bytes <= math.MaxInt64/4
+}
+
+// appendHashes writes hashes one after the other.
+func appendHashes(b []byte, hashes [][sha256.Size]byte) []byte {
+	for i := range hashes {
+		b = append(b, hashes[i][:]...)
+	}
+	return b
+}
+
+// cutHashes undoes appendHashes for the n hashes that b begins with. Precondition: b is that long.
+func cutHashes(b []byte, n int64) (hashes [][sha256.Size]byte, rest []byte) {
+	hashes = make([][sha256.Size]byte, n)
+	for i := range hashes {
+		hashes[i] = [sha256.Size]byte(b)
+		b = b[sha256.Size:]
+	}
+	return hashes, b
+}
+
+// maxWorkers bounds what a load takes of a machine with many cores.
+const maxWorkers = 8
+
+// inParallel calls f for 0 to n-1, several at a time: hashing is what takes the time.
+func inParallel(n int, f func(int)) {
+	var next atomic.Int64
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+			f(int(i))
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0), maxWorkers) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
 }

@@ -41,11 +41,6 @@ const (
 	maxHead = entryStrings + 3*4 + 2*maxIdentityBytes + maxLabelBytes
 	// maxLabelBytes bounds a label; longer ones are cut.
 	maxLabelBytes = 256
-
-	// defaultChunk is small enough to be hashed while it is still in a core's own cache.
-	defaultChunk = 256 << 10
-	minChunk     = 4 << 10
-	maxChunk     = 16 << 20
 )
 
 // entryInfo is all of a model file but the hashes and the model.
@@ -61,7 +56,7 @@ type entryInfo struct {
 }
 
 // chunks is the number of hashes.
-func (e *entryInfo) chunks() int64 { return (e.data + e.chunk - 1) / e.chunk }
+func (e *entryInfo) chunks() int64 { return chunksIn(e.data, e.chunk) }
 
 // fileSize is what the model file must have, bytes.
 func (e *entryInfo) fileSize() int64 {
@@ -71,13 +66,7 @@ func (e *entryInfo) fileSize() int64 {
 // encodeEntry gives the whole content of a model file.
 func (s *secret) encodeEntry(e entryInfo, model, data []byte) []byte {
 	e.data = int64(len(data))
-	hashes := make([][sha256.Size]byte, 0, e.chunks())
-	for len(data) > 0 {
-		n := min(int64(len(data)), e.chunk)
-		hashes = append(hashes, sha256.Sum256(data[:n]))
-		data = data[n:]
-	}
-	return s.encodeHashed(e, model, hashes)
+	return s.encodeHashed(e, model, hashChunks(data, e.chunk))
 }
 
 // encodeHashed is encodeEntry for e.data bytes of data with these hashes.
@@ -98,10 +87,7 @@ func (s *secret) encodeHashed(e entryInfo, model []byte, hashes [][sha256.Size]b
 		b = append(b, text...)
 	}
 	le.PutUint32(b[12:], uint32(len(b)-entryHead))
-	for i := range hashes {
-		b = append(b, hashes[i][:]...)
-	}
-	b = append(b, model...)
+	b = append(appendHashes(b, hashes), model...)
 	s.sumEntry(b[entryMAC:entryMAC], b)
 	return b
 }
@@ -139,8 +125,7 @@ func decodeHead(b []byte) (e entryInfo, err error) {
 	e.made = int64(le.Uint64(b[80:]))
 	e.model, e.data = int64(le.Uint64(b[88:])), int64(le.Uint64(b[96:]))
 	e.chunk = int64(le.Uint32(b[104:]))
-	if e.model < 0 || e.data < 0 || e.model > math.MaxInt64/4 || e.data > math.MaxInt64/4 ||
-		e.chunk < minChunk || e.chunk > maxChunk || e.chunk&(e.chunk-1) != 0 || le.Uint32(b[108:]) != 0 {
+	if e.model < 0 || e.model > math.MaxInt64/4 || !validChunk(e.chunk, e.data) || le.Uint32(b[108:]) != 0 {
 		return bad("lengths")
 	}
 	at := entryStrings
@@ -175,13 +160,8 @@ func decodeEntry(b []byte) (e entryInfo, hashes [][sha256.Size]byte, model []byt
 	if e.fileSize() != int64(len(b)) {
 		return e, nil, nil, fmt.Errorf("model file of %d bytes, expected %d: %w", len(b), e.fileSize(), ErrRejected)
 	}
-	at := e.hashesAt
-	hashes = make([][sha256.Size]byte, e.chunks())
-	for i := range hashes {
-		hashes[i] = [sha256.Size]byte(b[at:])
-		at += sha256.Size
-	}
-	return e, hashes, b[at:], nil
+	hashes, model = cutHashes(b[e.hashesAt:], e.chunks())
+	return e, hashes, model, nil
 }
 
 // cleanLabel makes a label fit to be stored and printed.

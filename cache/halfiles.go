@@ -2,6 +2,7 @@ package cache
 
 import (
 	"crypto/hmac"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -39,8 +40,9 @@ func (m *HashMap) Save(token Token, model, data []byte, modelFiles, dataFiles []
 	if _, err := m.inspectAll(modelFiles, dataFiles, toWrite); err != nil {
 		return err
 	}
-	dataSizes := shares(int64(len(data)), len(dataFiles), shareAlign)
-	contents := encodeModelFiles(model, len(modelFiles), dataSizes)
+	head := halData{shares(int64(len(data)), len(dataFiles), shareAlign), defaultChunk}
+	part := append(appendHashes(nil, hashChunks(data, head.chunk)), model...)
+	contents := encodeModelFiles(part, len(modelFiles), head)
 	r := record{mac: m.filesMAC(token, contents), saved: time.Now().UnixNano()}
 	for _, c := range contents {
 		r.size += int64(len(c))
@@ -52,18 +54,17 @@ func (m *HashMap) Save(token Token, model, data []byte, modelFiles, dataFiles []
 		return err
 	}
 	defer funlock(modelFiles[0])
-	// The old model goes first: if this process ends half-way, the old hash cannot match any more and
-	// the half-written data is never used.
+	// The old model goes first: if this process ends half-way, the old hash cannot match any more.
 	for _, f := range slices.Concat(modelFiles, dataFiles) {
 		if err := f.Truncate(0); err != nil {
 			return err
 		}
 	}
 	for i, f := range dataFiles {
-		if err := writeAll(f, data[:dataSizes[i]]); err != nil {
+		if err := writeAll(f, data[:head.lengths[i]]); err != nil {
 			return err
 		}
-		data = data[dataSizes[i]:]
+		data = data[head.lengths[i]:]
 	}
 	for i, f := range modelFiles {
 		if err := writeAll(f, contents[i]); err != nil {
@@ -73,8 +74,7 @@ func (m *HashMap) Save(token Token, model, data []byte, modelFiles, dataFiles []
 	return m.put(token, r)
 }
 
-// writeAll writes b from the start and waits for the disk: the hash that will vouch for it is synced too,
-// and data is not verified when it is read.
+// writeAll writes b from the start and waits for the disk, so that what goes wrong there is an error of this call.
 func writeAll(f *os.File, b []byte) error {
 	if _, err := f.WriteAt(b, 0); err != nil {
 		return err
@@ -84,7 +84,7 @@ func writeAll(f *os.File, b []byte) error {
 
 // Load reads an entry back from the caller's open files, in the order of Save. Each model file is read
 // once, into private memory, and that copy is verified and returned. The data files are duplicated, so the caller may
-// close its handles; their content is not verified.
+// close its handles; their content is verified while it is read.
 //
 // It fails with ErrInvalid for a wrong number of files or one that cannot be read, ErrMiss if nothing is
 // known of the token, and ErrRejected if the content is not what was saved under it.
@@ -155,38 +155,43 @@ func (m *HashMap) readModelFiles(files []*os.File, sizes []int64) ([][]byte, err
 
 // assemble makes an entry of verified contents.
 func assemble(contents [][]byte, dataFiles []*os.File, dataSizes []int64) (*Entry, error) {
-	var model []byte
-	var meant []int64
+	var part []byte
+	var head halData
 	for i, c := range contents {
 		share, data, err := decodeModelFile(c, i, len(contents), len(dataFiles))
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 && !slices.Equal(data, meant) {
+		if i > 0 && (!slices.Equal(data.lengths, head.lengths) || data.chunk != head.chunk) {
 			return nil, fmt.Errorf("model files disagree: %w", ErrRejected)
 		}
-		meant = data
+		head = data
 		if len(contents) == 1 {
-			model = share
+			part = share
 		} else {
-			model = append(model, share...)
+			part = append(part, share...)
 		}
 	}
-	for i, want := range meant {
-		if dataSizes[i] < want {
-			return nil, fmt.Errorf("data file %d has %d bytes of %d: %w", i, dataSizes[i], want, ErrRejected)
+	for i, want := range head.lengths {
+		if dataSizes[i] != want {
+			return nil, fmt.Errorf("data file %d has %d bytes instead of %d: %w", i, dataSizes[i], want, ErrRejected)
 		}
 	}
+	count := chunksIn(head.bytes(), head.chunk)
+	if count > int64(len(part)/sha256.Size) {
+		return nil, fmt.Errorf("model files have no room for %d hashes: %w", count, ErrRejected)
+	}
+	hashes, model := cutHashes(part, count)
 	handles, err := Duplicate(dataFiles)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, ErrMiss)
 	}
-	return &Entry{Model: model, Data: newData(handles, meant)}, nil
+	return &Entry{Model: model, Data: newData(handles, head.lengths, hashes, head.chunk)}, nil
 }
 
 // filesMAC is the keyed hash of an entry's model files for this identity and token.
 func (m *HashMap) filesMAC(token Token, contents [][]byte) (out [macSize]byte) {
-	h := m.key.mac("nngpu HAL model files 1")
+	h := m.key.mac("nngpu HAL model files 2")
 	writePart(h, []byte(m.opts.Identity.Device))
 	writePart(h, []byte(m.opts.Identity.Build))
 	writePart(h, token[:])

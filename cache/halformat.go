@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// A HAL model file is a head and its share of the model part; a data file is its share of the data part
-// and nothing else, so that it can be read where it is needed. The head is, little-endian:
+// A HAL model file is a head and its share of the hashes of the data part and the model part, which follows them; a data
+// file is its share of the data part and nothing else, so that it can be read where it is needed. The head is,
+// little-endian:
 //
 //	offset size
 //	 0      8   halMagic
@@ -15,12 +16,12 @@ import (
 //	12      2   index of this file, from 0
 //	14      2   number of model files
 //	16      4   number of data files
-//	20      4   0
+//	20      4   bytes per chunk of data, a power of two
 //	24      8   length of the share that follows the head, bytes
 //	32      8n  length of each data file, bytes
 const (
 	halMagic   = "NNGPUmdl"
-	halVersion = 1
+	halVersion = 2
 	halHead    = 32
 
 	defaultMaxModelBytes = 256 << 20
@@ -40,50 +41,69 @@ func shares(total int64, n int, align int64) []int64 {
 	return out
 }
 
-// encodeModelFiles gives the whole content of each of n model files.
-func encodeModelFiles(model []byte, n int, data []int64) [][]byte {
+// halData is what a model file says of the data.
+type halData struct {
+	lengths []int64 // of each data file
+	chunk   int64   // bytes
+}
+
+func (d *halData) bytes() (sum int64) {
+	for _, n := range d.lengths {
+		sum += n
+	}
+	return sum
+}
+
+// encodeModelFiles gives the whole content of each of n model files. part is the hashes and the model.
+func encodeModelFiles(part []byte, n int, data halData) [][]byte {
 	files := make([][]byte, n)
-	for i, size := range shares(int64(len(model)), n, 1) {
-		b := make([]byte, 0, halHead+8*len(data)+int(size))
+	for i, size := range shares(int64(len(part)), n, 1) {
+		b := make([]byte, 0, halHead+8*len(data.lengths)+int(size))
 		b = append(b, halMagic...)
 		b = binary.LittleEndian.AppendUint32(b, halVersion)
 		b = binary.LittleEndian.AppendUint16(b, uint16(i))
 		b = binary.LittleEndian.AppendUint16(b, uint16(n))
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
-		b = binary.LittleEndian.AppendUint32(b, 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(data.lengths)))
+		b = binary.LittleEndian.AppendUint32(b, uint32(data.chunk))
 		b = binary.LittleEndian.AppendUint64(b, uint64(size))
-		for _, d := range data {
+		for _, d := range data.lengths {
 			b = binary.LittleEndian.AppendUint64(b, uint64(d))
 		}
-		files[i] = append(b, model[:size]...)
-		model = model[size:]
+		files[i] = append(b, part[:size]...)
+		part = part[size:]
 	}
 	return files
 }
 
-// decodeModelFile is the inverse for one file: its share of the model, which is part of b, and the lengths
-// of the data files. It takes any bytes; what it accepts encodes to the same bytes again.
-func decodeModelFile(b []byte, index, count, dataCount int) (share []byte, data []int64, err error) {
+// decodeModelFile is the inverse for one file: its share, which is part of b, and what it says of the data. It takes any
+// bytes; what it accepts encodes to the same bytes again.
+func decodeModelFile(b []byte, index, count, dataCount int) (share []byte, data halData, err error) {
+	bad := func(what string) ([]byte, halData, error) {
+		return nil, halData{}, fmt.Errorf("model file %d: %s: %w", index, what, ErrRejected)
+	}
 	le := binary.LittleEndian
 	if len(b) < halHead || string(b[:8]) != halMagic || le.Uint32(b[8:]) != halVersion {
-		return nil, nil, fmt.Errorf("model file %d: not of this version: %w", index, ErrRejected)
+		return bad("not of this version")
 	}
-	if int(le.Uint16(b[12:])) != index || int(le.Uint16(b[14:])) != count || uint64(le.Uint32(b[16:])) != uint64(dataCount) || le.Uint32(b[20:]) != 0 {
-		return nil, nil, fmt.Errorf("model file %d: made for other files: %w", index, ErrRejected)
+	if int(le.Uint16(b[12:])) != index || int(le.Uint16(b[14:])) != count || uint64(le.Uint32(b[16:])) != uint64(dataCount) {
+		return bad("made for other files")
 	}
 	rest := b[halHead:]
 	if len(rest)/8 < dataCount || uint64(len(rest)-8*dataCount) != le.Uint64(b[24:]) {
-		return nil, nil, fmt.Errorf("model file %d: length: %w", index, ErrRejected)
+		return bad("length")
 	}
-	data = make([]int64, dataCount)
+	data = halData{lengths: make([]int64, dataCount), chunk: int64(le.Uint32(b[20:]))}
 	var total uint64
-	for i := range data {
+	for i := range data.lengths {
 		n := le.Uint64(rest[8*i:])
 		if n > math.MaxInt64-total {
-			return nil, nil, fmt.Errorf("model file %d: length of data: %w", index, ErrRejected)
+			return bad("length of data")
 		}
 		total += n
-		data[i] = int64(n)
+		data.lengths[i] = int64(n)
+	}
+	if !validChunk(data.chunk, int64(total)) {
+		return bad("chunks of data")
 	}
 	return rest[8*dataCount:], data, nil
 }

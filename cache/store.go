@@ -178,8 +178,7 @@ func (s *Store) open(id string) (*opened, error) {
 		f.Close()
 		return nil, fmt.Errorf("data file of %d bytes, expected %d: %w", size, info.data, ErrRejected)
 	}
-	d := newData([]*os.File{f}, []int64{info.data})
-	d.chunks, d.chunkBytes = hashes, info.chunk
+	d := newData([]*os.File{f}, []int64{info.data}, hashes, info.chunk)
 	return &opened{info: info, entry: &Entry{Model: model, Data: d}}, nil
 }
 

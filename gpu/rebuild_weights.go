@@ -58,6 +58,9 @@ func (k *kept) made(v *vulkan.Executable) error {
 	return k.copy(bytes.NewReader(b))
 }
 
+// copyBytes is how much is read at a time: a cache verifies whole chunks, several at a time.
+const copyBytes = 4 << 20
+
 // copy fills the memfd.
 func (k *kept) copy(r io.Reader) (err error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
@@ -70,7 +73,7 @@ func (k *kept) copy(r io.Reader) (err error) {
 		return nn.Errorf(nn.StatusResourceExhaustedTransient, "weights", "memfd_create: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), "memfd:nngpu-weights")
-	if _, err = io.Copy(f, r); err == nil {
+	if _, err = io.CopyBuffer(struct{ io.Writer }{f}, r, make([]byte, min(k.size, copyBytes))); err == nil {
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
 	}
 	if err != nil {

@@ -338,7 +338,7 @@ func tableModel() *nn.Model {
 	return b.Model()
 }
 
-// TestDamagedConstants: damage to the data part gives at most wrong numbers.
+// TestDamagedConstants: the cache lets no damage to the data part through; if it did, that would give at most wrong numbers.
 func TestDamagedConstants(t *testing.T) {
 	rounds := 300
 	if os.Getenv("NNGPU_SOAK") != "" {
