@@ -43,18 +43,18 @@ func withBinary(run func() int) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	// The user's own cache is neither used nor changed.
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_STATE_HOME"} {
-		if err := os.Setenv(name, filepath.Join(dir, name)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
 	built = filepath.Join(dir, "nngpu")
 	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", built, "github.com/nngpu/nngpu/cmd/nngpu").CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
+	}
+	// The user's own cache is neither used nor changed. (Go's, which lies there too, was needed before.)
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_STATE_HOME"} {
+		if err := os.Setenv(name, filepath.Join(dir, name)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	return run()
 }
