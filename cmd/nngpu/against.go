@@ -103,18 +103,18 @@ func againstTable(r *againstResult, deadline time.Duration) string {
 		misses = misses || row.c.Missed+row.c.Refused > 0
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "              runs     p50 ms     p90 ms     p99 ms     max ms")
+	printf(&b, "              runs     p50 ms     p90 ms     p99 ms     max ms")
 	if misses {
 		b.WriteString("   missed  refused")
 	}
 	b.WriteString("  preemptions  background/s\n")
 	for _, row := range rows {
 		c := row.c
-		fmt.Fprintf(&b, "%-13s %4d %10.3f %10.3f %10.3f %10.3f", row.name, c.Runs, c.P50, c.P90, c.P99, c.Max)
+		printf(&b, "%-13s %4d %10.3f %10.3f %10.3f %10.3f", row.name, c.Runs, c.P50, c.P90, c.P99, c.Max)
 		if misses {
-			fmt.Fprintf(&b, " %8d %8d", c.Missed, c.Refused)
+			printf(&b, " %8d %8d", c.Missed, c.Refused)
 		}
-		fmt.Fprintf(&b, " %12d %13.2f\n", c.Preemptions, c.BackgroundPerSecond)
+		printf(&b, " %12d %13.2f\n", c.Preemptions, c.BackgroundPerSecond)
 	}
 	b.WriteString(againstVerdict(r))
 	return b.String()

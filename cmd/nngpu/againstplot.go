@@ -51,7 +51,7 @@ const (
 // latency is logarithmic, and so is the share that takes longer. deadline is in milliseconds, 0 for none.
 func againstPlot(w io.Writer, title string, r *againstResult, deadline float64) error {
 	p := plot.New()
-	p.Title.Text = title
+	p.Title.Text = clean(title) // from file names; the library escapes what is markup
 	p.Title.Padding = vg.Points(8)
 	p.X.Label.Text = "share of executions (%)"
 	p.Y.Label.Text = "latency at most (ms)"

@@ -136,8 +136,8 @@ func (a *app) against(c *cobra.Command, path string, f *benchFlags) error {
 		return err
 	}
 	return a.print(res, func() {
-		fmt.Fprintf(a.out, "%s at high priority against %s at %s, on %s\n", path, o.rival.path, res.Priority, res.Device)
-		fmt.Fprint(a.out, againstTable(res, o.flags.deadline))
+		printf(a.out, "%s at high priority against %s at %s, on %s\n", path, o.rival.path, res.Priority, res.Device)
+		printLines(a.out, againstTable(res, o.flags.deadline))
 	})
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +21,9 @@ import (
 type app struct {
 	args     []string
 	exit     func(int)
-	out      *checkedWriter
-	err      io.Writer
+	out      *output
+	err      *output
+	screen   *os.File // standard error, where that is a terminal
 	json     bool
 	verbose  bool
 	device   string
@@ -44,11 +44,11 @@ const orderly = 700 * time.Millisecond
 // run executes a command line and returns the exit code. Some time after ctx has ended it calls exit itself,
 // when the command does not return: a device may be busy for minutes.
 func run(ctx context.Context, args []string, out, errOut io.Writer, exit func(int)) int {
-	a := &app{args: args, exit: exit, out: &checkedWriter{w: out}, err: errOut}
+	a := &app{args: args, exit: exit, out: &output{w: out}, err: &output{w: errOut}, screen: terminal(errOut)}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetOut(a.out)
-	root.SetErr(errOut)
+	root.SetErr(a.err)
 	err := root.ExecuteContext(ctx)
 	a.end()
 	if err == nil && a.out.err != nil {
@@ -238,9 +238,7 @@ func (a *app) print(v any, text func()) error {
 		text()
 		return nil
 	}
-	e := json.NewEncoder(a.out)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
+	err := writeJSON(a.out, v, "  ")
 	if a.out.err != nil {
 		return usageError("standard output: %w", a.out.err)
 	}
@@ -250,30 +248,16 @@ func (a *app) print(v any, text func()) error {
 // note says something on standard error when -v is given.
 func (a *app) note(format string, args ...any) {
 	if a.verbose {
-		fmt.Fprintf(a.err, format+"\n", args...)
+		printf(a.err, format+"\n", args...)
 	}
 }
 
 // warn says on standard error that a result may not be what was meant.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.err, "nngpu: warning: "+format+"\n", args...)
+	printf(a.err, "nngpu: warning: "+format+"\n", args...)
 }
 
 // cacheOptions are those of the command line.
 func (a *app) cacheOptions() driver.CacheOptions {
 	return driver.CacheOptions{Off: a.noCache, Dir: a.cacheDir, StateDir: a.stateDir}
-}
-
-// checkedWriter remembers the first error, so that a full disk does not look like success.
-type checkedWriter struct {
-	w   io.Writer
-	err error
-}
-
-func (c *checkedWriter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	if err != nil && c.err == nil {
-		c.err = err
-	}
-	return n, err
 }

@@ -279,19 +279,19 @@ func repeat(ctx context.Context, runs []*boundRun, f *benchFlags, details *runDe
 }
 
 func (a *app) printBench(r *benchResult, runs int) {
-	fmt.Fprintf(a.out, "%s on %s (%s)\n", r.Model, r.Device, r.Driver)
-	fmt.Fprintf(a.out, "  cold start  %9.1f ms   process start to first result, caches off\n", r.ColdStart)
-	fmt.Fprintf(a.out, "  prepare     %9.1f ms   cache: %s\n", r.Prepare, r.Cache)
-	fmt.Fprintf(a.out, "  latency     %9.3f ms   median of %d; min %.3f, p90 %.3f, p99 %.3f\n", r.Latency.Median, runs, r.Latency.Min, r.Latency.P90, r.Latency.P99)
-	fmt.Fprintf(a.out, "  predicted   %9.3f ms   on the device, %.3f before the first execution", r.Predicted, r.PredictedFirst)
+	printf(a.out, "%s on %s (%s)\n", r.Model, r.Device, r.Driver)
+	printf(a.out, "  cold start  %9.1f ms   process start to first result, caches off\n", r.ColdStart)
+	printf(a.out, "  prepare     %9.1f ms   cache: %s\n", r.Prepare, r.Cache)
+	printf(a.out, "  latency     %9.3f ms   median of %d; min %.3f, p90 %.3f, p99 %.3f\n", r.Latency.Median, runs, r.Latency.Min, r.Latency.P90, r.Latency.P99)
+	printf(a.out, "  predicted   %9.3f ms   on the device, %.3f before the first execution", r.Predicted, r.PredictedFirst)
 	if r.OnDevice > 0 {
-		fmt.Fprintf(a.out, "; measured %.3f, median", r.OnDevice)
+		printf(a.out, "; measured %.3f, median", r.OnDevice)
 	}
-	fmt.Fprintln(a.out)
-	fmt.Fprintf(a.out, "  throughput  %9.1f runs/s, %.1f GFLOP/s at the median\n", r.Throughput, r.GFLOPS)
-	fmt.Fprintf(a.out, "  plan        %s, %s, %s\n", count(r.Pipelines, "pipeline"), count(r.Dispatches, "dispatch"), count(r.Segments, "segment"))
-	fmt.Fprintf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
-	fmt.Fprintf(a.out, "  io          %s; %s copied and %s converted a run\n", r.IO, bytesText(r.BytesCopied), bytesText(r.BytesConverted))
+	printf(a.out, "\n")
+	printf(a.out, "  throughput  %9.1f runs/s, %.1f GFLOP/s at the median\n", r.Throughput, r.GFLOPS)
+	printf(a.out, "  plan        %s, %s, %s\n", count(r.Pipelines, "pipeline"), count(r.Dispatches, "dispatch"), count(r.Segments, "segment"))
+	printf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
+	printf(a.out, "  io          %s; %s copied and %s converted a run\n", r.IO, bytesText(r.BytesCopied), bytesText(r.BytesConverted))
 }
 
 func bytesText(n int64) string {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -162,7 +160,7 @@ func (a *app) cacheVerify(s *cache.Store) error {
 	err = a.print(res, func() {
 		a.printEntries(res, func(e *cacheItem) string {
 			if e.Error != "" {
-				return "DAMAGED: " + printable(e.Error)
+				return "DAMAGED: " + e.Error
 			}
 			return "ok"
 		})
@@ -180,20 +178,10 @@ func (a *app) printEntries(res *cacheList, last func(*cacheItem) string) {
 	for i := range res.Entries {
 		e := &res.Entries[i]
 		bytes += e.ModelBytes + e.DataBytes
-		fmt.Fprintf(t, "%.12s\t%s\t%s\t%s\t%s\n", e.ID, printable(e.Device), printable(e.Label), bytesText(e.ModelBytes+e.DataBytes), last(e))
+		printf(t, "%.12s\t%s\t%s\t%s\t%s\n", e.ID, brief(e.Device), brief(e.Label), bytesText(e.ModelBytes+e.DataBytes), last(e))
 	}
 	_ = t.Flush() // a.out remembers its error
-	fmt.Fprintf(a.out, "%s, %s\n", count(len(res.Entries), "entry"), bytesText(bytes))
-}
-
-// printable is s without what could steer a terminal: nothing has verified it.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
+	printf(a.out, "%s, %s\n", count(len(res.Entries), "entry"), bytesText(bytes))
 }
 
 func (a *app) cacheRm(names []string, all bool) error {
@@ -232,7 +220,7 @@ func (a *app) cacheRm(names []string, all bool) error {
 		return fileError(err)
 	}
 	res.Removed = len(ids)
-	return a.print(res, func() { fmt.Fprintf(a.out, "%s removed, %s\n", count(res.Removed, "entry"), bytesText(res.Bytes)) })
+	return a.print(res, func() { printf(a.out, "%s removed, %s\n", count(res.Removed, "entry"), bytesText(res.Bytes)) })
 }
 
 func (a *app) cacheStats(s *cache.Store) error {
@@ -250,12 +238,12 @@ func (a *app) cacheStats(s *cache.Store) error {
 	}
 	res := &cacheStats{cachePaths{s.Path(), s.StatePath()}, stats.Entries, len(devices), stats.Bytes, stats.MaxBytes}
 	return a.print(res, func() {
-		fmt.Fprintf(a.out, "%s for %s, %s of at most %s\n", count(res.Entries, "entry"), count(res.Devices, "device"), bytesText(res.Bytes), bytesText(res.MaxBytes))
-		fmt.Fprintf(a.out, "in %s, with hashes in %s\n", res.Path, res.State)
+		printf(a.out, "%s for %s, %s of at most %s\n", count(res.Entries, "entry"), count(res.Devices, "device"), bytesText(res.Bytes), bytesText(res.MaxBytes))
+		printf(a.out, "in %s, with hashes in %s\n", res.Path, res.State)
 	})
 }
 
 func (a *app) cachePath(s *cache.Store) error {
 	res := &cachePaths{s.Path(), s.StatePath()}
-	return a.print(res, func() { fmt.Fprintln(a.out, res.Path) })
+	return a.print(res, func() { printf(a.out, "%s\n", res.Path) })
 }

@@ -130,7 +130,7 @@ func (a *app) coldCommand() *cobra.Command {
 				return errors.Join(err, s.close())
 			}
 			_, device, _ := s.device.backend.Memory()
-			fmt.Fprintln(a.out, coldDone, s.model.Cached(), peakResident(), device)
+			printf(a.out, "%s %s %d %d\n", coldDone, s.model.Cached(), peakResident(), device)
 			a.printed = true
 			return s.close()
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -101,16 +100,17 @@ func describe(ctx context.Context, dev *device, m *nn.Model, dump string) (*comp
 }
 
 func (a *app) printCompile(r *compileResult) {
-	fmt.Fprintf(a.out, "%s for %s (%s)\n", r.Model, r.Device, r.Driver)
-	fmt.Fprintf(a.out, "  plan        %s, %s, %s\n", count(r.Pipelines, "pipeline"), count(r.Dispatches, "dispatch"), count(r.Segments, "segment"))
-	fmt.Fprintf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
+	printf(a.out, "%s for %s (%s)\n", r.Model, r.Device, r.Driver)
+	printf(a.out, "  plan        %s, %s, %s\n", count(r.Pipelines, "pipeline"), count(r.Dispatches, "dispatch"), count(r.Segments, "segment"))
+	printf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
 	if r.LargestLiveBytes > 0 {
-		fmt.Fprintf(a.out, "  layout      %s of the arena, %.2f times the largest live set\n",
+		printf(a.out, "  layout      %s of the arena, %.2f times the largest live set\n",
 			bytesText(r.LayoutBytes), float64(r.LayoutBytes)/float64(r.LargestLiveBytes))
 	}
-	fmt.Fprintf(a.out, "  work        %.3f GFLOP\n", r.GFLOP)
-	fmt.Fprintf(a.out, "  predicted   %.3f ms, by the cost model; no segment is meant to exceed %g ms\n", r.Predicted, r.SegmentBound)
+	printf(a.out, "  work        %.3f GFLOP\n", r.GFLOP)
+	printf(a.out, "  predicted   %.3f ms, by the cost model; no segment is meant to exceed %g ms\n", r.Predicted, r.SegmentBound)
 	if r.Dump != "" {
-		fmt.Fprintf(a.out, "\n%s\n", strings.TrimRight(r.Dump, "\n"))
+		printf(a.out, "\n")
+		printLines(a.out, r.Dump)
 	}
 }

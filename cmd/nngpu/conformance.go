@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"sort"
 
@@ -139,13 +138,13 @@ func (a *app) printConformance(r *conformanceResult) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	fmt.Fprintf(a.out, "%-32s %7s %7s %7s\n", "operation", "passed", "failed", "refused")
+	printf(a.out, "%-32s %7s %7s %7s\n", "operation", "passed", "failed", "refused")
 	for _, name := range names {
 		n := r.Operations[name]
-		fmt.Fprintf(a.out, "%-32s %7d %7d %7d\n", name, n.Passed, n.Failed, n.Refused)
+		printf(a.out, "%-32s %7d %7d %7d\n", name, n.Passed, n.Failed, n.Refused)
 	}
 	for _, f := range r.Failures {
-		fmt.Fprintf(a.out, "FAILED %s: %s\n", f.Name, f.Reason)
+		printf(a.out, "FAILED %s: %s\n", brief(f.Name), f.Reason)
 	}
-	fmt.Fprintf(a.out, "models: %d passed (%d of them failed as they must), %d failed, %d refused\n", r.Passed, r.Expected, r.Failed, r.Refused)
+	printf(a.out, "models: %d passed (%d of them failed as they must), %d failed, %d refused\n", r.Passed, r.Expected, r.Failed, r.Refused)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -88,9 +87,9 @@ func (a *app) describe(ctx context.Context, err error) (failure, int) {
 func (a *app) report(ctx context.Context, err error) int {
 	f, code := a.describe(ctx, err)
 	if (a.json || !a.started && wantsJSON(a.args)) && !a.printed {
-		_ = json.NewEncoder(a.out).Encode(f)
+		_ = writeJSON(a.out, f, "")
 	} else {
-		fmt.Fprintln(a.err, "nngpu: "+f.Error)
+		printf(a.err, "nngpu: %s\n", f.Error)
 	}
 	return code
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -145,17 +144,17 @@ func (a *app) printDevice(d *infoDevice) {
 	if d.Index == named {
 		selector = lavapipe
 	}
-	fmt.Fprintf(a.out, "%s %s: %s\n", star, selector, d.Name)
-	fmt.Fprintf(a.out, "     driver   %s, Vulkan %s, %s\n", d.Driver, d.APIVersion, d.Type)
+	printf(a.out, "%s %s: %s\n", star, selector, d.Name)
+	printf(a.out, "     driver   %s, Vulkan %s, %s\n", d.Driver, d.APIVersion, d.Type)
 	if d.Unusable != "" {
-		fmt.Fprintf(a.out, "     cannot be used: %s\n", d.Unusable)
+		printf(a.out, "     cannot be used: %s\n", d.Unusable)
 		return
 	}
 	l, f := d.Limits, d.Features
-	fmt.Fprintf(a.out, "     class    %s, %s\n", d.Class, d.Variants)
-	fmt.Fprintf(a.out, "     limits   %d MiB a storage buffer, %d texels a texel buffer, %d invocations a workgroup, subgroups of %d\n",
+	printf(a.out, "     class    %s, %s\n", d.Class, d.Variants)
+	printf(a.out, "     limits   %d MiB a storage buffer, %d texels a texel buffer, %d invocations a workgroup, subgroups of %d\n",
 		l.StorageBufferBytes>>20, l.TexelBufferElements, l.WorkgroupInvocations, l.SubgroupSize)
-	fmt.Fprintf(a.out, "     features integer dot product %s, unified memory %s, timestamps %s\n",
+	printf(a.out, "     features integer dot product %s, unified memory %s, timestamps %s\n",
 		dotText(f), yesNo(f.UnifiedMemory), yesNo(f.TimestampNanoseconds > 0))
 	a.printMemory(d)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"text/tabwriter"
 )
 
@@ -14,13 +13,13 @@ func (a *app) printMemory(d *infoDevice) {
 		if p.Source != "" {
 			kind += ", " + p.Source
 		}
-		fmt.Fprintf(w, "     %-8s %s\t%s\t%s\n", title, kind, p.Use, p.Why)
+		printf(w, "     %-8s %s\t%s\t%s\n", title, kind, p.Use, p.Why)
 		title = ""
 	}
-	fmt.Fprintf(w, "     %-8s %s\t%s\t%s\n", title, "buffers of the driver", exported(d.ExportsBuffers), "to other processes, as opaque fds")
+	printf(w, "     %-8s %s\t%s\t%s\n", title, "buffers of the driver", exported(d.ExportsBuffers), "to other processes, as opaque fds")
 	_ = w.Flush()
 	if d.Queues > 0 {
-		fmt.Fprintf(a.out, "     queues   %d, of global priority %s\n", d.Queues, d.GlobalPriority)
+		printf(a.out, "     queues   %d, of global priority %s\n", d.Queues, d.GlobalPriority)
 	}
 }
 

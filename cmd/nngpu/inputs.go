@@ -72,9 +72,9 @@ func assignInputs(names, args []string) ([]string, error) {
 		path := arg[len(names[i])+1:]
 		switch {
 		case paths[i] != "":
-			return nil, usageError("input %q is given twice", names[i])
+			return nil, usageError("input %q is given twice", brief(names[i]))
 		case path == "":
-			return nil, usageError("input %q has no file; give %s=FILE", names[i], names[i])
+			return nil, usageError("input %q has no file; give %s=FILE", brief(names[i]), brief(names[i]))
 		}
 		paths[i] = path
 	}
@@ -88,13 +88,13 @@ func assignInputs(names, args []string) ([]string, error) {
 		}
 		// A name that is no input's looks like a file that does not exist; say what it is.
 		if name, file, ok := strings.Cut(arg, "="); ok && !strings.ContainsRune(name, filepath.Separator) && !exists(arg) {
-			return nil, usageError("there is no input %q for %s: %s", name, file, inputList(names))
+			return nil, usageError("there is no input %q for %s: %s", brief(name), file, inputList(names))
 		}
 		paths[next] = arg
 	}
 	for i, path := range paths {
 		if path == "" {
-			return nil, usageError("input %d (%s) is missing; give --input FILE for each: %s", i, names[i], inputList(names))
+			return nil, usageError("input %d (%s) is missing; give --input FILE for each: %s", i, brief(names[i]), inputList(names))
 		}
 	}
 	return paths, nil
@@ -117,9 +117,13 @@ func inputNamed(names, paths []string, arg string) (int, bool) {
 
 func inputList(names []string) string {
 	if len(names) == 1 {
-		return fmt.Sprintf("the model takes one input, %q", names[0])
+		return fmt.Sprintf("the model takes one input, %q", brief(names[0]))
 	}
-	return fmt.Sprintf("the model takes %d inputs, %q", len(names), names)
+	short := make([]string, len(names))
+	for i := range names {
+		short[i] = brief(names[i])
+	}
+	return fmt.Sprintf("the model takes %d inputs, %q", len(names), short)
 }
 
 // readInput turns a file into the dense bytes of input i: .bin as it is, .npy by its type, a picture by
@@ -149,7 +153,7 @@ func (a *app) readInput(net *tflite.Network, i int, path string, f *inputFlags) 
 		b, err = a.readPicture(net, i, data, f)
 	}
 	if err != nil {
-		return nil, usageError("%s for input %d (%s, %s): %w", path, i, net.Inputs[i].Name, shapeText(o), err)
+		return nil, usageError("%s for input %d (%s, %s): %w", path, i, brief(net.Inputs[i].Name), shapeText(o), err)
 	}
 	return b, nil
 }
@@ -165,7 +169,7 @@ func (a *app) readPicture(net *tflite.Network, i int, data []byte, f *inputFlags
 	if err != nil {
 		return nil, err
 	}
-	switch name := net.Inputs[i].Name; {
+	switch name := brief(net.Inputs[i].Name); {
 	case norm.given:
 		a.note("input %s: %v pixels resized to %dx%d, normalised by the flags: mean %v, std %v", name, size, o.Dims[2], o.Dims[1], norm.mean, norm.std)
 	case !norm.empty():

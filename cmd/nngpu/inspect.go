@@ -177,37 +177,37 @@ func countOperators(net *tflite.Network) []inspectedOp {
 
 func (a *app) printInspect(r *inspectResult) {
 	if r.Description != "" {
-		fmt.Fprintln(a.out, r.Description)
+		printf(a.out, "%s\n", brief(r.Description))
 	}
 	tensors := func(what string, list []inspectedTensor) {
 		for i, t := range list {
-			fmt.Fprintf(a.out, "%s %d  %s\n", what, i, t.text())
+			printf(a.out, "%s %d  %s\n", what, i, t.text())
 		}
 	}
 	tensors("input ", r.Inputs)
 	tensors("output", r.Outputs)
 	for _, op := range r.Operators {
-		fmt.Fprintf(a.out, "%5d × %s v%d\n", op.Count, op.Name, op.Version)
+		printf(a.out, "%5d × %s v%d\n", op.Count, brief(op.Name), op.Version)
 	}
 	for _, ref := range r.Refused {
-		fmt.Fprintf(a.out, "refused: %s: %s\n", ref.Operation, ref.Reason)
+		printf(a.out, "refused: %s: %s\n", brief(ref.Operation), ref.Reason)
 	}
 	if r.Supported {
-		fmt.Fprintf(a.out, "all operations are supported on %s\n", r.Device)
+		printf(a.out, "all operations are supported on %s\n", r.Device)
 	}
 }
 
 func (t *inspectedTensor) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-28s %s %v", t.Name, t.Type, t.Shape)
+	printf(&b, "%-28s %s %v", brief(t.Name), t.Type, t.Shape)
 	if t.Scale != 0 {
-		fmt.Fprintf(&b, " scale %g zero point %d", t.Scale, t.ZeroPoint)
+		printf(&b, " scale %g zero point %d", t.Scale, t.ZeroPoint)
 	}
 	if len(t.Mean) > 0 || len(t.Std) > 0 {
-		fmt.Fprintf(&b, " mean %v std %v", t.Mean, t.Std)
+		printf(&b, " mean %v std %v", t.Mean, t.Std)
 	}
 	if t.Labels > 0 {
-		fmt.Fprintf(&b, ", %s", count(t.Labels, "label"))
+		printf(&b, ", %s", count(t.Labels, "label"))
 	}
 	return b.String()
 }

@@ -24,14 +24,14 @@ func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 	var more []string
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "error" {
-			fmt.Fprintf(&text, ": %v", a.Value)
+			text.WriteString(fmt.Sprintf(": %v", a.Value))
 		} else {
 			more = append(more, fmt.Sprintf("%s %v", strings.ReplaceAll(a.Key, "_", " "), a.Value))
 		}
 		return true
 	})
 	if len(more) > 0 {
-		fmt.Fprintf(&text, " (%s)", strings.Join(more, ", "))
+		text.WriteString(fmt.Sprintf(" (%s)", strings.Join(more, ", ")))
 	}
 	line := oneLine(text.String())
 	if r.Level >= slog.LevelWarn {

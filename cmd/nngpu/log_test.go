@@ -11,7 +11,7 @@ import (
 
 func TestLogHandler(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{err: &out}
+	a := &app{err: &output{w: &out}}
 	l := a.logger().With("device", "llvmpipe")
 	l.Warn("the cache does not work", "error", errors.New("no\nhome"))
 	l.Warn("it cannot be opened again", "next_try", time.Minute, "error", "gone")

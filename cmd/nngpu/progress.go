@@ -31,14 +31,24 @@ type progress struct {
 	ended sync.WaitGroup
 }
 
-// progress starts a bar of total steps. The caller calls finish.
+// progress starts a bar of total steps. The caller calls finish. The bar steers the terminal: what is a word of the
+// program's own.
 func (a *app) progress(total int, what string) *progress {
 	p := &progress{}
-	if file, ok := a.err.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if a.screen != nil {
 		p.stop = make(chan struct{})
-		p.ended.Go(func() { p.show(file, total, what) })
+		p.ended.Go(func() { p.show(a.screen, total, what) })
 	}
 	return p
+}
+
+// terminal is the file that w is, if that is a terminal; else nil.
+func terminal(w io.Writer) *os.File {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return nil
+	}
+	return file
 }
 
 // step counts one step. Safe for concurrent use.

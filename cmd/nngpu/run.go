@@ -157,11 +157,11 @@ const barWidth = 40
 func (a *app) printRun(r *runResult) {
 	for _, o := range r.Outputs {
 		if o.File != "" {
-			fmt.Fprintf(a.out, "%s  %s %v -> %s\n", o.Name, o.Type, o.Shape, o.File)
+			printf(a.out, "%s  %s %v -> %s\n", brief(o.Name), o.Type, o.Shape, o.File)
 		}
 	}
 	for _, t := range r.Top {
-		label := t.Label
+		label := brief(t.Label)
 		if label == "" {
 			label = fmt.Sprintf("#%d", t.Index)
 		}
@@ -169,9 +169,9 @@ func (a *app) printRun(r *runResult) {
 		if t.Score >= 0 && t.Score <= 1 {
 			bar = strings.Repeat("█", int(t.Score*barWidth+0.5))
 		}
-		fmt.Fprintln(a.out, strings.TrimRight(fmt.Sprintf("%-28s %9.4f  %s", label, t.Score, bar), " "))
+		printf(a.out, "%s\n", strings.TrimRight(fmt.Sprintf("%-28s %9.4f  %s", label, t.Score, bar), " "))
 	}
-	fmt.Fprintf(a.out, "%.2f ms on %s\n", r.Latency, r.Device)
+	printf(a.out, "%.2f ms on %s\n", r.Latency, r.Device)
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

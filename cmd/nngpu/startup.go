@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,16 +144,16 @@ func median(times []time.Duration) float64 {
 }
 
 func (a *app) printStartup(r *startupResult, path, device string) {
-	fmt.Fprintf(a.out, "%s on %s\n", path, device)
-	fmt.Fprintf(a.out, "  cold               %9.1f ms   process start to first result, caches off\n", r.Cold)
-	fmt.Fprintf(a.out, "  miss               %9.1f ms   caches empty\n", r.Miss)
-	fmt.Fprintf(a.out, "  hit                %9.1f ms   caches filled\n", r.Hit)
-	fmt.Fprintf(a.out, "  memory             %s, %s, %s at most in the process, in that order; %s, %s, %s on the device\n",
+	printf(a.out, "%s on %s\n", path, device)
+	printf(a.out, "  cold               %9.1f ms   process start to first result, caches off\n", r.Cold)
+	printf(a.out, "  miss               %9.1f ms   caches empty\n", r.Miss)
+	printf(a.out, "  hit                %9.1f ms   caches filled\n", r.Hit)
+	printf(a.out, "  memory             %s, %s, %s at most in the process, in that order; %s, %s, %s on the device\n",
 		bytesText(r.ColdResident), bytesText(r.MissResident), bytesText(r.HitResident),
 		bytesText(r.ColdDevice), bytesText(r.MissDevice), bytesText(r.HitDevice))
-	fmt.Fprintf(a.out, "  prepare            %9.1f ms   in full, without making pipelines\n", r.Prepare)
-	fmt.Fprintf(a.out, "  prepare from cache %9.1f ms   without making pipelines\n", r.PrepareFromCache)
-	fmt.Fprintf(a.out, "  pipelines          %9.1f ms   making them, beside either\n", r.Pipelines)
+	printf(a.out, "  prepare            %9.1f ms   in full, without making pipelines\n", r.Prepare)
+	printf(a.out, "  prepare from cache %9.1f ms   without making pipelines\n", r.PrepareFromCache)
+	printf(a.out, "  pipelines          %9.1f ms   making them, beside either\n", r.Pipelines)
 }
 
 // prepareTimesCommand measures preparations in a process of its own, with the Vulkan driver's caches off.
@@ -173,7 +172,7 @@ func (a *app) prepareTimesCommand() *cobra.Command {
 				return err
 			}
 			a.printed = true
-			return json.NewEncoder(a.out).Encode(res)
+			return writeJSON(a.out, res, "")
 		},
 	}
 }

@@ -224,7 +224,7 @@ func verifyCase(ctx context.Context, s *session, f *modeldata.Folder, c *modelda
 
 func (a *app) printVerify(r *verifyResult, device string) {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "network\tresult\tmax error\treason\n")
+	printf(t, "network\tresult\tmax error\treason\n")
 	for _, m := range r.Models {
 		verdict, difference := "ok", "-"
 		switch {
@@ -236,8 +236,8 @@ func (a *app) printVerify(r *verifyResult, device string) {
 		if m.compared {
 			difference = fmt.Sprintf("%.3g", m.MaxError)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.Name, verdict, difference, m.Reason)
+		printf(t, "%s\t%s\t%s\t%s\n", brief(m.Name), verdict, difference, m.Reason)
 	}
 	_ = t.Flush() // a.out remembers its error
-	fmt.Fprintf(a.out, "%d passed, %d failed, %d skipped on %s\n", r.Passed, r.Failed, r.Skipped, device)
+	printf(a.out, "%d passed, %d failed, %d skipped on %s\n", r.Passed, r.Failed, r.Skipped, device)
 }

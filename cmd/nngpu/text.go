@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Names, descriptions and labels come from files, and paths and device names from others too: they may hold what
+// steers a terminal, turns its text around, or looks like lines of this program. All that is printed therefore goes
+// through printf, which makes one line of each argument, or through writeJSON; and whatever is written at all goes
+// through an output, which lets nothing invisible pass but line ends and tabs. Progress bars alone write beside it, see
+// progress.go: all their words are this program's.
+
+const (
+	// maxText is how many characters of an argument are printed; of longer ones the beginning, the end and the length.
+	maxText = 4096
+	// maxName is the same in tables, see brief.
+	maxName = 60
+)
+
+// visible reports whether r is printed as it is: what has a glyph, in any script, and spaces. Control, format and
+// private characters have none (categories C, Zl and Zp of Unicode), and some letters neither.
+func visible(r rune) bool {
+	return unicode.IsGraphic(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+}
+
+// escapes are the short forms of what is not visible.
+var escapes = map[rune]string{'\n': `\n`, '\r': `\r`, '\t': `\t`}
+
+// appendVisible appends the first character of s, escaped as in Go where it is not visible and not in keep, and
+// returns its size in s.
+func appendVisible(b []byte, s, keep string) ([]byte, int) {
+	r, size := utf8.DecodeRuneInString(s)
+	switch short, known := escapes[r]; {
+	case r == utf8.RuneError && size == 1:
+		return fmt.Appendf(b, `\x%02x`, s[0]), size
+	case visible(r) || strings.ContainsRune(keep, r):
+		return append(b, s[:size]...), size
+	case known:
+		return append(b, short...), size
+	case r < utf8.RuneSelf:
+		return fmt.Appendf(b, `\x%02x`, r), size
+	case r > 0xffff:
+		return fmt.Appendf(b, `\U%08x`, r), size
+	}
+	return fmt.Appendf(b, `\u%04x`, r), size
+}
+
+// clean makes one line of s, of bounded length, in which every character is visible.
+func clean(s string) string {
+	const end = maxText / 4
+	text := shorten(s, maxText, maxText-end, end)
+	b := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		var n int
+		b, n = appendVisible(b, text, "")
+		text = text[n:]
+	}
+	return string(b)
+}
+
+// brief is a name for a table: shortened, with a note of its length.
+func brief(name string) string { return shorten(name, maxName, maxName, 0) }
+
+// shorten keeps so many characters at the beginning and the end of a text that has more than limit.
+func shorten(s string, limit, first, last int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	from, to := 0, len(s)
+	for range first {
+		_, n := utf8.DecodeRuneInString(s[from:])
+		from += n
+	}
+	for range last {
+		_, n := utf8.DecodeLastRuneInString(s[:to])
+		to -= n
+	}
+	text := fmt.Sprintf("%s… (%d bytes)", s[:from], len(s))
+	if last > 0 {
+		text += " …" + s[to:]
+	}
+	return text
+}
+
+// foreign is an argument of printf whose text is cleaned after it was formatted.
+type foreign struct{ v any }
+
+// Format implements fmt.Formatter.
+func (f foreign) Format(s fmt.State, verb rune) {
+	_, _ = io.WriteString(s, clean(fmt.Sprintf(fmt.FormatString(s, verb), f.v)))
+}
+
+// printf is fmt.Fprintf with every argument but numbers cleaned. The format is this program's own. An error of the
+// writer is not returned: an output remembers its first.
+func printf(w io.Writer, format string, args ...any) {
+	for i, arg := range args {
+		if kind := reflect.ValueOf(arg).Kind(); kind < reflect.Bool || kind > reflect.Complex128 {
+			args[i] = foreign{arg}
+		}
+	}
+	_, _ = fmt.Fprintf(w, format, args...)
+}
+
+// printLines prints a text of several lines, such as a table that printf filled.
+func printLines(w io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		printf(w, "%s\n", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// output writes what is visible, line ends and tabs, and anything else escaped. It remembers the first error, so that
+// a full disk does not look like success.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (o *output) Write(b []byte) (int, error) {
+	text := string(b)
+	safe := make([]byte, 0, len(b))
+	for len(text) > 0 {
+		var n int
+		safe, n = appendVisible(safe, text, "\n\t")
+		text = text[n:]
+	}
+	if _, err := o.w.Write(safe); err != nil {
+		if o.err == nil {
+			o.err = err
+		}
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// writeJSON writes v on lines of its own. What is not visible is escaped, which leaves its value as it is.
+func writeJSON(w io.Writer, v any, indent string) error {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	var b []byte
+	for _, r := range text.String() {
+		switch {
+		case visible(r) || r == '\n':
+			b = utf8.AppendRune(b, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			b = fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		}
+	}
+	_, err := w.Write(b)
+	return err
+}
