@@ -148,7 +148,7 @@ var poolNames = [...]string{"request pool 0", "request pool 1", "request pool 2"
 // check finds buffers and tests what needs no pool to be mapped.
 func (b *boundRequest) check() (err error) {
 	r := b.request
-	if b.dims, err = validate.Request(b.model.signature, r); err != nil {
+	if b.dims, err = validate.Request(&b.model.signature.Main, b.model.needed, r); err != nil {
 		return err
 	}
 	b.pools = resize(b.room.pools[:], len(r.Pools))

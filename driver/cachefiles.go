@@ -113,7 +113,7 @@ func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, m
 	if err != nil {
 		return nil, fmt.Errorf("prepare from cache: %w", err)
 	}
-	return c.adopt(exe, signature.model(), signature.OutputDims, CacheOff, priority)
+	return c.adopt(exe, signature.model(), signature.Needed, signature.OutputDims, CacheOff, priority)
 }
 
 // restoreFiles makes an executable of e and closes e. Options say what differs from the preparation that saved it.
@@ -139,14 +139,16 @@ func (d *Device) restoreFiles(ctx context.Context, e *cache.Entry, opts []Option
 // storedSignature is what a request is checked against and how the model was prepared, for a model that is not
 // there any more.
 type storedSignature struct {
-	Main       nn.Graph
+	Main       nn.Graph // inputs and outputs only
+	Names      nn.Names
+	Needed     []string // of each input: validate.Needed
 	OutputDims []nn.Dims
 	Preference nn.Preference
 	Priority   nn.Priority
 	Quick      bool // the first form of a staged compilation
 }
 
-func (s *storedSignature) model() *nn.Model { return &nn.Model{Main: s.Main} }
+func (s *storedSignature) model() *nn.Model { return &nn.Model{Main: s.Main, Names: s.Names} }
 
 const signatureMagic = "nngpusig"
 
@@ -156,7 +158,10 @@ func encodeSignature(m *nn.Model, o *backend.Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(storedSignature{interfaceOf(&m.Main), dims, o.Preference, o.Priority, o.Quick})
+	text, err := json.Marshal(storedSignature{
+		Main: interfaceOf(&m.Main), Names: m.Names, Needed: validate.Needed(m), OutputDims: dims,
+		Preference: o.Preference, Priority: o.Priority, Quick: o.Quick,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +201,9 @@ func decodeSignature(b []byte) (*storedSignature, []byte, error) {
 	if err := validate.Signature(&s.Main); err != nil {
 		return nil, nil, err
 	}
-	if len(s.OutputDims) != len(s.Main.Outputs) {
-		return nil, nil, fmt.Errorf("%d dimensions of %d outputs", len(s.OutputDims), len(s.Main.Outputs))
+	if len(s.Needed) != len(s.Main.Inputs) || len(s.OutputDims) != len(s.Main.Outputs) {
+		return nil, nil, fmt.Errorf("%d and %d entries for %d inputs and %d outputs",
+			len(s.Needed), len(s.OutputDims), len(s.Main.Inputs), len(s.Main.Outputs))
 	}
 	return s, b[head+int(n):], nil
 }

@@ -173,3 +173,33 @@ func TestC22AllIsInTheFiles(t *testing.T) {
 	_, err = c.PrepareModelFromCache(t.Context(), cache.Token{9}, model, data, driver.WithPriority(99))
 	requireStatus(t, nn.StatusInvalidArgument, err)
 }
+
+// TestOmittedInputsOfALoadedModel: a request may omit the inputs that it may omit of the model that was saved, no others.
+func TestOmittedInputsOfALoadedModel(t *testing.T) {
+	m := binaryModel(nn.OpAdd, 3)
+	y := m.Main.Outputs[0]
+	m.Main.Operands[y].Lifetime = nn.Temporary
+	transposed := m.Main.Operands[y]
+	transposed.Dims, transposed.Lifetime = nn.Dims{5, 1}, nn.SubgraphOutput
+	m.Main.Operands = append(m.Main.Operands, transposed, nn.Operand{Type: nn.TensorInt32, Dims: nn.Dims{0}, Lifetime: nn.SubgraphInput})
+	out := uint32(len(m.Main.Operands) - 2)
+	m.Main.Operations = append(m.Main.Operations, nn.Operation{Type: nn.OpTranspose, Inputs: []uint32{y, out + 1}, Outputs: []uint32{out}})
+	m.Main.Inputs, m.Main.Outputs = append(m.Main.Inputs, out+1), []uint32{out}
+
+	var warned atomic.Int32
+	c := openStoring(t, &storing{}, cacheOptions(t, &warned))
+	model, data := cacheFile(t, "model"), cacheFile(t, "data")
+	prepared, err := c.PrepareModel(t.Context(), m, driver.WithCacheFiles(cache.Token{1}, model, data))
+	require.NoError(t, err)
+	loaded, err := c.PrepareModelFromCache(t.Context(), cache.Token{1}, model, data)
+	require.NoError(t, err)
+	for _, pm := range []*driver.PreparedModel{prepared, loaded} {
+		result := pm.NewOutputs()
+		_, err = pm.Run(t.Context(), [][]byte{{7, 7, 7, 7, 7}, nil}, result)
+		require.NoError(t, err)
+		require.Equal(t, [][]byte{{10, 10, 10, 10, 10}}, result)
+		_, err = pm.Run(t.Context(), [][]byte{nil, nil}, result)
+		requireStatus(t, nn.StatusInvalidArgument, err)
+		require.ErrorContains(t, err, "has no value, but operation 0 (ADD) needs it")
+	}
+}

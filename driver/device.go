@@ -264,7 +264,7 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	default:
 		rates.observe(full, cost, time.Since(start))
 	}
-	return c.adopt(exe, signature, dims, status, o.Priority)
+	return c.adopt(exe, signature, validate.Needed(full), dims, status, o.Priority)
 }
 
 // withDeadline is context.WithDeadline, where there is a deadline.
@@ -300,11 +300,11 @@ func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOpt
 }
 
 // adopt makes exe a prepared model of c. It takes ownership of exe.
-func (c *Client) adopt(exe backend.Executable, signature *nn.Model, outputs []nn.Dims, status CacheStatus, priority nn.Priority) (*PreparedModel, error) {
+func (c *Client) adopt(exe backend.Executable, signature *nn.Model, needed []string, outputs []nn.Dims, status CacheStatus, priority nn.Priority) (*PreparedModel, error) {
 	stats := exe.Stats()
 	_, late := exe.(*delayed)
 	pm := &PreparedModel{
-		client: c, exe: exe, signature: signature, outputs: outputs, cached: status, priority: priority,
+		client: c, exe: exe, signature: signature, needed: needed, outputs: outputs, cached: status, priority: priority,
 		bytes: stats.ArenaBytes + stats.WeightBytes, counted: !late,
 	}
 	if err := c.take(pm.bytes, "model"); err != nil {

@@ -16,6 +16,7 @@ type PreparedModel struct {
 	client    *Client
 	exe       backend.Executable
 	signature *nn.Model // the main graph and the pools
+	needed    []string  // of each input: validate.Needed
 	outputs   []nn.Dims // of each output, after inference
 	cached    CacheStatus
 	priority  nn.Priority

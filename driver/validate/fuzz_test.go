@@ -100,6 +100,6 @@ func FuzzModel(f *testing.F) {
 		if _, err := validate.Shapes(m); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = validate.Request(m, baseRequest())
+		_, _ = check(m, baseRequest())
 	})
 }

@@ -14,16 +14,42 @@ type Bound struct {
 	InputDims, OutputDims []nn.Dims
 }
 
-// Request checks r against m, of which only the main graph's operands, operations, inputs and outputs are read.
-// Without operations no input counts as optional. It maps no pool: what is left to check is that the pools can be
-// mapped and are as large as they say, that outputs do not overlap (Overlap), and that tokens are known.
+// Needed says of each input of m's main graph which operation cannot do without its value; "" of those that a request may
+// omit.
 //
 // Precondition: m passed Model.
-func Request(m *nn.Model, r *nn.Request) (*Bound, error) {
+func Needed(m *nn.Model) []string {
+	g := &m.Main
+	needed := make([]string, len(g.Inputs))
+	inputs := make(map[uint32]int, len(g.Inputs)) // by operand
+	for i, x := range g.Inputs {
+		inputs[x] = i
+	}
+	for i := range g.Operations {
+		op := &g.Operations[i]
+		row := ops.Lookup(op.Type)
+		for k, x := range op.Inputs {
+			input, ok := inputs[x]
+			if !ok || needed[input] != "" {
+				continue
+			}
+			if row == nil || !row.Optional(&ops.Call{Model: m, Graph: g, Op: op}, k) {
+				needed[input] = fmt.Sprintf("operation %d (%v)", i, op.Type)
+			}
+		}
+	}
+	return needed
+}
+
+// Request checks r against g, the main graph of a model, of which it reads the operands of inputs and outputs; needed is
+// what Needed said of the model. It maps no pool: what is left to check is that the pools can be
+// mapped and are as large as they say, that outputs do not overlap (Overlap), and that tokens are known.
+//
+// Precondition: the model passed Model, or g Signature.
+func Request(g *nn.Graph, needed []string, r *nn.Request) (*Bound, error) {
 	if r == nil {
 		return nil, nn.Invalid("request", "there is none")
 	}
-	g := &m.Main
 	if len(r.Inputs) != len(g.Inputs) || len(r.Outputs) != len(g.Outputs) {
 		return nil, nn.Invalid("request", "%d inputs, %d outputs; the model has %d, %d",
 			len(r.Inputs), len(r.Outputs), len(g.Inputs), len(g.Outputs))
@@ -33,21 +59,16 @@ func Request(m *nn.Model, r *nn.Request) (*Bound, error) {
 	}
 	dims := make([]nn.Dims, len(r.Inputs)+len(r.Outputs))
 	b := &Bound{InputDims: dims[:len(r.Inputs):len(r.Inputs)], OutputDims: dims[len(r.Inputs):]}
-	var omitted map[uint32]int // operand -> input
 	for i := range r.Inputs {
-		var err error
-		if r.Inputs[i].HasNoValue {
-			if omitted == nil {
-				omitted = map[uint32]int{}
-			}
-			omitted[g.Inputs[i]] = i
+		a, err := &r.Inputs[i], error(nil)
+		if a.HasNoValue {
+			err = checkOmitted(a, needed[i])
+		} else {
+			b.InputDims[i], err = checkInput(a, &g.Operands[g.Inputs[i]], r.Pools)
 		}
-		if b.InputDims[i], err = checkInput(m, &r.Inputs[i], g.Inputs[i], r.Pools); err != nil {
+		if err != nil {
 			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
 		}
-	}
-	if err := checkReaders(m, omitted); err != nil {
-		return nil, err
 	}
 	for i := range r.Outputs {
 		a, err := &r.Outputs[i], error(nil)
@@ -94,12 +115,8 @@ func isOpen(t nn.OperandType, d nn.Dims) bool {
 	return !d.Known() || t.IsTensor() && len(d) == 0
 }
 
-// checkInput checks the argument of an input and returns its dimensions, nil for one that is omitted.
-func checkInput(m *nn.Model, a *nn.RequestArgument, operand uint32, pools []nn.Memory) (nn.Dims, error) {
-	if a.HasNoValue {
-		return nil, checkOmitted(m, a)
-	}
-	o := &m.Main.Operands[operand]
+// checkInput checks the argument of an input, which has a value, and returns its dimensions.
+func checkInput(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory) (nn.Dims, error) {
 	dims, err := checkArgument(a, o, pools)
 	if err != nil {
 		return nil, err
@@ -192,35 +209,13 @@ func join(o *nn.Operand, given nn.Dims) (nn.Dims, error) {
 	return dims, nil
 }
 
-// checkOmitted requires an argument without a value to be empty. checkReaders looks at who reads the operand.
-func checkOmitted(m *nn.Model, a *nn.RequestArgument) error {
+// checkOmitted requires an argument without a value to be empty, and nothing to need it.
+func checkOmitted(a *nn.RequestArgument, needed string) error {
 	if a.Location != (nn.Location{}) || len(a.Dims) > 0 {
 		return fmt.Errorf("has no value, but a location or dimensions")
 	}
-	if len(m.Main.Operations) == 0 {
-		return fmt.Errorf("has no value")
-	}
-	return nil
-}
-
-// checkReaders requires all readers of omitted inputs, which it takes by their operands, to do without them. It looks at
-// each operation once, however many inputs are omitted.
-func checkReaders(m *nn.Model, omitted map[uint32]int) error {
-	if len(omitted) == 0 {
-		return nil
-	}
-	for i := range m.Main.Operations {
-		op := &m.Main.Operations[i]
-		for k, x := range op.Inputs {
-			input, ok := omitted[x]
-			if !ok {
-				continue
-			}
-			row := ops.Lookup(op.Type)
-			if row == nil || !row.Optional(&ops.Call{Model: m, Graph: &m.Main, Op: op}, k) {
-				return nn.Invalid(fmt.Sprintf("input %d", input), "has no value, but operation %d (%v) needs it", i, op.Type)
-			}
-		}
+	if needed != "" {
+		return fmt.Errorf("has no value, but %s needs it", needed)
 	}
 	return nil
 }

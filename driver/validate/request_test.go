@@ -20,6 +20,11 @@ func baseRequest() *nn.Request {
 	}
 }
 
+// check is what becomes of a request to a model.
+func check(m *nn.Model, r *nn.Request) (*validate.Bound, error) {
+	return validate.Request(&m.Main, validate.Needed(m), r)
+}
+
 type requestChange struct {
 	name string
 	do   func(m *nn.Model, r *nn.Request)
@@ -34,7 +39,7 @@ func refuseRequest(t *testing.T, changes []requestChange) {
 			if err := validate.Model(m); err != nil {
 				t.Fatal("model: ", err)
 			}
-			b, err := validate.Request(m, r)
+			b, err := check(m, r)
 			if err == nil || b != nil {
 				t.Fatalf("bound: %t, error %v", b != nil, err)
 			}
@@ -54,7 +59,7 @@ func accept(t *testing.T, do func(m *nn.Model, r *nn.Request)) *validate.Bound {
 	if err := validate.Model(m); err != nil {
 		t.Fatal("model: ", err)
 	}
-	b, err := validate.Request(m, r)
+	b, err := check(m, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,14 +71,14 @@ func out(r *nn.Request) *nn.RequestArgument { return &r.Outputs[0] }
 
 func TestRequest(t *testing.T) {
 	m, r := baseModel(), baseRequest()
-	b, err := validate.Request(m, r)
+	b, err := check(m, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !b.InputDims[0].Equal(nn.Dims{1, 5, 7, 3}) || !b.OutputDims[0].Equal(nn.Dims{1, 5, 7, 2}) {
 		t.Errorf("dimensions %v, %v", b.InputDims[0], b.OutputDims[0])
 	}
-	if _, err := validate.Request(m, nil); nn.StatusOf(err) != nn.StatusInvalidArgument {
+	if _, err := check(m, nil); nn.StatusOf(err) != nn.StatusInvalidArgument {
 		t.Error(err)
 	}
 }
@@ -120,11 +125,16 @@ func TestR4NoValue(t *testing.T) {
 	}
 	m, r := baseModel(), baseRequest()
 	optional(m)
+	needed := validate.Needed(m)
+	require.Equal(t, []string{"operation 0 (CONV_2D)", ""}, needed)
+	// Without the operations it is known all the same.
+	g := nn.Graph{Operands: m.Main.Operands, Inputs: m.Main.Inputs, Outputs: m.Main.Outputs}
 	r.Inputs = append(r.Inputs, nn.RequestArgument{HasNoValue: true})
-	m.Main.Operations = nil
-	if _, err := validate.Request(m, r); nn.StatusOf(err) != nn.StatusInvalidArgument {
-		t.Error("without operations: ", err)
-	}
+	_, err := validate.Request(&g, needed, r)
+	require.NoError(t, err)
+	*in(r) = nn.RequestArgument{HasNoValue: true}
+	_, err = validate.Request(&g, needed, r)
+	require.ErrorContains(t, err, "operation 0 (CONV_2D) needs it")
 }
 
 // openInput makes height and width of the model's input unknown, and all that follows from them.
@@ -267,11 +277,11 @@ func TestManyOmittedInputs(t *testing.T) {
 	m := &nn.Model{Main: g}
 	require.NoError(t, validate.Model(m))
 	start := time.Now()
-	_, err := validate.Request(m, r)
+	_, err := check(m, r)
 	require.NoError(t, err)
 	require.Less(t, time.Since(start), 10*time.Second)
 	g.Operations[n/2].Inputs[0] = g.Inputs[7]
-	_, err = validate.Request(m, r)
+	_, err = check(m, r)
 	require.ErrorContains(t, err, "input 7: ")
 	require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err))
 }

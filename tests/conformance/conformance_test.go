@@ -14,6 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/conformancedata"
 	"github.com/nngpu/nngpu/tests/conformancerun"
 	"github.com/nngpu/nngpu/tests/internal/devices"
@@ -42,8 +43,23 @@ func part(t *testing.T) int {
 // TestConformance runs every model. None may fail; those of supported operations must pass, up to XX
 // whose parameters are known only at run time.
 func TestConformance(t *testing.T) {
+	eachCase(t, conformancerun.Run)
+}
+
+// TestConformanceFromCache runs every model as it comes back from cache files.
+func TestConformanceFromCache(t *testing.T) {
+	dir := t.TempDir()
+	eachCase(t, func(ctx context.Context, d *driver.Device, client *driver.Client, c *conformancedata.Case) conformancerun.Outcome {
+		return conformancerun.RunFromCache(ctx, d, client, c, dir)
+	}, driver.WithCache(driver.CacheOptions{Off: true, StateDir: dir}))
+}
+
+type caseRunner func(context.Context, *driver.Device, *driver.Client, *conformancedata.Case) conformancerun.Outcome
+
+func eachCase(t *testing.T, run caseRunner, opts ...driver.DeviceOption) {
+	t.Helper()
 	dir, n := folder(t), part(t)
-	devices.Each(t, func(t *testing.T, d *driver.Device) {
+	devices.EachWith(t, gpu.Options{}, func(t *testing.T, d *driver.Device) {
 		client, err := d.NewClient(t.Name())
 		require.NoError(t, err)
 		counts := map[conformancerun.Verdict]int{}
@@ -53,7 +69,7 @@ func TestConformance(t *testing.T) {
 			if seen%n != 0 {
 				return nil
 			}
-			o := conformancerun.Run(context.Background(), d, client, c)
+			o := run(context.Background(), d, client, c)
 			counts[o.Verdict]++
 			if o.Verdict == conformancerun.Failed {
 				t.Errorf("%s: %v", c.Name, o.Err)
@@ -67,7 +83,7 @@ func TestConformance(t *testing.T) {
 		t.Logf("%d passed, %d refused, %d failed as they must, %d failed", counts[conformancerun.Passed],
 			counts[conformancerun.Refused], counts[conformancerun.FailedAsExpected], counts[conformancerun.Failed])
 		require.Greater(t, counts[conformancerun.Passed], 3300/n-50, "the data is not what it was")
-	})
+	}, opts...)
 }
 
 func inTable(c *conformancedata.Case) bool {

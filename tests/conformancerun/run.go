@@ -3,8 +3,11 @@ package conformancerun
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -30,6 +33,15 @@ type Outcome struct {
 
 // Run prepares c on dev, runs it twice and compares. The second run shows state left by the first.
 func Run(ctx context.Context, dev *driver.Device, client *driver.Client, c *conformancedata.Case) Outcome {
+	return run(ctx, dev, client, c, nil)
+}
+
+// RunFromCache is Run of what comes back from cache files in dir, which is writable, after c was saved there.
+func RunFromCache(ctx context.Context, dev *driver.Device, client *driver.Client, c *conformancedata.Case, dir string) Outcome {
+	return run(ctx, dev, client, c, &cacheFiles{dir: dir})
+}
+
+func run(ctx context.Context, dev *driver.Device, client *driver.Client, c *conformancedata.Case, files *cacheFiles) Outcome {
 	_, reasons, err := dev.SupportedOperations(c.Model)
 	if err != nil {
 		if c.ExpectFailure {
@@ -38,7 +50,7 @@ func Run(ctx context.Context, dev *driver.Device, client *driver.Client, c *conf
 		return Outcome{Failed, fmt.Errorf("supported operations: %w", err)}
 	}
 	refusal := firstRefusal(c, reasons)
-	pm, err := client.PrepareModel(ctx, c.Model)
+	pm, err := files.prepare(ctx, client, c)
 	switch {
 	case err != nil && c.ExpectFailure:
 		return Outcome{FailedAsExpected, err}
@@ -65,6 +77,33 @@ func Run(ctx context.Context, dev *driver.Device, client *driver.Client, c *conf
 		return Outcome{Failed, errors.New("must be refused or fail, but succeeded")}
 	}
 	return Outcome{Passed, nil}
+}
+
+// cacheFiles are a client's, in a folder; nil: none.
+type cacheFiles struct{ dir string }
+
+// prepare prepares c; where there are files, it saves it there, closes it and brings it back from them.
+func (f *cacheFiles) prepare(ctx context.Context, client *driver.Client, c *conformancedata.Case) (pm *driver.PreparedModel, err error) {
+	if f == nil {
+		return client.PrepareModel(ctx, c.Model)
+	}
+	var files [2][]*os.File
+	for i, name := range []string{"model", "data"} {
+		file, err := os.Create(filepath.Join(f.dir, name))
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close() // what was not written is found when it is read
+		files[i] = []*os.File{file}
+	}
+	token := sha256.Sum256([]byte(c.Name))
+	if pm, err = client.PrepareModel(ctx, c.Model, driver.WithCacheFiles(token, files[0], files[1])); err != nil {
+		return nil, err
+	}
+	if err := pm.Close(); err != nil {
+		return nil, err
+	}
+	return client.PrepareModelFromCache(ctx, token, files[0], files[1])
 }
 
 func firstRefusal(c *conformancedata.Case, reasons []error) error {

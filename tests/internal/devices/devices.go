@@ -28,11 +28,11 @@ func Each(t *testing.T, f func(t *testing.T, d *driver.Device)) {
 }
 
 // EachWith is Each with options for opening the devices.
-func EachWith(t *testing.T, o gpu.Options, f func(t *testing.T, d *driver.Device)) {
+func EachWith(t *testing.T, o gpu.Options, f func(t *testing.T, d *driver.Device), opts ...driver.DeviceOption) {
 	t.Helper()
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
-			f(t, OpenWith(t, name, o))
+			f(t, OpenWith(t, name, o, opts...))
 		})
 	}
 }
@@ -51,7 +51,7 @@ func Open(t *testing.T, name string) *driver.Device {
 	return OpenWith(t, name, gpu.Options{})
 }
 
-// OpenWith is Open with options.
+// OpenWith is Open with options. Nothing is cached unless they say so.
 func OpenWith(t *testing.T, name string, o gpu.Options, opts ...driver.DeviceOption) *driver.Device {
 	t.Helper()
 	b, err := gpu.Open(name, o)
@@ -61,7 +61,7 @@ func OpenWith(t *testing.T, name string, o gpu.Options, opts ...driver.DeviceOpt
 		}
 		t.Skipf("device %s: %v", name, err)
 	}
-	d := driver.NewDevice(b, append(opts, driver.WithCache(driver.CacheOptions{Off: true}))...)
+	d := driver.NewDevice(b, append([]driver.DeviceOption{driver.WithCache(driver.CacheOptions{Off: true})}, opts...)...)
 	t.Cleanup(func() {
 		for _, m := range b.ValidationMessages() {
 			t.Errorf("validation layer: %s", m)
