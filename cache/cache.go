@@ -82,9 +82,12 @@ var (
 	// ErrRejected: there is something, but it is not what was saved: damaged, cut off, swapped, or made
 	// with another key. Prepare in full.
 	ErrRejected = errors.New("cache content rejected")
-	// ErrInvalid: the caller's arguments cannot be used: wrong number of files, a handle of the wrong
-	// kind or access mode, too large.
+	// ErrInvalid: the caller's arguments are wrong: another number of files, no file where there must be one, the same
+	// one twice, too large.
 	ErrInvalid = errors.New("invalid argument for the cache")
+	// ErrUnusable: a file of the caller's cannot be used: it is closed, no regular file, or not open in the way that is
+	// needed.
+	ErrUnusable = errors.New("cache file that cannot be used")
 	// ErrUnavailable: the cache cannot be written to now (no directory, no permission, no space, a lock
 	// held too long). Nothing was saved; the caller goes on without.
 	ErrUnavailable = errors.New("cache unavailable")
@@ -108,5 +111,10 @@ func (e *Entry) Close() error {
 
 // isKnown reports whether err already says one of the package's sentinels.
 func isKnown(err error) bool {
-	return errors.Is(err, ErrMiss) || errors.Is(err, ErrRejected) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrUnavailable)
+	for _, known := range []error{ErrMiss, ErrRejected, ErrInvalid, ErrUnusable, ErrUnavailable} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }

@@ -17,9 +17,9 @@ import (
 // truncated and written from the start whatever their offsets, and borrowed for the call only.
 // With both lists empty it does nothing.
 //
-// It fails with ErrInvalid for a wrong number of files, the same file twice, or a file that is not a regular one open for
-// reading and writing, and with ErrUnavailable when writing fails. After a failure a Load
-// with the token finds nothing. A compilation succeeds whether or not it could be saved.
+// It fails with ErrInvalid for a wrong number of files, none in the place of one, or the same twice, with ErrUnusable for
+// one that is closed, not a regular file, or not open for reading and writing, and with ErrUnavailable when writing fails.
+// After a failure a Load with the token finds nothing. A compilation succeeds whether or not it could be saved.
 func (m *HashMap) Save(token Token, model, data []byte, modelFiles, dataFiles []*os.File) (err error) {
 	if len(modelFiles) == 0 && len(dataFiles) == 0 {
 		return nil
@@ -86,8 +86,9 @@ func writeAll(f *os.File, b []byte) error {
 // once, into private memory, and that copy is verified and returned. The data files are duplicated, so the caller may
 // close its handles; their content is verified while it is read.
 //
-// It fails with ErrInvalid for a wrong number of files or one that cannot be read, ErrMiss if nothing is
-// known of the token, and ErrRejected if the content is not what was saved under it.
+// It fails with ErrInvalid for a wrong number of files, none in the place of one, or the same twice, ErrUnusable for one
+// that is closed, not a regular file, or not open for reading, ErrMiss if nothing is known of the token, and ErrRejected
+// if the content is not what was saved under it.
 func (m *HashMap) Load(token Token, modelFiles, dataFiles []*os.File) (*Entry, error) {
 	mu := m.lockOf(token)
 	mu.RLock()

@@ -80,11 +80,17 @@ func TestC6HandlesWithoutFile(t *testing.T) {
 	dir, err := os.Open(f.dir)
 	require.NoError(t, err)
 	defer dir.Close()
-	for name, bad := range map[string]*os.File{"none": nil, "closed": closed, "pipe": r, "directory": dir, "same file twice": f.data[0],
-		"path only": openMode(t, f.model[0].Name(), unix.O_PATH)} {
-		require.ErrorIs(t, m.Save(Token{1}, nil, nil, []*os.File{bad}, f.data), ErrInvalid, name)
-		_, err := m.Load(Token{1}, []*os.File{bad}, f.data)
-		require.ErrorIs(t, err, ErrInvalid, name)
+	for name, tc := range map[string]struct {
+		bad  *os.File
+		want error
+	}{
+		"none": {nil, ErrInvalid}, "same file twice": {f.data[0], ErrInvalid},
+		"closed": {closed, ErrUnusable}, "pipe": {r, ErrUnusable}, "directory": {dir, ErrUnusable},
+		"path only": {openMode(t, f.model[0].Name(), unix.O_PATH), ErrUnusable},
+	} {
+		require.ErrorIs(t, m.Save(Token{1}, nil, nil, []*os.File{tc.bad}, f.data), tc.want, name)
+		_, err := m.Load(Token{1}, []*os.File{tc.bad}, f.data)
+		require.ErrorIs(t, err, tc.want, name)
 	}
 }
 
@@ -114,9 +120,9 @@ func TestC7C8AccessMode(t *testing.T) {
 				require.NoError(t, err)
 				requireEntry(t, e, noise(1, 99), noise(2, 99))
 			} else {
-				require.ErrorIs(t, err, ErrInvalid)
+				require.ErrorIs(t, err, ErrUnusable)
 			}
-			require.ErrorIs(t, m.Save(token, noise(1, 99), nil, bad.model, bad.data), ErrInvalid)
+			require.ErrorIs(t, m.Save(token, noise(1, 99), nil, bad.model, bad.data), ErrUnusable)
 			_, err = m.Load(token, good.model, good.data)
 			require.ErrorIs(t, err, ErrMiss)
 		})

@@ -94,8 +94,8 @@ const (
 // fileID tells whether two handles are of one file.
 type fileID struct{ dev, ino uint64 }
 
-// inspect checks that f is a regular file with the wanted access and gives its size in bytes. Every error
-// wraps ErrInvalid.
+// inspect checks that f is a regular file with the wanted access and gives its size in bytes. It fails with ErrInvalid where
+// there is no file, otherwise with ErrUnusable.
 func inspect(f *os.File, a access) (id fileID, size int64, err error) {
 	err = withFD(f, func(fd int) error {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
@@ -122,8 +122,12 @@ func inspect(f *os.File, a access) (id fileID, size int64, err error) {
 		id, size = fileID{uint64(st.Dev), st.Ino}, st.Size
 		return nil
 	})
-	if err != nil {
-		return fileID{}, 0, fmt.Errorf("cache handle: %w: %w", err, ErrInvalid)
+	switch {
+	case err == nil:
+		return id, size, nil
+	case isKnown(err):
+		return fileID{}, 0, err
+	default:
+		return fileID{}, 0, fmt.Errorf("cache file: %w: %w", err, ErrUnusable)
 	}
-	return id, size, nil
 }

@@ -83,8 +83,8 @@ func (d *Device) save(exe backend.Executable, m *nn.Model, f *cacheFiles, o *bac
 // PrepareModelFromCache brings back the model that was prepared with WithCacheFiles under the same token. The
 // files are those of the preparation, in the same order, and may be closed after the call. Their content is
 // read once and believed only when it is what was saved; otherwise the error is GENERAL_FAILURE, and the
-// client prepares in full. A wrong number of files, or files that cannot be read, are INVALID_ARGUMENT. Other errors are
-// those of PrepareModel.
+// client prepares in full. So it is for files that are closed, not regular or not open for reading. A wrong number
+// of files, none in the place of one, or the same twice, is INVALID_ARGUMENT. Other errors are those of PrepareModel.
 // Preference and priority are those of the preparation, where opts say nothing else.
 func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, model, data []*os.File, opts ...Option) (*PreparedModel, error) {
 	o, leave, err := c.enterPrepare(ctx, opts)

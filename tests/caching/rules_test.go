@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/nngpu/nngpu/cache"
 	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // C6 is about HIDL's handles of 0 or 2 descriptors, which *os.File cannot be. C25 (the deadline of a load) is the
@@ -104,13 +106,40 @@ func TestC7SaveToAFileThatIsReadOnly(t *testing.T) {
 	})
 }
 
-func TestC8LoadFromAFileThatIsWriteOnly(t *testing.T) {
+// TestC8LoadFromFilesThatCannotBeRead: whatever is wrong with a file is a GENERAL_FAILURE, as VTS 1.3 has it for those that
+// are write-only.
+func TestC8LoadFromFilesThatCannotBeRead(t *testing.T) {
 	eachDevice(t, func(t *testing.T, b *bed) {
 		e := b.saved(t, 1, addChain(), addResult)
-		_, err := b.loadFrom(t, e.token, handles(t, os.O_WRONLY, e.model...), handles(t, os.O_RDWR, e.data...))
-		requireRefused(t, err)
-		_, err = b.loadFrom(t, e.token, handles(t, os.O_RDWR, e.model...), handles(t, os.O_WRONLY, e.data...))
-		requireRefused(t, err)
+		closed := handles(t, os.O_RDWR, e.data...)
+		require.NoError(t, closed[0].Close())
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		defer r.Close()
+		defer w.Close()
+		fifo := filepath.Join(t.TempDir(), "fifo")
+		require.NoError(t, unix.Mkfifo(fifo, 0o600))
+		for name, bad := range map[string]func(path string) []*os.File{
+			"write-only":     func(path string) []*os.File { return handles(t, os.O_WRONLY, path) },
+			"without access": func(path string) []*os.File { return handles(t, unix.O_PATH, path) },
+			"closed":         func(string) []*os.File { return closed },
+			"folder":         func(path string) []*os.File { return handles(t, os.O_RDONLY, filepath.Dir(path)) },
+			"pipe to read":   func(string) []*os.File { return []*os.File{r} },
+			"pipe to write":  func(string) []*os.File { return []*os.File{w} },
+			"FIFO":           func(string) []*os.File { return handles(t, os.O_RDWR, fifo) },
+			"device":         func(string) []*os.File { return handles(t, os.O_RDWR, "/dev/zero") },
+		} {
+			_, err := b.loadFrom(t, e.token, bad(e.model[0]), handles(t, os.O_RDWR, e.data...))
+			requireGeneralFailure(t, err, "model: "+name)
+			_, err = b.loadFrom(t, e.token, handles(t, os.O_RDWR, e.model...), bad(e.data[0]))
+			requireGeneralFailure(t, err, "data: "+name)
+		}
+		for name, lists := range counts(t, os.O_RDWR, e) {
+			_, err := b.loadFrom(t, e.token, lists[0], lists[1])
+			require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), name)
+		}
+		_, err = b.loadFrom(t, e.token, []*os.File{nil}, handles(t, os.O_RDWR, e.data...))
+		require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err))
 		b.loads(t, e, addResult)
 	})
 }
