@@ -34,8 +34,8 @@ type clientOptions struct {
 	budget int64
 }
 
-// WithShare gives the client that part of the device, in relation to other clients that want it at the same time.
-// The default is 1.
+// WithShare gives the client that part of the device, in relation to other clients that want it at the same time:
+// within qos.MinShare and qos.MaxShare, 1 by default. Package qos says how long a client waits at most.
 func WithShare(s float64) ClientOption {
 	return func(o *clientOptions) { o.share = s }
 }
@@ -52,8 +52,8 @@ func (d *Device) NewClient(identity string, opts ...ClientOption) (*Client, erro
 	if err := apply(opts, &o); err != nil {
 		return nil, err
 	}
-	if !(o.share > 0) || o.budget < 0 {
-		return nil, nn.Invalid("client", "share %v, budget of %d bytes", o.share, o.budget)
+	if o.budget < 0 {
+		return nil, nn.Invalid("client", "budget of %d bytes", o.budget)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -61,7 +61,10 @@ func (d *Device) NewClient(identity string, opts ...ClientOption) (*Client, erro
 		return nil, d.gone
 	}
 	c := &Client{device: d, identity: identity, budget: o.budget, models: map[*PreparedModel]bool{}}
-	c.queue = d.scheduler.NewClient(identity, o.share)
+	var err error
+	if c.queue, err = d.scheduler.NewClient(identity, o.share); err != nil {
+		return nil, err
+	}
 	d.clients[c] = true
 	return c, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/null"
+	"github.com/nngpu/nngpu/qos"
 )
 
 // farFuture is the largest time that a clock of nanoseconds tells.
@@ -257,8 +258,20 @@ func TestClientBudget(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
 	require.Zero(t, c.Memory())
-	for _, o := range []driver.ClientOption{driver.WithShare(0), driver.WithShare(-1), driver.WithClientBudget(-1)} {
-		_, err = d.NewClient("wrong", o)
+	_, err = d.NewClient("wrong", driver.WithClientBudget(-1))
+	requireStatus(t, nn.StatusInvalidArgument, err)
+}
+
+// TestShareOutOfRange: what would starve others is refused, not cut to what would not.
+func TestShareOutOfRange(t *testing.T) {
+	d, _ := open(t, &null.Backend{})
+	for _, share := range []float64{0, -1, math.NaN(), math.Inf(1), 1e308, 1024, qos.MaxShare * 1.01, qos.MinShare * 0.99, 1e-300} {
+		c, err := d.NewClient("wrong", driver.WithShare(share))
 		requireStatus(t, nn.StatusInvalidArgument, err)
+		require.Nil(t, c)
+	}
+	for _, share := range []float64{qos.MinShare, 1, qos.MaxShare} {
+		_, err := d.NewClient("right", driver.WithShare(share))
+		require.NoError(t, err)
 	}
 }

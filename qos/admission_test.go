@@ -250,7 +250,7 @@ func (tr traffic) play(t *testing.T) []*request {
 		var replays []*replay
 		var clients []*Client
 		for i := range tr.clients {
-			clients = append(clients, s.NewClient(fmt.Sprint(i), 1))
+			clients = append(clients, s.MustClient(fmt.Sprint(i), 1))
 		}
 		var models []*model
 		var mean time.Duration

@@ -175,7 +175,7 @@ func (s *Scheduler) lineUp(extra *run, now time.Duration) (at time.Duration, dea
 			plan(extra)
 		}
 		virtual := c.virtual
-		if !c.wanting(now) {
+		if !c.wanting() {
 			virtual = max(virtual, s.vclock)
 		}
 		f.queues = append(f.queues, queue{c: c, virtual: virtual, jobs: f.jobs[first:]})

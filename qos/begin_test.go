@@ -53,10 +53,10 @@ func TestBlockedBegins(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &device{t: t}
 				s := qos.New(qos.Options{})
-				c := s.NewClient("c", 1)
+				c := s.MustClient("c", 1)
 				urgent := c
 				if tc.other {
-					urgent = s.NewClient("d", 1)
+					urgent = s.MustClient("d", 1)
 				}
 				four, group := make(arenas, 4), &qos.Group{}
 				ctx, cancel := context.WithCancel(t.Context())
@@ -91,7 +91,7 @@ func TestBlockedBegins(t *testing.T) {
 func TestGroupKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		one, group := make(arenas, 1), &qos.Group{}
 		var running sync.WaitGroup
 		begin := func(name string, left time.Duration) {
@@ -118,7 +118,7 @@ func TestGroupKeepsOrder(t *testing.T) {
 func TestPatienceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		free := make(chan struct{})
 		var blocked []<-chan outcome
 		for range 2 {
@@ -146,7 +146,7 @@ func TestBlockedEarnsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
 		s := qos.New(qos.Options{})
-		a, b := s.NewClient("a", 1), s.NewClient("b", 1)
+		a, b := s.MustClient("a", 1), s.MustClient("b", 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		load := func(c *qos.Client, name string) {
@@ -185,7 +185,7 @@ func TestBlockedEarnsNothing(t *testing.T) {
 func TestBeginEndsWhenLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		j := d.job("a", nn.PriorityMedium, each(40, 2*ms)...)
 		began := time.Now()
 		j.Deadline = began.Add(100 * ms)
@@ -205,7 +205,7 @@ func (g gate) Wait(context.Context) error { <-g; return nil }
 func TestLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := qos.New(qos.Options{InFlight: 2})
-		c := s.NewClient("c", 1)
+		c := s.MustClient("c", 1)
 		observed := map[int]time.Duration{}
 		job := func(p nn.Priority, lane int, truly time.Duration) *qos.Job {
 			return &qos.Job{
@@ -235,7 +235,7 @@ func TestForecastBehindDeepQueues(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &device{t: t}
 			s := qos.New(qos.Options{})
-			deep, other := s.NewClient("deep", 1), s.NewClient("other", 1)
+			deep, other := s.MustClient("deep", 1), s.MustClient("other", 1)
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			for range n {

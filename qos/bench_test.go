@@ -31,7 +31,7 @@ func BenchmarkRun(b *testing.B) {
 	} {
 		b.Run(k.name, func(b *testing.B) {
 			s := qos.New(qos.Options{})
-			c := s.NewClient("c", 1)
+			c := s.MustClient("c", 1)
 			defer c.Close()
 			e := qos.NewEstimator(each(k.segments, time.Microsecond))
 			b.ReportAllocs()
@@ -66,7 +66,7 @@ func BenchmarkAdmit(b *testing.B) {
 			var last *qos.Client
 			blocked := make(chan struct{})
 			for range 4 {
-				c := s.NewClient("c", 1)
+				c := s.MustClient("c", 1)
 				last = c
 				for range jobs {
 					wg.Go(func() {

@@ -10,10 +10,10 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Bounds of a share. They keep virtual times finite.
+// Bounds of a share. The wait of the least beside the greatest is 16 times what it is among equals.
 const (
-	minShare = 1.0 / 1024
-	maxShare = 1024.0
+	MinShare = 0.25
+	MaxShare = 4.0
 )
 
 // Client is one user of the device: its jobs compete by priority among themselves, and together with those of other
@@ -26,23 +26,24 @@ type Client struct {
 	// All below guarded by s.mu.
 	runs    []*run // from admission to the return of Run, in order of arrival
 	waiting int    // of runs: those that never got the device
+	begins  []*run // of runs: those inside Begin, in the order in which they were told to
 	virtual float64
 	used    time.Duration
 	pending time.Duration // of used: the estimates of what is on the device or has a place there
 	closed  bool
 }
 
-// NewClient adds a client. share is its relative weight against other clients, 1 being normal; what is not
-// positive counts as 1, and it is held within 1/1024 and 1024. name is for Stats. Close it in the end.
-func (s *Scheduler) NewClient(name string, share float64) *Client {
-	if !(share > 0) {
-		share = 1
+// NewClient adds a client. share is its relative weight against other clients, 1 being normal; INVALID_ARGUMENT
+// outside MinShare and MaxShare. name is for Stats. Close it in the end.
+func (s *Scheduler) NewClient(name string, share float64) (*Client, error) {
+	if !(share >= MinShare && share <= MaxShare) {
+		return nil, nn.Invalid("client", "its share of %v is not within %v and %v", share, MinShare, MaxShare)
 	}
-	c := &Client{s: s, name: name, share: min(max(share, minShare), maxShare)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c := &Client{s: s, name: name, share: share, virtual: s.departed}
 	s.clients = append(s.clients, c)
-	return c
+	return c, nil
 }
 
 // Close ends the waiting jobs of the client with ErrClosed, and the running ones at their next segment, and
@@ -64,13 +65,15 @@ func (c *Client) Close() {
 	s.forget(c)
 }
 
-// forget drops a closed client once it has no jobs.
+// forget drops a closed client once it has no jobs. What it had the next new client inherits: who closes one and makes
+// another gains nothing.
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) forget(c *Client) {
 	if !c.closed || len(c.runs) > 0 {
 		return
 	}
+	s.departed = max(s.departed, c.virtual)
 	if i := slices.Index(s.clients, c); i >= 0 {
 		s.clients = slices.Delete(s.clients, i, i+1)
 	}
@@ -150,8 +153,8 @@ func (s *Scheduler) enter(r *run) error {
 		s.stats.Refused++
 		return err
 	}
-	if !c.wanting(r.came) {
-		c.virtual = max(c.virtual, s.vclock)
+	if r.state == begun {
+		s.join(c)
 	}
 	if len(c.runs) == 0 {
 		s.active = append(s.active, c)

@@ -14,13 +14,16 @@ const (
 	beginPatience = 2 * time.Millisecond
 	// lanes is how many queues of a device there may be.
 	lanes = 2
+	// longestWhole is how much work may go in one submission though it has more segments than one.
+	longestWhole = 16 * time.Millisecond
 )
 
 // dispatch fills the free places on the device and lets those begin who are next. It is called whenever a place
 // or the order may have changed, and is cheap when there is nothing to do.
 //
-// A long queue must not take all arenas while the first ones are still at it, so that only one more than has places on
-// the device may be at work in Begin; but who is blocked there must not keep out others.
+// A long queue must not take all arenas while the first ones are still at it, so that of one client only one more than
+// has places on the device may be at work in Begin; but who is blocked there must not keep out others, nor may a
+// client whose jobs never come out of it.
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) dispatch(now time.Duration) {
@@ -32,21 +35,19 @@ func (s *Scheduler) dispatch(now time.Duration) {
 		s.grant(r, now)
 	}
 	// Whoever would be next if it had begun begins.
-	for {
-		r := s.choose(now, func(r *run) bool { return r.eligible(now) })
-		if r == nil || r.state == begun {
-			return
-		}
-		if i := len(s.begins) - s.slots - 1; i >= 0 && !s.begins[i].blocked(now) {
-			s.lookAgain(s.begins[i].told + beginPatience - now)
-			return
-		}
+	next := func() *run { return s.choose(now, func(r *run) bool { return r.eligible(now) }) }
+	for r := next(); r != nil && r.state == unbegun; r = next() {
 		r.state, r.told = mayBegin, now
-		s.begins = append(s.begins, r)
+		r.c.begins = append(r.c.begins, r)
 		if g := r.job.Group; g != nil {
 			g.begins = append(g.begins, r)
 		}
 		r.notify()
+	}
+	for _, c := range s.active {
+		if i := c.lastAtWork(); i >= 0 && !c.begins[i].blocked(now) && len(c.begins) < c.waiting {
+			s.lookAgain(c.begins[i].told + beginPatience - now)
+		}
 	}
 }
 
@@ -74,7 +75,7 @@ func (s *Scheduler) endBegin(r *run) {
 		i := slices.Index(list, r)
 		return slices.Delete(list, i, i+1)
 	}
-	s.begins = drop(s.begins)
+	r.c.begins = drop(r.c.begins)
 	if g := r.job.Group; g != nil {
 		g.begins = drop(g.begins)
 	}
@@ -96,14 +97,30 @@ func (r *run) eligible(now time.Duration) bool {
 		return r.ready()
 	}
 	g := r.job.Group
-	return r.err == nil && (g == nil || len(g.begins) == 0 || !g.begins[0].blocked(now))
+	return r.err == nil && !r.c.busyBeginning(now) && (g == nil || len(g.begins) == 0 || !g.begins[0].blocked(now))
 }
 
-// wanting reports whether c wants the device, or has it: whether it has a job that nothing else holds up.
-func (c *Client) wanting(now time.Duration) bool {
-	return slices.ContainsFunc(c.runs, func(r *run) bool {
-		return r.state == begun || r.eligible(now) || r.state == mayBegin && !r.blocked(now)
-	})
+// lastAtWork is which of c.begins must be blocked before another job of c may begin; negative where none is.
+func (c *Client) lastAtWork() int { return len(c.begins) - c.s.slots - 1 }
+
+// busyBeginning reports whether as many jobs of c are at work in Begin as may be.
+func (c *Client) busyBeginning(now time.Duration) bool {
+	i := c.lastAtWork()
+	return i >= 0 && !c.begins[i].blocked(now)
+}
+
+// wanting reports whether c wants the device, or has it: whether it has a job that has begun.
+func (c *Client) wanting() bool {
+	return slices.ContainsFunc(c.runs, func(r *run) bool { return r.state == begun })
+}
+
+// join is called before a job of c becomes one that has begun: time in which c had none earns nothing.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) join(c *Client) {
+	if !c.wanting() {
+		c.virtual = max(c.virtual, s.vclock)
+	}
 }
 
 // choose returns the first in the order of choice among those that may, or nil.
@@ -154,23 +171,19 @@ func (s *Scheduler) levelOf(r *run, now time.Duration) int {
 	return r.level + int((now-r.since)/s.ageing)
 }
 
-// grant gives r a place on the device for its next segment, or for all its segments.
+// grant gives r a place on the device for its next segment, or for more.
 //
 // Preconditions: s.mu held, r is ready, s.inFlight < s.slots.
 func (s *Scheduler) grant(r *run, now time.Duration) {
-	n := len(r.job.Segments)
-	last := r.granted + 1
-	if s.goesWhole(r, now) {
-		r.whole, last = r.granted, n
-	}
+	last := r.granted + s.together(r, now)
 	s.inFlight++
-	s.vclock = max(s.vclock, s.leastVirtual(now))
-	s.book(r.c, r.estimate(r.granted, last))
-	if last == n {
+	s.vclock = max(s.vclock, s.leastVirtual())
+	took := r.estimate(r.granted, last)
+	s.book(r.c, took)
+	if r.rest -= took; last == len(r.job.Segments) {
 		r.rest = 0
-	} else {
-		r.rest -= r.estimate(r.granted, last)
 	}
+	r.parts = append(r.parts, part{last, now})
 	r.granted = last
 	r.since = now
 	if r.waiting {
@@ -185,22 +198,34 @@ func (s *Scheduler) grant(r *run, now time.Duration) {
 	r.notify()
 }
 
-// goesWhole reports whether the rest of r goes in one submission. Work that is alone on the device and urgent
-// does, unless its deadline is so near that it may have to be given up on the way.
-func (s *Scheduler) goesWhole(r *run, now time.Duration) bool {
+// together is how many segments of r go in its next submission. Work that is alone on the device and urgent goes in long
+// ones, unless its deadline is so near that it may have to be given up on the way.
+func (s *Scheduler) together(r *run, now time.Duration) int {
+	left := r.job.Segments[r.granted:]
 	if s.noPreempt {
-		return true
+		return len(left)
 	}
-	return r.level >= int(nn.PriorityHigh) && s.jobs == 1 && r.rest <= (r.deadline-now)/2
+	if r.level < int(nn.PriorityHigh) || s.jobs > 1 || r.rest > (r.deadline-now)/2 {
+		return 1
+	}
+	if r.rest <= longestWhole {
+		return len(left)
+	}
+	n, sum := 1, clampEstimate(left[0])
+	for n < len(left) && sum+clampEstimate(left[n]) <= longestWhole {
+		sum += clampEstimate(left[n])
+		n++
+	}
+	return n
 }
 
 // leastVirtual is the least virtual time of the clients that want the device, by what they really had.
 //
 // Preconditions: s.mu held, there is one.
-func (s *Scheduler) leastVirtual(now time.Duration) float64 {
+func (s *Scheduler) leastVirtual() float64 {
 	least := math.Inf(1)
 	for _, c := range s.active {
-		if v := c.virtual - float64(c.pending)/c.share; v < least && c.wanting(now) {
+		if v := c.virtual - float64(c.pending)/c.share; v < least && c.wanting() {
 			least = v
 		}
 	}
@@ -217,21 +242,18 @@ func (s *Scheduler) book(c *Client, d time.Duration) {
 func (s *Scheduler) charge(c *Client, d time.Duration) {
 	c.used += d
 	s.stats.DeviceTime += d
-	c.virtual += float64(d) / c.share
+	c.pay(d)
 }
+
+// pay counts d against the share of c.
+func (c *Client) pay(d time.Duration) { c.virtual += float64(d) / c.share }
 
 // giveBack returns the places that r was granted and has not used.
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) giveBack(r *run) {
-	if r.next == r.granted {
-		return
-	}
-	single := min(r.granted, max(r.whole, r.next)) - r.next
-	s.inFlight -= single
-	if r.granted > r.next+single {
-		s.inFlight--
-	}
+	s.inFlight -= len(r.parts)
+	r.parts = r.parts[:0]
 	left := r.estimate(r.next, r.granted)
 	s.book(r.c, -left)
 	r.rest += left
@@ -288,6 +310,7 @@ func (s *Scheduler) land(r *run, sub *submission) {
 func (s *Scheduler) withdraw(r *run, sub *submission) {
 	s.inFlight--
 	s.book(r.c, -sub.estimate)
+	r.c.pay(s.now() - sub.at)
 	if i := slices.Index(s.flight, sub); i >= 0 {
 		s.flight = slices.Delete(s.flight, i, i+1)
 	}

@@ -20,7 +20,7 @@ func TestCancelledWhileRunning(t *testing.T) {
 			d := &device{t: t}
 			s := qos.New(qos.Options{InFlight: slots})
 			ctx, cancel := context.WithCancel(t.Context())
-			r := start(ctx, s.NewClient("c", 1), d.job("a", nn.PriorityLow, each(10, 2*ms)...))
+			r := start(ctx, s.MustClient("c", 1), d.job("a", nn.PriorityLow, each(10, 2*ms)...))
 			time.Sleep(5 * ms)
 			cancel()
 			o := <-r
@@ -36,7 +36,7 @@ func TestCancelledWhileRunning(t *testing.T) {
 func TestCancelledWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		first := start(t.Context(), c, d.job("a", nn.PriorityHigh, 10*ms))
 		synctest.Wait()
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -56,7 +56,7 @@ func TestCancelledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	d := &device{t: t}
-	_, err := qos.New(qos.Options{}).NewClient("c", 1).Run(ctx, d.job("a", nn.PriorityLow, ms))
+	_, err := qos.New(qos.Options{}).MustClient("c", 1).Run(ctx, d.job("a", nn.PriorityLow, ms))
 	require.Equal(t, context.Canceled, err)
 	require.Empty(t, d.runs)
 }
@@ -66,7 +66,7 @@ func TestCancelledAfterTheLastSegment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := start(ctx, qos.New(qos.Options{}).NewClient("c", 1), d.job("a", nn.PriorityLow, 2*ms))
+		r := start(ctx, qos.New(qos.Options{}).MustClient("c", 1), d.job("a", nn.PriorityLow, 2*ms))
 		time.Sleep(ms)
 		cancel()
 		require.NoError(t, (<-r).err)
@@ -77,7 +77,7 @@ func TestCloseEndsJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
 		s := qos.New(qos.Options{})
-		c, other := s.NewClient("c", 1), s.NewClient("other", 1)
+		c, other := s.MustClient("c", 1), s.MustClient("other", 1)
 		running := start(t.Context(), c, d.job("a", nn.PriorityLow, each(10, 2*ms)...))
 		synctest.Wait()
 		waiting := start(t.Context(), c, d.job("b", nn.PriorityLow, 2*ms))
@@ -110,7 +110,7 @@ func TestFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &device{t: t}
 				s := qos.New(qos.Options{InFlight: slots})
-				c := s.NewClient("c", 1)
+				c := s.MustClient("c", 1)
 				j := d.job("a", nn.PriorityLow, each(10, 2*ms)...)
 				submit := j.Submit
 				j.Submit = func(first, last int) (qos.Fence, error) {
@@ -135,7 +135,7 @@ func TestFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &device{t: t}
 				s := qos.New(qos.Options{InFlight: slots})
-				c := s.NewClient("c", 1)
+				c := s.MustClient("c", 1)
 				j := d.job("a", nn.PriorityLow, each(10, 2*ms)...)
 				submit := j.Submit
 				j.Submit = func(first, last int) (qos.Fence, error) {
@@ -156,7 +156,7 @@ func TestFaults(t *testing.T) {
 	t.Run("begin", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &device{t: t}
-			c := qos.New(qos.Options{}).NewClient("c", 1)
+			c := qos.New(qos.Options{}).MustClient("c", 1)
 			for range 5 {
 				j := d.job("a", nn.PriorityLow, 2*ms)
 				j.Begin = func(context.Context) error { return fault }
@@ -172,7 +172,7 @@ func TestQueueLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
 		s := qos.New(qos.Options{QueueLimit: 3})
-		c, other := s.NewClient("c", 1), s.NewClient("other", 1)
+		c, other := s.MustClient("c", 1), s.MustClient("other", 1)
 		var all []<-chan outcome
 		for range 4 { // one runs, three wait
 			all = append(all, start(t.Context(), c, d.job("a", nn.PriorityLow, 2*ms)))
@@ -193,7 +193,7 @@ func TestQueueLimit(t *testing.T) {
 func TestNoSegments(t *testing.T) {
 	began := false
 	j := &qos.Job{Begin: func(context.Context) error { began = true; return nil }}
-	report, err := qos.New(qos.Options{}).NewClient("c", 1).Run(t.Context(), j)
+	report, err := qos.New(qos.Options{}).MustClient("c", 1).Run(t.Context(), j)
 	require.NoError(t, err)
 	require.True(t, began)
 	require.Zero(t, report.Submissions)
@@ -203,7 +203,7 @@ func TestObserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
 		s := qos.New(qos.Options{InFlight: 2})
-		c := s.NewClient("c", 1)
+		c := s.MustClient("c", 1)
 		type measured struct {
 			first, last int
 			took        time.Duration
@@ -225,7 +225,7 @@ func TestObserve(t *testing.T) {
 func TestBeginDoesNotHoldTheDevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		slot := make(chan struct{}, 1) // an arena, for one
 		slotted := func(name string, p nn.Priority, n int) *qos.Job {
 			j := d.job(name, p, each(n, 2*ms)...)
@@ -273,7 +273,7 @@ func TestBeginDoesNotHoldTheDevice(t *testing.T) {
 func TestWaitingJobsDoNotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		var mu sync.Mutex
 		began, most, done := 0, 0, 0
 		var all []<-chan outcome
@@ -305,7 +305,7 @@ func TestCloseEndsBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
 		s := qos.New(qos.Options{})
-		c := s.NewClient("c", 1)
+		c := s.MustClient("c", 1)
 		j := d.job("a", nn.PriorityLow, 2*ms)
 		j.Begin = func(ctx context.Context) error {
 			<-ctx.Done()
@@ -324,7 +324,7 @@ func TestCloseEndsBegin(t *testing.T) {
 func TestBlockedBeginsKeepNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		low := start(t.Context(), c, d.job("low", nn.PriorityLow, each(50, 2*ms)...))
 		free := make(chan struct{})
 		var blocked []<-chan outcome

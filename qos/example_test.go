@@ -12,7 +12,10 @@ import (
 // A client runs a job of three segments, then asks for what cannot be done in time.
 func Example() {
 	s := qos.New(qos.Options{})
-	c := s.NewClient("camera", 1)
+	c, err := s.NewClient("camera", 1)
+	if err != nil {
+		panic(err)
+	}
 	defer c.Close()
 
 	estimates := qos.NewEstimator([]time.Duration{2 * time.Millisecond, 2 * time.Millisecond, time.Millisecond})

@@ -3,6 +3,7 @@ package qos_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,7 +34,7 @@ func shares(t *testing.T, o qos.Options, lasting time.Duration, loads ...load) [
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for i, l := range loads {
-			c := s.NewClient(fmt.Sprint(i), l.share)
+			c := s.MustClient(fmt.Sprint(i), l.share)
 			for range l.together {
 				wg.Go(func() {
 					time.Sleep(l.from)
@@ -94,18 +95,19 @@ func TestSleepingEarnsNothing(t *testing.T) {
 	require.InEpsilon(t, 2.5, got[1].Seconds(), 0.02)
 }
 
+// TestSharesOutOfRange: what would starve others, or the client itself, is refused rather than cut to what would not.
 func TestSharesOutOfRange(t *testing.T) {
 	s := qos.New(qos.Options{})
-	nan := 0.0
-	nan /= nan
-	for _, share := range []float64{0, -1, nan, 1e-300, 1e300} {
-		s.NewClient("c", share)
+	for _, share := range []float64{0, -1, math.NaN(), 1e-300, qos.MinShare * 0.999, qos.MaxShare * 1.001, 1024, 1e308, math.Inf(1), math.Inf(-1)} {
+		c, err := s.NewClient("c", share)
+		require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "%v", share)
+		require.Nil(t, c)
 	}
-	var got []float64
-	for _, c := range s.Stats().Clients {
-		got = append(got, c.Share)
+	require.Empty(t, s.Stats().Clients)
+	for _, share := range []float64{qos.MinShare, 1, qos.MaxShare} {
+		_, err := s.NewClient("c", share)
+		require.NoError(t, err, "%v", share)
 	}
-	require.Equal(t, []float64{1, 1, 1, 1.0 / 1024, 1024}, got)
 }
 
 // TestAgeingBound holds the wait for the device to the bound that Options.Ageing states, and shows that without
@@ -127,7 +129,7 @@ func TestAgeingBound(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &device{t: t}
-				c := qos.New(tc.o).NewClient("c", 1)
+				c := qos.New(tc.o).MustClient("c", 1)
 				ctx, cancel := context.WithCancel(t.Context())
 				var wg sync.WaitGroup
 				for i := range tc.others {
@@ -166,7 +168,7 @@ func TestAgeingBound(t *testing.T) {
 	t.Run("never", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &device{t: t}
-			c := qos.New(qos.Options{Ageing: -1}).NewClient("c", 1)
+			c := qos.New(qos.Options{Ageing: -1}).MustClient("c", 1)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			var wg sync.WaitGroup

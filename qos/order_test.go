@@ -32,7 +32,7 @@ func TestUrgentAloneGoesWhole(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &device{t: t}
-				c := qos.New(tc.options).NewClient("c", 1)
+				c := qos.New(tc.options).MustClient("c", 1)
 				defer c.Close()
 				began := time.Now()
 				j := d.job("a", tc.priority, each(7, 2*ms)...)
@@ -59,7 +59,7 @@ func TestUrgentAloneGoesWhole(t *testing.T) {
 func TestPipelined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{InFlight: 2}).NewClient("c", 1)
+		c := qos.New(qos.Options{InFlight: 2}).MustClient("c", 1)
 		_, err := c.Run(t.Context(), d.job("a", nn.PriorityLow, each(5, 2*ms)...))
 		require.NoError(t, err)
 		require.Equal(t, 2, d.most)
@@ -84,7 +84,7 @@ func TestHigherGoesNext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &device{t: t}
 				s := qos.New(tc.options)
-				c := s.NewClient("c", 1)
+				c := s.MustClient("c", 1)
 				low := start(t.Context(), c, d.job("low", nn.PriorityLow, each(4, 2*ms)...))
 				time.Sleep(1 * ms)
 				high := start(t.Context(), c, d.job("high", nn.PriorityHigh, 2*ms, 2*ms))
@@ -111,7 +111,7 @@ func TestHigherGoesNext(t *testing.T) {
 func TestEarliestDeadlineWithinALevel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		var all []<-chan outcome
 		for _, k := range []struct {
 			name     string
@@ -148,7 +148,7 @@ func TestWaitOfUrgent(t *testing.T) {
 		var worst time.Duration
 		synctest.Test(t, func(t *testing.T) {
 			d := &device{t: t}
-			c := qos.New(o).NewClient("c", 1)
+			c := qos.New(o).MustClient("c", 1)
 			ctx, cancel := context.WithCancel(t.Context())
 			var background []<-chan outcome
 			for range 2 {

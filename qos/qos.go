@@ -17,8 +17,19 @@
 //  4. A job of a lower level whose deadline is in danger goes before them, while all jobs of the client that are on
 //     higher levels have deadlines and are expected to meet them nevertheless.
 //
-// A job of PriorityHigh that is alone in the scheduler goes in one submission, unless its deadline leaves less than
-// twice the time that it needs; all others go segment by segment.
+// A job of PriorityHigh that is alone in the scheduler goes in submissions of up to 16 ms, unless its deadline leaves
+// less than twice the time that it needs; all others go segment by segment.
+//
+// The longest wait: let n clients have jobs, W be the sum of their shares, and L the longest time that a place on the
+// device is kept by one submission. Whatever the others ask for, cancel or fail, a client of share w with a job that
+// has begun waits for its next submission at most
+//
+//	L * (n-1 + InFlight*(W-w)/w)
+//
+// For it is never more than InFlight submissions ahead of its share, and the others, which divide by their shares what
+// that is worth, may each exceed theirs by one. A new client takes over how far ahead those were that were closed, so
+// that for its first job w is the least of their shares and its own. With four clients, shares as far apart as
+// MinShare and MaxShare, and segments of 5 ms that is 0.26 s for one in flight. Options.NoPreempt has no such bound.
 //
 // Invariants: at most Options.InFlight submissions are on the device; a Run returns only when nothing of its job
 // is on the device; each Run ends exactly once.
@@ -140,10 +151,10 @@ type Scheduler struct {
 	active   []*Client            // guarded by mu: those with jobs
 	jobs     int                  // guarded by mu: in all clients
 	inFlight int                  // guarded by mu: places on the device that are taken, at most slots
-	begins   []*run               // guarded by mu: inside Begin, in the order in which they were told to
-	looking  bool                 // guarded by mu: dispatch will be called when one of them counts as blocked
+	looking  bool                 // guarded by mu: dispatch will be called when a job inside Begin counts as blocked
 	arrivals uint64               // guarded by mu: numbers the jobs
 	vclock   float64              // guarded by mu: where a client that comes back starts, ns per share
+	departed float64              // guarded by mu: the most virtual time of a client that was closed
 	last     *run                 // guarded by mu: who got the device last
 	flight   []*submission        // guarded by mu: what is on the device, in order
 	lastEnd  [lanes]time.Duration // guarded by mu: when the device last was seen to end a submission

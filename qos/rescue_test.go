@@ -37,7 +37,7 @@ func TestRescue(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &device{t: t}
-				c := qos.New(tc.options).NewClient("c", 1)
+				c := qos.New(tc.options).MustClient("c", 1)
 				defer c.Close()
 				began := time.Now()
 				low := d.job("low", nn.PriorityLow, each(4, 2*ms)...)
@@ -73,7 +73,7 @@ func TestRescue(t *testing.T) {
 func TestRescueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		low := func(left time.Duration) {
@@ -108,7 +108,7 @@ func TestRescueCountsShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
 		s := qos.New(qos.Options{})
-		c, other := s.NewClient("c", 1), s.NewClient("other", 1)
+		c, other := s.MustClient("c", 1), s.MustClient("other", 1)
 		began := time.Now()
 		low := d.job("low", nn.PriorityLow, each(4, 2*ms)...)
 		low.Deadline = began.Add(26 * ms)

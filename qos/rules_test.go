@@ -55,7 +55,7 @@ func TestQ5Deadlines(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					d := &device{t: t}
 					s := qos.New(qos.Options{})
-					c := s.NewClient("c", 1)
+					c := s.MustClient("c", 1)
 					var before <-chan outcome
 					if tc.busy > 0 {
 						before = start(t.Context(), c, d.job("before", tc.level, each(int(tc.busy/(2*ms)), 2*ms)...))
@@ -114,14 +114,14 @@ func TestQ5MaximumOfTheClock(t *testing.T) {
 		j := d.job("a", nn.PriorityLow, 0, 0)
 		j.Segments = []time.Duration{math.MaxInt64, math.MaxInt64}
 		j.Deadline = at
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		require.NoError(t, c.Admit(j), "%v", at)
 		_, err := c.Run(t.Context(), j)
 		require.NoError(t, err, "%v", at)
 	}
 	j := (&device{}).job("a", nn.PriorityLow, math.MaxInt64, math.MaxInt64, -1)
 	j.Deadline = time.Now().Add(time.Hour)
-	require.Equal(t, nn.StatusMissedDeadlinePersistent, nn.StatusOf(qos.New(qos.Options{}).NewClient("c", 1).Admit(j)))
+	require.Equal(t, nn.StatusMissedDeadlinePersistent, nn.StatusOf(qos.New(qos.Options{}).MustClient("c", 1).Admit(j)))
 }
 
 // TestQ8RefusedForTheSakeOfOthers: a job that would make an admitted one of its level miss is refused, and may be
@@ -146,7 +146,7 @@ func TestQ8RefusedForTheSakeOfOthers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &device{t: t}
 				s := qos.New(qos.Options{})
-				c := s.NewClient("c", 1)
+				c := s.MustClient("c", 1)
 				promised := d.job("promised", nn.PriorityMedium, each(10, 2*ms)...)
 				promised.Deadline = time.Now().Add(21 * ms)
 				first := start(t.Context(), c, promised)
@@ -156,7 +156,7 @@ func TestQ8RefusedForTheSakeOfOthers(t *testing.T) {
 					j.Deadline = time.Now().Add(tc.left)
 				}
 				if tc.other {
-					c = s.NewClient("other", 1)
+					c = s.MustClient("other", 1)
 				}
 				_, err := c.Run(t.Context(), j)
 				require.Equal(t, tc.want, nn.StatusOf(err), "%v", err)
@@ -181,7 +181,7 @@ func TestQ8GivenUp(t *testing.T) {
 			s := qos.New(qos.Options{})
 			j := d.misjudged("a", nn.PriorityMedium, each(10, 4*ms), each(10, 2*ms))
 			j.Deadline = time.Now().Add(25 * ms)
-			o := <-start(t.Context(), s.NewClient("c", 1), j)
+			o := <-start(t.Context(), s.MustClient("c", 1), j)
 			require.Equal(t, nn.StatusMissedDeadlinePersistent, nn.StatusOf(o.err))
 			require.Equal(t, d.free, o.end)
 			require.Less(t, len(d.runs), 6)
@@ -192,7 +192,7 @@ func TestQ8GivenUp(t *testing.T) {
 	t.Run("overtaken", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &device{t: t}
-			c := qos.New(qos.Options{}).NewClient("c", 1)
+			c := qos.New(qos.Options{}).MustClient("c", 1)
 			j := d.job("a", nn.PriorityMedium, each(10, 2*ms)...)
 			j.Deadline = time.Now().Add(25 * ms)
 			a := start(t.Context(), c, j)
@@ -208,7 +208,7 @@ func TestQ8GivenUp(t *testing.T) {
 	t.Run("waiting", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &device{t: t}
-			c := qos.New(qos.Options{}).NewClient("c", 1)
+			c := qos.New(qos.Options{}).MustClient("c", 1)
 			long := start(t.Context(), c, d.misjudged("long", nn.PriorityHigh, []time.Duration{100 * ms}, []time.Duration{2 * ms}))
 			synctest.Wait()
 			j := d.job("a", nn.PriorityHigh, 10*ms)
@@ -228,7 +228,7 @@ func TestQ9LateIsLegal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
 		s := qos.New(qos.Options{})
-		c := s.NewClient("c", 1)
+		c := s.MustClient("c", 1)
 		j := d.misjudged("a", nn.PriorityLow, []time.Duration{30 * ms}, []time.Duration{2 * ms})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*ms)
 		defer cancel()
@@ -243,7 +243,7 @@ func TestQ9LateIsLegal(t *testing.T) {
 func TestX2AnyNumberAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{InFlight: 2}).NewClient("c", 1)
+		c := qos.New(qos.Options{InFlight: 2}).MustClient("c", 1)
 		var all []<-chan outcome
 		for range 200 {
 			all = append(all, start(t.Context(), c, d.job("a", nn.PriorityLow, each(3, ms)...)))
@@ -259,7 +259,7 @@ func TestX2AnyNumberAtOnce(t *testing.T) {
 func TestX11Duration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &device{t: t}
-		c := qos.New(qos.Options{}).NewClient("c", 1)
+		c := qos.New(qos.Options{}).MustClient("c", 1)
 		time.Sleep(time.Second) // the fences
 		ctx, cancel := context.WithTimeout(t.Context(), 5*ms)
 		defer cancel()

@@ -3,6 +3,7 @@ package qos
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -32,7 +33,7 @@ type run struct {
 	next      int           // the first segment that was not submitted
 	granted   int           // segments before it have a place on the device: next <= granted
 	total     time.Duration // estimate of all segments
-	whole     int           // segments from it to granted go in one submission; len(Segments) if none
+	parts     []part        // of the segments from next to granted, in order
 	flight    []*submission // on the device, in order
 	used      time.Duration // device time of segments that are done
 	report    Report
@@ -41,6 +42,7 @@ type run struct {
 	stopBegin context.CancelFunc // while in Begin
 	wake      chan struct{}      // has room for one; nil until the goroutine first parks
 	inlined   [2]*submission     // room for flight
+	places    [2]part            // room for parts
 	firstSub  submission         // spares an allocation while it is not used
 	firstUsed bool
 }
@@ -53,6 +55,12 @@ const (
 	mayBegin              // was told to begin, or is in Begin
 	begun                 // may have the device
 )
+
+// part is a place on the device for the segments before last that have none yet.
+type part struct {
+	last int
+	at   time.Duration // since when
+}
 
 // submission is a range of segments on the device.
 type submission struct {
@@ -71,7 +79,6 @@ func newRun(c *Client, j *Job, now time.Duration, ctxDeadline time.Time) *run {
 	r := &run{
 		c: c, job: j,
 		level: int(j.Priority), deadline: never, came: now, since: now, waiting: true,
-		whole: len(j.Segments),
 	}
 	if j.Begin == nil {
 		r.state = begun
@@ -90,7 +97,7 @@ func newRun(c *Client, j *Job, now time.Duration, ctxDeadline time.Time) *run {
 		r.overdue = left <= 0
 		r.deadline = now + min(max(left, -1), never-now)
 	}
-	r.flight = r.inlined[:0]
+	r.flight, r.parts = r.inlined[:0], r.places[:0]
 	return r
 }
 
@@ -208,10 +215,11 @@ func (r *run) count(now time.Duration) {
 // Preconditions: s.mu held, r.next < r.granted.
 func (r *run) submit(now time.Duration) {
 	s := r.c.s
-	first, last := r.next, r.next+1
-	if first >= r.whole {
-		last = r.granted
+	first, last := r.next, r.parts[0].last
+	if len(s.flight) == 0 {
+		r.c.pay(now - max(r.parts[0].at, slices.Max(s.lastEnd[:]))) // the device waited
 	}
+	r.parts = append(r.parts[:0], r.parts[1:]...)
 	sub := &r.firstSub
 	if r.firstUsed {
 		sub = new(submission)
@@ -284,9 +292,7 @@ func (r *run) begin(ctx context.Context) {
 	s.mu.Lock()
 	r.stopBegin = nil
 	s.endBegin(r)
-	if r.blocked(s.now()) && !r.c.wanting(s.now()) {
-		r.c.virtual = max(r.c.virtual, s.vclock) // waiting for others earns nothing
-	}
+	s.join(r.c)
 	r.state = begun
 	switch {
 	case err == nil:
