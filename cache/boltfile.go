@@ -108,11 +108,36 @@ func (d *database) open(path string, flag int, mode os.FileMode, readOnly bool) 
 	if err != nil {
 		return nil, err
 	}
+	if err := d.own(f); err != nil {
+		f.Close()
+		if readOnly {
+			return nil, err
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+		if f, err = os.OpenFile(path, flag|os.O_EXCL|unix.O_NOFOLLOW, mode); err != nil {
+			return nil, err
+		}
+	}
 	if err := d.admit(f, how, readOnly); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// own refuses a database that others may write to: who does so while it is mapped could end the process.
+func (d *database) own(f *os.File) error {
+	st, err := f.Stat()
+	if err == nil {
+		err = checkOwn(st)
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %s %w", errBolt, f.Name(), err)
+		d.warn.damage(err)
+	}
+	return err
 }
 
 func (d *database) admit(f *os.File, how int, readOnly bool) error {
@@ -138,9 +163,6 @@ func (d *database) admit(f *os.File, how int, readOnly bool) error {
 }
 
 func (d *database) check(f *os.File, st os.FileInfo) error {
-	if !st.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is not a regular file", errBolt, f.Name())
-	}
 	if st.Size() > maxBoltBytes {
 		return fmt.Errorf("%w: %s has %d bytes", errBolt, f.Name(), st.Size())
 	}

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
 )
 
 func TestHashMapBound(t *testing.T) {
@@ -151,29 +153,108 @@ func TestKeyFile(t *testing.T) {
 	require.Equal(t, os.FileMode(0o700), st.Mode().Perm())
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	keepElsewhere := func() error {
+		_ = os.Remove(elsewhere)
+		return os.WriteFile(elsewhere, good, 0o600)
+	}
 	for name, damage := range map[string]func() error{
-		"another key":        func() error { return os.WriteFile(path, noise(5, keySize), 0o600) },
-		"cut off":            func() error { return os.Truncate(path, 31) },
-		"longer":             func() error { return os.Truncate(path, 33) },
-		"zeros":              func() error { return os.WriteFile(path, make([]byte, keySize), 0o600) },
-		"readable by others": func() error { return os.Chmod(path, 0o644) },
+		"another key":         func() error { return os.WriteFile(path, noise(5, keySize), 0o600) },
+		"cut off":             func() error { return os.Truncate(path, 31) },
+		"longer":              func() error { return os.Truncate(path, 33) },
+		"zeros":               func() error { return os.WriteFile(path, make([]byte, keySize), 0o600) },
+		"readable by others":  func() error { return os.Chmod(path, 0o604) },
+		"readable by a group": func() error { return os.Chmod(path, 0o640) },
+		"writable by others":  func() error { return os.Chmod(path, 0o602) },
+		"not readable":        func() error { return os.Chmod(path, 0) },
+		"link":                func() error { return errors.Join(keepElsewhere(), os.Remove(path), os.Symlink(elsewhere, path)) },
+		"link to nothing":     func() error { return errors.Join(os.Remove(path), os.Symlink("nowhere", path)) },
+		"second name":         func() error { return errors.Join(keepElsewhere(), os.Remove(path), os.Link(elsewhere, path)) },
+		"pipe":                func() error { return errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)) },
+		"folder":              func() error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+		"other user's":        func() error { return os.Chown(path, 12345, -1) },
 	} {
-		var w warnings
-		o.Warn = w.add
-		require.NoError(t, os.WriteFile(path, good, 0o600))
-		require.NoError(t, os.Chmod(path, 0o600))
-		require.NoError(t, damage())
-		m := openMap(t, o)
-		require.True(t, m.Persistent())
-		_, err := m.Load(Token{}, f.model, f.data)
-		require.ErrorIs(t, err, ErrRejected, name)
-		if name != "another key" {
-			require.Equal(t, 1, w.count(), name)
-		}
-		st, err := os.Stat(path)
-		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o600), st.Mode(), name)
-		require.Equal(t, m.key, openMap(t, o).key, name)
+		t.Run(name, func(t *testing.T) {
+			if name == "other user's" && os.Geteuid() != 0 {
+				t.Skip("only root can give a file away")
+			}
+			var w warnings
+			o := o
+			o.Warn = w.add
+			require.NoError(t, os.RemoveAll(path))
+			require.NoError(t, os.WriteFile(path, good, 0o600))
+			before, err := os.Open(path)
+			require.NoError(t, err)
+			defer before.Close()
+			require.NoError(t, damage())
+			m := openMap(t, o)
+			require.True(t, m.Persistent())
+			_, err = m.Load(Token{}, f.model, f.data)
+			if name == "not readable" && os.Geteuid() == 0 { // for whom it is
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, ErrRejected)
+			if name != "another key" {
+				require.Equal(t, 1, w.count())
+				// Whoever has the old one open, or another name of it, sees nothing of the new one.
+				old := make([]byte, keySize)
+				_, _ = before.ReadAt(old, 0)
+				require.NotEqual(t, m.key[:], old)
+			}
+			st, err := os.Lstat(path)
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o600), st.Mode())
+			require.NoError(t, checkOwn(st))
+			require.Equal(t, m.key, openMap(t, o).key)
+			if name == "link" || name == "second name" {
+				left, err := os.ReadFile(elsewhere)
+				require.NoError(t, err)
+				require.Equal(t, good, left)
+			}
+			require.NoFileExists(t, filepath.Join(o.StateDir, "nowhere"))
+		})
+	}
+}
+
+// TestForeignDatabaseIsReplaced: what others could write to while it is mapped is not opened, and what it is a link to not
+// changed.
+func TestForeignDatabaseIsReplaced(t *testing.T) {
+	for name, change := range map[string]func(path, other string) error{
+		"writable by others": func(path, _ string) error { return os.Chmod(path, 0o606) },
+		"second name":        os.Link,
+		"other user's":       func(path, _ string) error { return os.Chown(path, 12345, -1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "other user's" && os.Geteuid() != 0 {
+				t.Skip("only root can give a file away")
+			}
+			var w warnings
+			o, f := options(t), newFiles(t, 1, 1)
+			m := openMap(t, o)
+			require.NoError(t, m.Save(Token{1}, noise(1, 10), nil, f.model, f.data))
+			other := filepath.Join(t.TempDir(), "other")
+			require.NoError(t, change(m.stateFile(), other))
+			held, err := os.Open(m.stateFile())
+			require.NoError(t, err)
+			defer held.Close()
+			before := content(t, held)
+
+			o.Warn = w.add
+			m = openMap(t, o)
+			_, err = m.Load(Token{1}, f.model, f.data)
+			require.ErrorIs(t, err, ErrMiss)
+			require.NoError(t, m.Save(Token{2}, noise(1, 10), nil, f.model, f.data))
+			require.Equal(t, 1, w.count())
+			o.Warn = options(t).Warn
+			e, err := openMap(t, o).Load(Token{2}, f.model, f.data)
+			require.NoError(t, err)
+			requireEntry(t, e, noise(1, 10), nil)
+			after := make([]byte, len(before))
+			_, err = held.ReadAt(after, 0)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(before, after), "the old file is as it was")
+		})
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,18 +45,36 @@ func writePart(h hash.Hash, b []byte) {
 	h.Write(b)
 }
 
-// loadSecret reads the key in dir, or makes one. replaced is not nil if there was a key that cannot be
-// used (damaged, or readable by others), which a new one now replaces: older entries are then rejected.
+// loadSecret reads the key in dir, or makes one. replaced is not nil if there was something in its place that cannot be
+// used (damaged, another user's, within reach of others), which is removed for a new one: older entries are then rejected.
 //
 // The file itself is the lock: it is written while locked exclusively and read while locked, so no process
 // sees half a key, two that start together agree on one, and one that is killed leaves at most an
 // empty file.
 func loadSecret(dir string, timeout time.Duration) (s secret, replaced, err error) {
+	const tries = 16
 	path := filepath.Join(dir, keyName)
+	for range tries {
+		s, why, err := openSecret(path, timeout)
+		switch {
+		case err == nil && why == nil:
+			return s, replaced, nil
+		case err != nil:
+			return s, nil, err
+		case !errors.Is(why, errReplacedMeanwhile):
+			replaced = why
+		}
+	}
+	return s, nil, fmt.Errorf("no key in %d tries: %w", tries, replaced)
+}
+
+var errReplacedMeanwhile = errors.New("another process has replaced it")
+
+// openSecret reads the key, or makes one where there is none. why is not nil where something else is there, which it has
+// removed.
+func openSecret(path string, timeout time.Duration) (s secret, why, err error) {
 	if f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0); err == nil {
-		err = flock(f, unix.LOCK_SH, timeout)
-		var why error
-		if err == nil {
+		if err = flock(f, unix.LOCK_SH, timeout); err == nil {
 			s, why = readSecret(f)
 		}
 		f.Close()
@@ -63,6 +83,11 @@ func loadSecret(dir string, timeout time.Duration) (s secret, replaced, err erro
 		}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	for _, refusal := range []error{unix.ELOOP, unix.EACCES, unix.EPERM, unix.EISDIR, unix.ENXIO} {
+		if errors.Is(err, refusal) { // a link, or what is not ours, or no file
+			return s, err, os.Remove(path)
+		}
+	}
 	if err != nil {
 		return s, nil, err
 	}
@@ -70,32 +95,42 @@ func loadSecret(dir string, timeout time.Duration) (s secret, replaced, err erro
 	if err := flock(f, unix.LOCK_EX, timeout); err != nil {
 		return s, nil, err
 	}
+	if !same(f, path) {
+		return s, errReplacedMeanwhile, nil
+	}
 	// Another process may have written it meanwhile.
-	s, replaced = readSecret(f)
-	if replaced == nil {
+	if s, why = readSecret(f); why == nil {
 		return s, nil, nil
 	}
-	if st, err := f.Stat(); err == nil && st.Size() == 0 {
-		replaced = nil
+	st, err := f.Stat()
+	if err != nil {
+		return s, nil, err
+	}
+	if checkOwn(st) != nil || st.Size() > 0 {
+		// Who can read it, or has it open, must not see the new one.
+		return s, why, os.Remove(path)
 	}
 	s = newSecret()
 	if err := writeSecret(f, s); err != nil {
 		_ = f.Truncate(0)
 		return s, nil, err
 	}
-	return s, replaced, nil
+	return s, nil, nil
 }
 
 // readSecret reads the key and says why it cannot be used.
 func readSecret(f *os.File) (s secret, err error) {
 	st, err := f.Stat()
+	if err == nil {
+		err = checkOwn(st)
+	}
 	switch {
 	case err != nil:
-		return s, err
-	case !st.Mode().IsRegular() || st.Size() != keySize:
-		return s, fmt.Errorf("%s is not a key of %d bytes", f.Name(), keySize)
+		return s, fmt.Errorf("%s %w", f.Name(), err)
 	case st.Mode().Perm()&0o077 != 0:
 		return s, fmt.Errorf("%s could be read by others (mode %#o)", f.Name(), st.Mode().Perm())
+	case st.Size() != keySize:
+		return s, fmt.Errorf("%s is not a key of %d bytes", f.Name(), keySize)
 	}
 	if _, err := f.ReadAt(s[:], 0); err != nil {
 		return s, err
@@ -104,6 +139,23 @@ func readSecret(f *os.File) (s secret, err error) {
 		return s, fmt.Errorf("%s holds only zeros", f.Name())
 	}
 	return s, nil
+}
+
+// checkOwn requires st, of a file that is trusted, to be of a regular file of the user's, of one name, that nobody
+// else may write to.
+func checkOwn(st os.FileInfo) error {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok || !st.Mode().IsRegular():
+		return errors.New("is no regular file")
+	case int(sys.Uid) != os.Geteuid():
+		return fmt.Errorf("belongs to user %d", sys.Uid)
+	case sys.Nlink > 1:
+		return fmt.Errorf("has %d names", sys.Nlink)
+	case st.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("may be written by others (mode %#o)", st.Mode().Perm())
+	}
+	return nil
 }
 
 func writeSecret(f *os.File, s secret) error {
