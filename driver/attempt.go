@@ -19,13 +19,26 @@ type attempt struct {
 	job  qos.Job
 	x    backend.Execution // nil before Begin
 
+	// For the metrics: when it began, whether work of it reached the device, how long it waited for that, what the device
+	// says that it took (0 where it cannot), and the time until its outputs were written.
+	start     time.Time
+	submitted bool
+	queued    time.Duration
+	onDevice  time.Duration
+	took      time.Duration
+
 	converting time.Duration // what making inputs of images was expected to take
 	done       int           // segments before it were seen to end
 	used       time.Duration // on the device, by them
 }
 
 func newAttempt(p *PreparedModel, o *executeOptions) *attempt {
-	return &attempt{p: p, o: o, job: qos.Job{Deadline: o.deadline}}
+	return &attempt{p: p, o: o, start: time.Now(), job: qos.Job{Deadline: o.deadline}}
+}
+
+// refused counts an execution that ends with err before its attempt began.
+func (p *PreparedModel) refused(o *executeOptions, err error) {
+	p.client.device.counters.executionEnded(newAttempt(p, o), nil, err)
 }
 
 // plan makes the job, without its functions. It reports false where the model is not compiled yet, so that nothing is
@@ -119,7 +132,8 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 			a.x.Release()
 		}
 	}()
-	if res.Schedule, err = p.client.queue.Run(ctx, &a.job); err != nil {
+	res.Schedule, err = p.client.queue.Run(ctx, &a.job)
+	if a.queued = res.Schedule.Queued; err != nil {
 		return a.verdict(err)
 	}
 	if err := a.x.Finish(); err != nil {
@@ -132,6 +146,7 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 		}
 	}
 	res.OnDevice, res.Traffic = a.x.DeviceTime(), a.x.Traffic()
+	a.onDevice = res.OnDevice
 	a.form.runs.Add(1)
 	return nil
 }
@@ -144,7 +159,7 @@ func (a *attempt) submit(b *boundRequest, first, last int) (qos.Fence, error) {
 	if first == last {
 		return doneFence{}, nil
 	}
-	b.unsubmitted = false
+	b.unsubmitted, a.submitted = false, true
 	f, err := a.x.Submit(first, last)
 	if err == nil && last == a.x.Segments() {
 		a.o.exported.submitted(a.x, b)

@@ -41,14 +41,24 @@ func WithCacheFiles(token cache.Token, model, data []*os.File) Option {
 
 // compileFor compiles m in the way that o asks for.
 func (d *Device) compileFor(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
-	f := o.files
-	switch {
-	case o.preparing.delayed:
+	if o.preparing.delayed {
 		exe, err := d.delay(m, o)
 		if err != nil {
 			return nil, CacheOff, err
 		}
 		return exe, CacheOff, nil
+	}
+	exe, status, err := d.compileNow(ctx, m, o)
+	if err == nil {
+		d.counters.prepared[status.index()].Add(1)
+	}
+	return exe, status, err
+}
+
+// compileNow is compileFor of what is not to be delayed.
+func (d *Device) compileNow(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
+	f := o.files
+	switch {
 	case f == nil || d.cache.restorer == nil:
 		return d.compileCached(ctx, m, o)
 	case f.dir != "":
@@ -86,12 +96,13 @@ func (d *Device) save(exe backend.Executable, m *nn.Model, f *cacheFiles, o *bac
 // client prepares in full. So it is for files that are closed, not regular or not open for reading. A wrong number
 // of files, none in the place of one, or the same twice, is INVALID_ARGUMENT. Other errors are those of PrepareModel.
 // Preference and priority are those of the preparation, where opts say nothing else.
-func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, model, data []*os.File, opts ...Option) (*PreparedModel, error) {
+func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, model, data []*os.File, opts ...Option) (_ *PreparedModel, err error) {
 	o, leave, err := c.enterPrepare(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	defer func() { c.device.counters.prepareEnded(err) }()
 	d := c.device
 	if d.cache.restorer == nil {
 		return nil, nn.Errorf(nn.StatusGeneralFailure, "prepare from cache", "the backend cannot store compiled models")
@@ -113,6 +124,7 @@ func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, m
 	if err != nil {
 		return nil, fmt.Errorf("prepare from cache: %w", err)
 	}
+	d.counters.prepared[CacheHit.index()].Add(1)
 	return c.adopt(exe, signature.model(), signature.Needed, signature.OutputDims, CacheOff, priority)
 }
 

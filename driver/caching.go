@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/nngpu/nngpu/cache"
 	"github.com/nngpu/nngpu/driver/backend"
@@ -158,7 +159,10 @@ func (d *Device) restoreEntry(ctx context.Context, store *cache.Store, key cache
 // restore makes an executable of e and closes e.
 func (d *Device) restore(ctx context.Context, e *cache.Entry, o backend.Options) (backend.Executable, error) {
 	defer e.Close() // files that were only read: nothing can be lost
-	return d.cache.restorer.Restore(ctx, e.Model, e.Data, o)
+	start := time.Now()
+	exe, err := d.cache.restorer.Restore(ctx, e.Model, e.Data, o)
+	took(&d.counters.restore, start, err)
+	return exe, err
 }
 
 // exhausted reports whether trying again in another way cannot help.

@@ -112,6 +112,7 @@ func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 	if err := b.memory.Write(ctx, data[:size]); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
+	b.client.device.counters.copied.Add(uint64(size))
 	return nil
 }
 
@@ -150,6 +151,7 @@ func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
 			return fmt.Errorf("copy: %w", err)
 		}
 	}
+	b.client.device.counters.copied.Add(uint64(size))
 	return nil
 }
 

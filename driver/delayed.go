@@ -25,7 +25,8 @@ func WithDelayedCompilation() Option {
 // delayed is an executable that is compiled when it is first needed.
 type delayed struct {
 	compile func(context.Context) (backend.Executable, CacheStatus, error)
-	done    func() // frees what compile needs
+	done    func()      // frees what compile needs
+	ended   func(error) // is told how each call of compile ended
 
 	mu     sync.Mutex
 	exe    backend.Executable // guarded by mu; nil until it was compiled
@@ -73,7 +74,7 @@ func (d *Device) delay(m *nn.Model, o *prepareOptions) (*delayed, error) {
 		defer release()
 		return d.compileFor(ctx, full, &own)
 	}
-	return &delayed{compile: compile, done: done, status: CacheOff}, nil
+	return &delayed{compile: compile, done: done, ended: d.counters.prepareEnded, status: CacheOff}, nil
 }
 
 // now returns the executable, and compiles it first where nobody has, as long as ctx lasts; waiting, of which ctx is the
@@ -114,6 +115,7 @@ func (x *delayed) fly(ctx context.Context, f *flight) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.flight = nil
+	x.ended(err)
 	if err == nil {
 		x.exe, x.status = exe, status
 		x.done()

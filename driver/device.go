@@ -40,6 +40,7 @@ var ErrClosed = nn.ErrClosed
 type Device struct {
 	backend   backend.Backend
 	log       *slog.Logger
+	counters  counters
 	cache     *compiledCache
 	scheduler *qos.Scheduler
 	prepares  prepareRates
@@ -221,13 +222,14 @@ func WithPriority(p nn.Priority) Option {
 // Errors: INVALID_ARGUMENT for what is wrong with m, its pools or an option; GENERAL_FAILURE for a pool that cannot be
 // mapped, and context.Canceled where ctx was cancelled; MISSED_DEADLINE_* as WithPrepareDeadline says, where ctx ended by
 // its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
-func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (*PreparedModel, error) {
+func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (_ *PreparedModel, err error) {
 	start := time.Now()
 	o, leave, err := c.enterPrepare(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+	defer func() { c.device.counters.prepareEnded(err) }()
 	full, release, err := keepConstants(m)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ func TestExamples(t *testing.T) {
 				{"deadline", ExamplePreparedModel_Execute, "NONE [2 4 6 8]\nMISSED_DEADLINE_PERSISTENT\n"},
 				{"fences", ExamplePreparedModel_ExecuteFenced, "[4 8 12 16] <nil>\n"},
 				{"burst", ExamplePreparedModel_Burst, "0\n2\n4\n"},
+				{"metrics", ExampleDevice_Metrics, "priority=\"MEDIUM\",status=\"NONE\"} 3\n3 example\n"},
 			} {
 				t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.output, printed(t, tc.example)) })
 			}

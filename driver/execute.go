@@ -109,9 +109,17 @@ func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request, opts ...Exec
 
 // execute is Execute of an entered model.
 func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOptions) (*Result, error) {
-	start := time.Now()
+	a := newAttempt(p, o)
+	res, err := a.execute(ctx, r)
+	p.client.device.counters.executionEnded(a, res, err)
+	return res, err
+}
+
+// execute binds r, runs it and brings its outputs to their places.
+func (a *attempt) execute(ctx context.Context, r *nn.Request) (*Result, error) {
+	p, o := a.p, a.o
 	if o.since.IsZero() {
-		o.since = start
+		o.since = a.start
 	}
 	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
 		o.deadline = t
@@ -123,7 +131,7 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 	if o.bind != nil {
 		bind = o.bind
 	}
-	a := newAttempt(p, o)
+	a.job.Deadline = o.deadline
 	turn, cancel := withDeadline(ctx, o.deadline) // buffers may be in use
 	b, err := bind(turn, r, a)
 	cancel()
@@ -143,7 +151,8 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 	}
 	res.Traffic.Copied += b.copied
 	res.Traffic.Converted += b.converted
-	if res.InDriver = time.Since(start); !o.timing {
+	a.took = time.Since(a.start)
+	if res.InDriver = a.took; !o.timing {
 		res.InDriver, res.OnDevice = 0, 0
 	}
 	res.OnDevice = min(res.OnDevice, res.InDriver) // different clocks

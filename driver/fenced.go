@@ -43,12 +43,22 @@ var errStillRunning = errors.New("the execution has not ended")
 // context.Canceled, as GENERAL_FAILURE, where ctx was cancelled. Where it is cancelled later that is the error of the
 // fence, and its deadline is one like WithDeadline.
 func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {
-	launch := time.Now()
 	o, err := decodeExecute(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	o.since = launch
+	o.since = time.Now()
+	e, err := p.launch(ctx, r, waits, &o)
+	if err != nil {
+		p.refused(&o, err)
+		return nil, err
+	}
+	return e, nil
+}
+
+// launch is ExecuteFenced, called at o.since.
+func (p *PreparedModel) launch(ctx context.Context, r *nn.Request, waits []*Fence, o *executeOptions) (*FencedExecution, error) {
+	launch := o.since
 	waits = slices.Clone(waits)
 	for i, w := range waits {
 		where := fmt.Sprintf("wait fence %d", i)
@@ -77,7 +87,7 @@ func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits 
 	if err := p.checkFenced(r); err != nil {
 		return nil, err
 	}
-	if err := newAttempt(p, &o).admitFenced(); err != nil {
+	if err := newAttempt(p, o).admitFenced(); err != nil {
 		return nil, err
 	}
 	if err := p.client.beginPending(); err != nil {
@@ -88,7 +98,7 @@ func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits 
 	go func() {
 		defer p.running.Done()
 		defer p.client.endPending()
-		err := e.run(ctx, p, r, waits, &o, launch)
+		err := e.run(ctx, p, r, waits, o, launch)
 		e.export.set(nil, cmp.Or(err, backend.ErrNoSyncFile)) // if it has not left yet, it never will
 		e.fence.Signal(err)
 	}()
@@ -116,6 +126,7 @@ func (e *FencedExecution) run(ctx context.Context, p *PreparedModel, r *nn.Reque
 	err := waitForAll(waiting, waits)
 	cancel()
 	if err != nil {
+		p.refused(o, err)
 		return err
 	}
 	begin := time.Now()

@@ -130,6 +130,7 @@ func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ..
 	}
 	if e.err == nil {
 		if e.err = p.client.beginPending(); e.err != nil {
+			p.refused(&o, e.err)
 			p.running.Done()
 		}
 	}

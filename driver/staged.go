@@ -216,7 +216,12 @@ func (d *Device) compileAnew(ctx context.Context, m *nn.Model, o *prepareOptions
 func (d *Device) compileForm(ctx context.Context, m *nn.Model, o *prepareOptions, p keeper, quick bool) (backend.Executable, error) {
 	b := o.Options
 	b.Quick, b.Storable = quick, p != nil
+	start, h := time.Now(), &d.counters.compile
+	if quick {
+		h = &d.counters.quick
+	}
 	exe, err := d.backend.Compile(ctx, m, b)
+	took(h, start, err)
 	if err != nil || p == nil {
 		return exe, err
 	}

@@ -48,9 +48,10 @@ type Backend struct {
 }
 
 var (
-	_ backend.Backend = (*Backend)(nil)
-	_ backend.Queued  = (*Backend)(nil)
-	_ backend.Logging = (*Backend)(nil)
+	_ backend.Backend   = (*Backend)(nil)
+	_ backend.Queued    = (*Backend)(nil)
+	_ backend.Logging   = (*Backend)(nil)
+	_ backend.Accounted = (*Backend)(nil)
 )
 
 // Open opens a device: "" for the best one (discrete, integrated, then software), an index or a part of a

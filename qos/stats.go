@@ -28,7 +28,21 @@ func (s *Scheduler) Stats() Stats {
 	out := s.stats
 	out.Clients = make([]ClientStats, 0, len(s.clients))
 	for _, c := range s.clients {
-		out.Clients = append(out.Clients, ClientStats{Name: c.name, Share: c.share, DeviceTime: c.used, Jobs: len(c.runs)})
+		out.Clients = append(out.Clients, c.stats())
 	}
 	return out
+}
+
+// Stats returns what the client has.
+func (c *Client) Stats() ClientStats {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	return c.stats()
+}
+
+// stats is Stats.
+//
+// Preconditions: s.mu held.
+func (c *Client) stats() ClientStats {
+	return ClientStats{Name: c.name, Share: c.share, DeviceTime: c.used, Jobs: len(c.runs)}
 }

@@ -90,6 +90,12 @@ type Queued interface {
 	Queues() (n int, priority string)
 }
 
+// Accounted is a Backend that keeps an account of the device's memory.
+type Accounted interface {
+	// Memory says how many bytes are in use, how many were at most, and what the limit is.
+	Memory() (used, peak, limit int64)
+}
+
 // Executable is a compiled model. Safe for concurrent use.
 type Executable interface {
 	Stats() Stats
