@@ -62,17 +62,11 @@ func ofByte(x byte, t nn.OperandType) []byte {
 	case nn.TensorFloat32:
 		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(x)/255))
 	}
-	if x == 0 {
-		return []byte{0, 0}
-	}
-	// The half float nearest to x/255, which is a normal one: 11 bits, the first of them 1.
-	fraction, exponent := math.Frexp(float64(x) / 255)
-	h := (exponent+13)<<10 + int(math.RoundToEven(math.Ldexp(fraction, 11)))
-	return binary.LittleEndian.AppendUint16(nil, uint16(h))
+	return binary.LittleEndian.AppendUint16(nil, uint16(nn.HalfOf(float64(x)/255)))
 }
 
 func ofHalf(h uint16, o *nn.Operand) []byte {
-	v := nn.Float16ToFloat32(h)
+	v := nn.Half(h).Float32()
 	switch o.Type {
 	case nn.TensorFloat16:
 		return binary.LittleEndian.AppendUint16(nil, h)

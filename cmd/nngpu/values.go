@@ -24,7 +24,7 @@ func realValue(o *nn.Operand, b []byte) float64 {
 	case nn.TensorFloat32:
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 	case nn.TensorFloat16:
-		return float64(nn.Float16ToFloat32(binary.LittleEndian.Uint16(b)))
+		return float64(nn.Half(binary.LittleEndian.Uint16(b)).Float32())
 	case nn.TensorInt32:
 		return float64(int32(binary.LittleEndian.Uint32(b)))
 	case nn.TensorQuant8Asymm:

@@ -109,7 +109,7 @@ func (p *params) real(i int) (v float64, ok bool) {
 		if !ok {
 			return 0, false
 		}
-		v = halfToFloat(binary.LittleEndian.Uint16(b))
+		v = float64(nn.Half(binary.LittleEndian.Uint16(b)).Float32())
 	} else {
 		b, ok := p.bytes(i, 4)
 		if !ok {
@@ -155,27 +155,6 @@ func (p *params) axis(v int32, rank int) int {
 		return 0
 	}
 	return int(n)
-}
-
-// halfToFloat is the value of an IEEE binary16 number.
-func halfToFloat(h uint16) float64 {
-	sign, exp, frac := h>>15, int(h>>10&31), float64(h&1023)
-	var v float64
-	switch exp {
-	case 31:
-		v = math.Inf(1)
-		if frac != 0 {
-			v = math.NaN()
-		}
-	case 0:
-		v = math.Ldexp(frac, -24)
-	default:
-		v = math.Ldexp(1024+frac, exp-25)
-	}
-	if sign != 0 {
-		v = -v
-	}
-	return v
 }
 
 // rank is the rank of input 0, 0 while it is unknown.

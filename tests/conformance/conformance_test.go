@@ -136,7 +136,7 @@ func perturb(c *conformancedata.Case) bool {
 			v := math.Float32frombits(binary.LittleEndian.Uint32(e.Data))
 			binary.LittleEndian.PutUint32(e.Data, math.Float32bits(v*1.1+1))
 		case nn.TensorFloat16:
-			if nn.Float16ToFloat32(binary.LittleEndian.Uint16(e.Data)) > 512 {
+			if nn.Half(binary.LittleEndian.Uint16(e.Data)).Float32() > 512 {
 				binary.LittleEndian.PutUint16(e.Data, 0)
 			} else {
 				binary.LittleEndian.PutUint16(e.Data, 0x6400) // 1024

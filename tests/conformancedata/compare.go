@@ -157,7 +157,7 @@ func Values(t nn.OperandType, data []byte) ([]float64, error) {
 		case nn.TensorFloat32, nn.Float32:
 			v[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 		case nn.TensorFloat16, nn.Float16:
-			v[i] = float64(nn.Float16ToFloat32(binary.LittleEndian.Uint16(b)))
+			v[i] = float64(nn.Half(binary.LittleEndian.Uint16(b)).Float32())
 		case nn.TensorInt32, nn.Int32:
 			v[i] = float64(int32(binary.LittleEndian.Uint32(b)))
 		case nn.Uint32:

@@ -138,7 +138,7 @@ func (c *chain) floats(t nn.OperandType, dims nn.Dims, amp float64) uint32 {
 	for range n {
 		v := float32((2*c.rng.Float64() - 1) * amp)
 		if t == nn.TensorFloat16 {
-			b = binary.LittleEndian.AppendUint16(b, half(v))
+			b = binary.LittleEndian.AppendUint16(b, uint16(nn.HalfOf(v)))
 			continue
 		}
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
@@ -146,23 +146,12 @@ func (c *chain) floats(t nn.OperandType, dims nn.Dims, amp float64) uint32 {
 	return c.b.Const(t, dims, 0, 0, b)
 }
 
-// half is v as a float16, cut off; values below the normal numbers are zero.
-func half(v float32) uint16 {
-	bits := math.Float32bits(v)
-	sign := uint16(bits >> 16 & 0x8000)
-	exp := int(bits>>23&0xff) - 127 + 15
-	if exp <= 0 {
-		return sign
-	}
-	return sign | uint16(exp)<<10 | uint16(bits>>13&0x3ff)
-}
-
 // real adds a float scalar of the type that goes with tensors of type t.
 func (c *chain) real(t nn.OperandType, v float32) uint32 {
 	if t != nn.TensorFloat16 {
 		return c.b.Scalar(v)
 	}
-	h := half(v)
+	h := nn.HalfOf(v)
 	return c.b.Const(nn.Float16, nil, 0, 0, []byte{byte(h), byte(h >> 8)})
 }
 

@@ -19,7 +19,7 @@ func encode(t nn.OperandType, values []float64) []byte {
 		case nn.TensorFloat32:
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
 		case nn.TensorFloat16:
-			b = binary.LittleEndian.AppendUint16(b, half(float32(v)))
+			b = binary.LittleEndian.AppendUint16(b, uint16(nn.HalfOf(float32(v))))
 		case nn.TensorInt32:
 			b = binary.LittleEndian.AppendUint32(b, uint32(int32(v)))
 		default:

@@ -17,7 +17,7 @@ func grid(t nn.OperandType, n int, lo, hi float64) []byte {
 	for i := range n {
 		v := float32(lo + (hi-lo)*float64(i)/float64(n-1))
 		if t == nn.TensorFloat16 {
-			b = binary.LittleEndian.AppendUint16(b, half(v))
+			b = binary.LittleEndian.AppendUint16(b, uint16(nn.HalfOf(v)))
 		} else {
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 		}

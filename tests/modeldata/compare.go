@@ -43,7 +43,7 @@ func reader(t nn.OperandType) (func([]byte) float64, error) {
 	case nn.TensorFloat32:
 		return func(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }, nil
 	case nn.TensorFloat16:
-		return func(b []byte) float64 { return float64(nn.Float16ToFloat32(binary.LittleEndian.Uint16(b))) }, nil
+		return func(b []byte) float64 { return float64(nn.Half(binary.LittleEndian.Uint16(b)).Float32()) }, nil
 	case nn.TensorInt32:
 		return func(b []byte) float64 { return float64(int32(binary.LittleEndian.Uint32(b))) }, nil
 	case nn.TensorQuant8Asymm, nn.TensorBool8:

@@ -1,7 +1,6 @@
 package tflite
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -131,37 +130,5 @@ func TestReluRequantises(t *testing.T) {
 	in := m.Main.Operands[last.Inputs[0]]
 	if last.Type != nn.OpRelu6 || in.Scale != 0.25 || in.ZeroPoint != -7 || len(m.Main.Operations) < 2 {
 		t.Errorf("%s; last input %+v", operations(m), in)
-	}
-}
-
-func TestFloat16(t *testing.T) {
-	for h := range 1 << 16 {
-		f := nn.Float16ToFloat32(uint16(h))
-		if f != f {
-			continue
-		}
-		if math.IsInf(float64(f), 0) {
-			if h&0x7FFF != 0x7C00 {
-				t.Fatalf("%#04x is infinite", h)
-			}
-			continue
-		}
-		if back := float16Bits(f); back != uint16(h) {
-			t.Fatalf("%#04x became %v and %#04x", h, f, back)
-		}
-	}
-	for _, tc := range []struct {
-		x    float32
-		want uint16
-	}{
-		{1, 0x3C00}, {65519, 0x7BFF}, {65520, 0x7C00}, {-1e9, 0xFC00}, {1 + 1.0/2048, 0x3C00}, {1 + 3.0/2048, 0x3C02},
-		{1.0 / (1 << 24), 1}, {1.0 / (1 << 25), 0}, {-1.5 / (1 << 24), 0x8002}, {0.1, 0x2E66},
-	} {
-		if got := float16Bits(tc.x); got != tc.want {
-			t.Errorf("%v became %#04x, want %#04x", tc.x, got, tc.want)
-		}
-	}
-	if got := nn.Float16ToFloat32(1); got != 1.0/(1<<24) {
-		t.Errorf("smallest subnormal is %v", got)
 	}
 }

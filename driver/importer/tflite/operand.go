@@ -207,7 +207,7 @@ func (im *importer) parameters(like nn.OperandType, inputs []uint32, list ...any
 			x, err = im.scalar(nn.Bool, bits)
 		case float32:
 			if like == nn.TensorFloat16 {
-				x, err = im.scalar(nn.Float16, uint32(float16Bits(p)))
+				x, err = im.scalar(nn.Float16, uint32(nn.HalfOf(p)))
 			} else {
 				x, err = im.scalar(nn.Float32, math.Float32bits(p))
 			}

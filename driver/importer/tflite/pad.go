@@ -64,7 +64,7 @@ func padV2(c *call) error {
 	case nn.TensorFloat32:
 		value = math.Float32frombits(binary.LittleEndian.Uint32(raw))
 	case nn.TensorFloat16:
-		value = nn.Float16ToFloat32(binary.LittleEndian.Uint16(raw))
+		value = nn.Half(binary.LittleEndian.Uint16(raw)).Float32()
 	case nn.TensorQuant8Asymm:
 		value = int32(raw[0])
 	case nn.TensorQuant8AsymmSigned:

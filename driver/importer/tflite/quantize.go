@@ -74,7 +74,7 @@ func (c *call) widen(t *tensor) error {
 		}
 		src := c.file.buf.data[e.off : e.off+e.n]
 		for i := 0; i+1 < len(src); i += 2 {
-			x := nn.Float16ToFloat32(binary.LittleEndian.Uint16(src[i:]))
+			x := nn.Half(binary.LittleEndian.Uint16(src[i:])).Float32()
 			binary.LittleEndian.PutUint32(b[2*i:], math.Float32bits(x))
 		}
 		c.widened[e] = loc

@@ -97,7 +97,7 @@ func toFloat32(x *ir.Tensor) []byte {
 	var value func(i int) float32
 	switch x.Type {
 	case nn.TensorFloat16:
-		value = func(i int) float32 { return nn.Float16ToFloat32(binary.LittleEndian.Uint16(x.Const[2*i:])) }
+		value = func(i int) float32 { return nn.Half(binary.LittleEndian.Uint16(x.Const[2*i:])).Float32() }
 	case nn.TensorQuant8Asymm:
 		value = func(i int) float32 { return float32(int32(x.Const[i])-x.Zero) * x.Scale }
 	case nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm:

@@ -13,7 +13,7 @@ func floats(t *ir.Tensor) []float32 {
 	out := make([]float32, t.Elements())
 	if t.Type == nn.TensorFloat16 {
 		for i := range out {
-			out[i] = nn.Float16ToFloat32(binary.LittleEndian.Uint16(t.Const[2*i:]))
+			out[i] = nn.Half(binary.LittleEndian.Uint16(t.Const[2*i:])).Float32()
 		}
 		return out
 	}

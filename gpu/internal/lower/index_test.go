@@ -86,19 +86,6 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-func TestHalfBits(t *testing.T) {
-	for _, tc := range []struct {
-		x    float64
-		want uint16
-	}{
-		{0, 0}, {1, 0x3c00}, {-2, 0xc000}, {65504, 0x7bff}, {65519, 0x7bff}, {65520, 0x7c00}, {math.Inf(-1), 0xfc00},
-		{0.1, 0x2e66}, {1.0 / 3, 0x3555}, {2049, 0x6800}, {2051, 0x6802}, {4095.9, 0x6c00},
-		{6.0975e-5, 0x03ff}, {6.1e-5, 0x03ff}, {6.104e-5, 0x0400}, {5.96e-8, 1}, {1e-9, 0}, {math.NaN(), 0x7e00},
-	} {
-		require.Equal(t, tc.want, halfBits(tc.x), "%v", tc.x)
-	}
-}
-
 // TestSegment: loops stay short whatever is reduced.
 func TestSegment(t *testing.T) {
 	for _, n := range []int{1, 256, 257, 1024, 1025, 147456, 1 << 24, 1 << 29} {

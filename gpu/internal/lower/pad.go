@@ -2,7 +2,6 @@ package lower
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -177,26 +176,7 @@ func fillBits(t nn.OperandType, value float64) uint32 {
 	case nn.TensorFloat32:
 		return f32(value)
 	case nn.TensorFloat16:
-		return uint32(halfBits(value))
+		return uint32(nn.HalfOf(value))
 	}
 	return uint32(int32(value)) & uint32(uint64(1)<<(8*t.Bytes())-1)
-}
-
-// halfBits is x as a float16, rounded to nearest even.
-func halfBits(x float64) uint16 {
-	b := math.Float64bits(x)
-	sign := uint16(b >> 48 & 0x8000)
-	a := math.Abs(x)
-	switch {
-	case math.IsNaN(x):
-		return sign | 0x7e00
-	case a >= 65520:
-		return sign | 0x7c00
-	case a < 1.0/(1<<14):
-		// Subnormals count in 2^-24; the largest rounds up to the smallest normal number.
-		return sign | uint16(math.RoundToEven(a*(1<<24)))
-	}
-	fraction, exp := math.Frexp(a)                 // a = fraction * 2^exp, fraction in [0.5, 1)
-	m := uint16(math.RoundToEven(fraction * 2048)) // 1024..2048
-	return sign | (uint16(exp+14)<<10 + (m - 1024))
 }

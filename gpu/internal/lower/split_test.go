@@ -132,7 +132,7 @@ func randomBytes(rng *rand.Rand, t *ir.Tensor) []byte {
 		case nn.TensorFloat32:
 			b = append(b, bytesOfF32([]float32{float32(v)})...)
 		case nn.TensorFloat16:
-			b = binary.LittleEndian.AppendUint16(b, halfBits(v))
+			b = binary.LittleEndian.AppendUint16(b, uint16(nn.HalfOf(v)))
 		case nn.TensorInt32:
 			b = binary.LittleEndian.AppendUint32(b, uint32(int32(v*1000)))
 		default:
