@@ -14,6 +14,7 @@
 // Weights: texels [ky][kx][quad of channels], float; of 8-bit filters less their zero point.
 #include "common.glsl"
 #include "requant.glsl"
+#include "tensor.glsl"
 #include "window.glsl"
 
 layout(push_constant) uniform P {
@@ -47,10 +48,10 @@ layout(set = 0, binding = 3) writeonly buffer Y { uint y[]; };
 void storeY(int i, uint v) { y[i] = v; }
 #elif defined(ELEM_F16)
 layout(set = 0, binding = 0) readonly buffer X { uvec2 x[]; };
-vec4 loadX(int i) { uvec2 h = x[i]; return vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y)); }
+vec4 loadX(int i) { return unpackHalf4(x[i]); }
 layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { uvec2 y[]; };
-void storeY(int i, vec4 v) { y[i] = uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw)); }
+void storeY(int i, vec4 v) { y[i] = packHalf4(v); }
 #else
 #if X_TEXEL
 layout(set = 0, binding = 0) uniform samplerBuffer x;

@@ -9,6 +9,7 @@
 //           | 0: filter [Co, kH, kW, Ci]
 #include "common.glsl"
 #include "requant.glsl"
+#include "tensor.glsl"
 #include "window.glsl"
 
 layout(push_constant) uniform P {
@@ -46,7 +47,7 @@ layout(set = 0, binding = 0) readonly buffer X { uvec2 x[]; };
 layout(set = 0, binding = 1) readonly buffer W { uvec2 w[]; };
 layout(set = 0, binding = 2) readonly buffer B { uvec2 bias[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { uvec2 y[]; };
-vec4 half4(uvec2 h) { return vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y)); }
+#define half4(v) unpackHalf4(v)
 #else
 layout(set = 0, binding = 0) readonly buffer X { vec4 x[]; };
 layout(set = 0, binding = 1) readonly buffer W { vec4 w[]; };
@@ -104,7 +105,7 @@ void main() {
     SUM v = clamp(acc + half4(bias[nq]), lo, hi);
     v = keepLanes(v, 4 * nq, outChannels);
 #ifdef ELEM_F16
-    y[id] = uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw));
+    y[id] = packHalf4(v);
 #else
     y[id] = v;
 #endif

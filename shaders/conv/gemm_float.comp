@@ -14,13 +14,14 @@
 //
 // Weights: [tile of 4*TN4 channels][tap][k, padded to 4][TN4] texels of 4 channels, the tiles of one slab.
 #include "common.glsl"
+#include "tensor.glsl"
 #include "window.glsl"
 
 #ifdef ELEM_F16
 layout(set = 0, binding = 0) readonly buffer X { uvec2 x[]; };
-vec4 loadX(int i) { uvec2 h = x[i]; return vec4(unpackHalf2x16(h.x), unpackHalf2x16(h.y)); }
+vec4 loadX(int i) { return unpackHalf4(x[i]); }
 layout(set = 0, binding = 3) writeonly buffer Y { uvec2 y[]; };
-void storeY(int i, vec4 v) { y[i] = uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw)); }
+void storeY(int i, vec4 v) { y[i] = packHalf4(v); }
 #else
 #if X_TEXEL
 layout(set = 0, binding = 0) uniform samplerBuffer x;

@@ -23,7 +23,7 @@ VALUE f(VALUE v) {
 #elif defined(OP_elu)
     return mix(a * nnExpm1(v), v, greaterThan(v, vec4(0.0)));
 #elif defined(OP_hardswish)
-    return v * clamp(v + 3.0, 0.0, 6.0) * (1.0 / 6.0);
+    return v * (clamp(v + 3.0, 0.0, 6.0) * (1.0 / 6.0));
 #elif defined(OP_tanh)
     return nnTanh(v);
 #elif defined(OP_logistic)

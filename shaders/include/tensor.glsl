@@ -13,7 +13,17 @@
 #define NNGPU_TENSOR
 
 vec4 unpackHalf4(uvec2 q) { return vec4(unpackHalf2x16(q.x), unpackHalf2x16(q.y)); }
-uvec2 packHalf4(vec4 v) { return uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw)); }
+
+// What is too large becomes infinite. packHalf2x16 by itself may make it the largest number, and on SwiftShader, whose
+// conversion knows neither, infinities become any number or NaN.
+uvec2 packHalf4(vec4 v) {
+    uvec2 q = uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw));
+    bvec4 far = greaterThanEqual(abs(v), vec4(65520.0)); // midway between the largest number and the next
+    uvec4 bits = mix(uvec4(0u), uvec4(0xffffu, 0xffff0000u, 0xffffu, 0xffff0000u), far);
+    uvec4 sign = floatBitsToUint(v);
+    uvec2 infinity = ((sign.xz >> 16) & 0x8000u) | (sign.yw & 0x80000000u) | 0x7c007c00u;
+    return q ^ ((q ^ infinity) & (bits.xz | bits.yw));
+}
 
 #if defined(ELEM_F32)
 #define QUAD vec4

@@ -120,7 +120,9 @@ func closeTo(got, want, ulp float64) bool {
 	switch {
 	case math.IsNaN(want) || math.IsNaN(got):
 		return math.IsNaN(want) && math.IsNaN(got)
-	case math.Abs(want) >= largest*(1-1e-7):
+	case math.Abs(want) > largest*(1+1e-6):
+		return math.IsInf(got, int(math.Copysign(1, want)))
+	case math.Abs(want) >= largest*(1-1e-6): // one or the other
 		return math.Abs(got) >= largest*(1-1e-6) && math.Signbit(got) == math.Signbit(want)
 	case math.Abs(want) < smallest*2:
 		return math.Abs(got) <= smallest*3
