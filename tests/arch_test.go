@@ -36,8 +36,9 @@ var layers = map[string][]string{
 	"cgo/vk":                           {},
 	"examples/digits/train":            {"driver/importer/tflite/tflitegen", "examples/digits/..."},
 	"tests/internal/ref":               {"driver/nn"},
-	"tests/conformancedata":            {"driver/nn"},
-	"tests/modeldata":                  {"driver/nn"},
+	"tests/internal/numbers":           {"driver/nn"},
+	"tests/conformancedata":            {"driver/nn", "tests/internal/numbers"},
+	"tests/modeldata":                  {"driver/nn", "tests/internal/numbers"},
 	"tests/conformancerun":             {"driver", "driver/nn", "tests/conformancedata"},
 }
 

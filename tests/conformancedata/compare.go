@@ -1,15 +1,17 @@
 package conformancedata
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/tests/internal/numbers"
 )
 
-// Tolerance is the largest accepted difference: |actual - expected| <= Abs + Rel*|expected|.
+// Tolerance is the largest accepted difference: |actual - expected| <= Abs + Rel*|expected|. It covers no
+// expected infinity.
 type Tolerance struct{ Abs, Rel float64 }
 
 // From the NNAPI test harness, TestHarness.cpp: 5 ULP of each format. relaxed float32 is judged as
@@ -104,18 +106,34 @@ func (c *Case) compareOutput(i int, got Result) error {
 	if err != nil {
 		return err
 	}
+	if err := noNaN(t, want.Data); err != nil {
+		return err
+	}
 	return CompareValues(t, tol, got.Data, want.Data)
 }
 
-// CompareValues compares two arrays of equal length with elements of type t, each element by tol in
-// double precision. The error tells the first and the largest difference and how many elements differ
-// too much. A NaN on either side is a difference.
-func CompareValues(t nn.OperandType, tol Tolerance, got, want []byte) error {
-	a, err := Values(t, got)
+// noNaN refuses an expectation that no driver could be held to: in the suite, too, an expected NaN is an error of
+// the test.
+func noNaN(t nn.OperandType, want []byte) error {
+	e, err := numbers.Of(t, want)
 	if err != nil {
 		return err
 	}
-	e, err := Values(t, want)
+	if i := slices.IndexFunc(e, math.IsNaN); i >= 0 {
+		return fmt.Errorf("element %d is expected to be NaN, which is an error of the test", i)
+	}
+	return nil
+}
+
+// CompareValues compares two arrays of equal length with elements of type t, each element by tol in
+// double precision; an infinity or NaN must be met exactly, whatever the tolerance. The error tells the
+// first and the largest difference and how many elements differ too much.
+func CompareValues(t nn.OperandType, tol Tolerance, got, want []byte) error {
+	a, err := numbers.Of(t, got)
+	if err != nil {
+		return err
+	}
+	e, err := numbers.Of(t, want)
 	if err != nil {
 		return err
 	}
@@ -124,15 +142,14 @@ func CompareValues(t nn.OperandType, tol Tolerance, got, want []byte) error {
 	}
 	first, bad, worst, worstAt := -1, 0, -1.0, -1
 	for i := range e {
-		diff := math.Abs(a[i] - e[i])
-		if diff <= tol.Abs+tol.Rel*math.Abs(e[i]) {
+		if numbers.Near(a[i], e[i], tol.Abs, tol.Rel) {
 			continue
 		}
 		if first < 0 {
 			first = i
 		}
 		bad++
-		if !(diff <= worst) {
+		if diff := numbers.Distance(a[i], e[i]); diff > worst {
 			worst, worstAt = diff, i
 		}
 	}
@@ -141,36 +158,4 @@ func CompareValues(t nn.OperandType, tol Tolerance, got, want []byte) error {
 	}
 	return fmt.Errorf("%d of %d elements differ: first [%d] is %v, want %v; worst [%d] is %v, want %v",
 		bad, len(e), first, a[first], e[first], worstAt, a[worstAt], e[worstAt])
-}
-
-// Values widens the little-endian elements of type t to float64, quantised ones as their stored
-// integers. All are exact.
-func Values(t nn.OperandType, data []byte) ([]float64, error) {
-	n := t.Bytes()
-	if n == 0 || len(data)%n != 0 {
-		return nil, fmt.Errorf("%d bytes of type %s", len(data), t)
-	}
-	v := make([]float64, len(data)/n)
-	for i := range v {
-		b := data[i*n:]
-		switch t {
-		case nn.TensorFloat32, nn.Float32:
-			v[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
-		case nn.TensorFloat16, nn.Float16:
-			v[i] = float64(nn.Half(binary.LittleEndian.Uint16(b)).Float32())
-		case nn.TensorInt32, nn.Int32:
-			v[i] = float64(int32(binary.LittleEndian.Uint32(b)))
-		case nn.Uint32:
-			v[i] = float64(binary.LittleEndian.Uint32(b))
-		case nn.TensorQuant16Symm:
-			v[i] = float64(int16(binary.LittleEndian.Uint16(b)))
-		case nn.TensorQuant16Asymm:
-			v[i] = float64(binary.LittleEndian.Uint16(b))
-		case nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm, nn.TensorQuant8PerChannel:
-			v[i] = float64(int8(b[0]))
-		default: // TensorQuant8Asymm, TensorBool8, Bool
-			v[i] = float64(b[0])
-		}
-	}
-	return v, nil
 }

@@ -36,7 +36,7 @@ func caseOf(name string, typ nn.OperandType, want []byte, elements uint32) *Case
 }
 
 func TestCompare(t *testing.T) {
-	nan := float32(math.NaN())
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	half := func(c *Case) {
 		c.Model.Main.Operands = append(c.Model.Main.Operands, nn.Operand{Type: nn.TensorFloat16})
 	}
@@ -58,7 +58,14 @@ func TestCompare(t *testing.T) {
 		}, true},
 		{"actual NaN", "a", nn.TensorFloat32, float32s(1), float32s(nan), nil, false},
 		{"expected NaN", "a", nn.TensorFloat32, float32s(nan), float32s(nan), nil, false},
-		{"actual infinity", "a", nn.TensorFloat32, float32s(1), float32s(float32(math.Inf(1))), nil, false},
+		{"actual infinity", "a", nn.TensorFloat32, float32s(1), float32s(inf), nil, false},
+		{"infinity met", "a", nn.TensorFloat32, float32s(inf, -inf), float32s(inf, -inf), nil, true},
+		{"infinity missed by a number", "a", nn.TensorFloat32, float32s(inf), float32s(math.MaxFloat32), nil, false},
+		{"infinity missed by 0", "a", nn.TensorFloat32, float32s(-inf), float32s(0), nil, false},
+		{"infinity of the other sign", "a", nn.TensorFloat32, float32s(inf), float32s(-inf), nil, false},
+		{"infinity missed by NaN", "a", nn.TensorFloat32, float32s(inf), float32s(nan), nil, false},
+		{"float16 infinity met", "a", nn.TensorFloat16, []byte{0x00, 0x7c}, []byte{0x00, 0x7c}, nil, true},
+		{"float16 infinity missed", "a", nn.TensorFloat16, []byte{0x00, 0x7c}, []byte{0xff, 0x7b}, nil, false},
 		{"float16 within", "a", nn.TensorFloat16, []byte{0x00, 0x3c}, []byte{0x09, 0x3c}, nil, true},
 		{"float16 beyond", "a", nn.TensorFloat16, []byte{0x00, 0x3c}, []byte{0x0b, 0x3c}, nil, false},
 		{"int32 one off", "a", nn.TensorInt32, int32s(-7), int32s(-8), nil, true},

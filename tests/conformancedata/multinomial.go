@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/tests/internal/numbers"
 )
 
 // compareMultinomial judges RANDOM_MULTINOMIAL by how often each class was drawn: for every class c,
@@ -14,7 +15,7 @@ func (c *Case) compareMultinomial(output int, got []byte) error {
 	if err != nil {
 		return err
 	}
-	samples, err := Values(nn.TensorInt32, got)
+	samples, err := numbers.Of(nn.TensorInt32, got)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (c *Case) logProbabilities(output int) ([]float64, error) {
 			if len(o.Dims) != 2 || o.Dims[0] != 1 || !o.Type.IsFloat() {
 				return nil, fmt.Errorf("log-probabilities are %s%v, want a batch of one", o.Type, []uint32(o.Dims))
 			}
-			return Values(o.Type, c.Inputs[i])
+			return numbers.Of(o.Type, c.Inputs[i])
 		}
 	}
 	return nil, fmt.Errorf("no RANDOM_MULTINOMIAL of a model input writes this output")

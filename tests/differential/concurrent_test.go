@@ -12,6 +12,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/tests/conformancedata"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
@@ -44,7 +45,7 @@ func (q *question) ask(ctx context.Context, m *nn.Model, pm *driver.PreparedMode
 		return err
 	}
 	for i, index := range m.Main.Outputs {
-		if err := within(m.Main.Operands[index].Type, outputs[i], q.want[i], q.tolerances[i]); err != nil {
+		if err := conformancedata.CompareValues(m.Main.Operands[index].Type, q.tolerances[i], outputs[i], q.want[i]); err != nil {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
 	}

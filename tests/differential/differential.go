@@ -2,10 +2,8 @@
 package differential
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -14,20 +12,21 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/tests/conformancedata"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
-	"github.com/nngpu/nngpu/tests/modeldata"
 )
 
-// Tolerance of one output: absolute and relative for floats; for integers the absolute part is in steps.
-type Tolerance struct{ Abs, Rel float64 }
+// Tolerance of one output: absolute and relative for floats; for integers the absolute part is in steps. It covers
+// no infinity and no NaN.
+type Tolerance = conformancedata.Tolerance
 
 // Tolerances by type. Convolutions of floats sum thousands of products in another order than the oracle.
 var (
-	Float32Tol = Tolerance{1e-5, 1e-5}
-	Float16Tol = Tolerance{5e-3, 5e-3}
+	Float32Tol = Tolerance{Abs: 1e-5, Rel: 1e-5}
+	Float16Tol = Tolerance{Abs: 5e-3, Rel: 5e-3}
 	Exact      = Tolerance{}
-	OneStep    = Tolerance{1, 0}
+	OneStep    = Tolerance{Abs: 1}
 )
 
 // ToleranceOf is the tolerance of an output of type t: 8-bit results are exact.
@@ -79,33 +78,9 @@ func compareOutputs(t *testing.T, pm *driver.PreparedModel, m *nn.Model, inputs 
 	require.NoError(t, err, "run")
 	for i := range got {
 		o := m.Main.Operands[m.Main.Outputs[i]]
-		require.NoError(t, within(o.Type, got[i], want.Outputs[i].Bytes(), tol), "output %d %v %v", i, o.Type, o.Dims)
+		err := conformancedata.CompareValues(o.Type, tol, got[i], want.Outputs[i].Bytes())
+		require.NoError(t, err, "output %d %v %v", i, o.Type, o.Dims)
 	}
-}
-
-// within reports the first element of got that is too far from want.
-func within(t nn.OperandType, got, want []byte, tol Tolerance) error {
-	if len(got) != len(want) {
-		return fmt.Errorf("%d bytes, want %d", len(got), len(want))
-	}
-	if bytes.Equal(got, want) && !t.IsFloat() {
-		return nil
-	}
-	size := t.Bytes()
-	for i := 0; i < len(got); i += size {
-		d, err := modeldata.Compare(t, got[i:i+size], want[i:i+size])
-		if err != nil {
-			return err
-		}
-		zero, err := modeldata.Compare(t, make([]byte, size), want[i:i+size])
-		if err != nil {
-			return err
-		}
-		if !(d.Max <= tol.Abs+tol.Rel*zero.Max) {
-			return fmt.Errorf("element %d is % x, want % x: differs by %g", i/size, got[i:i+size], want[i:i+size], d.Max)
-		}
-	}
-	return nil
 }
 
 // RandomInputs fills the inputs of m: floats in [-2, 2), 8-bit types with any byte, int32 small.

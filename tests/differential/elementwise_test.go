@@ -12,7 +12,7 @@ import (
 // elementTolerance: one operation a number, so NNAPI's own tolerance holds.
 func elementTolerance(t nn.OperandType) Tolerance {
 	if t == nn.TensorFloat32 {
-		return Tolerance{1e-5, 6e-7}
+		return Tolerance{Abs: 1e-5, Rel: 6e-7}
 	}
 	return ToleranceOf(t)
 }

@@ -153,9 +153,9 @@ func paddingLanes(t *testing.T, d *driver.Device, typ nn.OperandType, channels u
 	result(nn.OpSoftmax, d4, y, beta(&b, typ, 1), b.Scalar(-1))
 	result(nn.OpReshape, nn.Dims{uint32(elements(d4))}, y, b.Ints(nn.Dims{1}, -1))
 	m := b.Model()
-	tol := Tolerance{2e-5, 2e-5}
+	tol := Tolerance{Abs: 2e-5, Rel: 2e-5}
 	if typ == nn.TensorFloat16 {
-		tol = Tolerance{2e-2, 1e-2}
+		tol = Tolerance{Abs: 2e-2, Rel: 1e-2}
 	}
 	CompareOn(t, d, m, [][]byte{grid(typ, elements(dims), 0.5, 2.5)}, tol)
 }

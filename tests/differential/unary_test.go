@@ -187,7 +187,7 @@ func TestFarFunctions(t *testing.T) {
 					}
 					return nil
 				})
-				CompareOn(t, d, m, [][]byte{value}, Tolerance{1e-5, 5e-6})
+				CompareOn(t, d, m, [][]byte{value}, Tolerance{Abs: 1e-5, Rel: 5e-6})
 			})
 		})
 	}
@@ -204,7 +204,7 @@ func TestFarSoftmax(t *testing.T) {
 						m := oneOp(op, []tensor{v}, v, nil, func(b *nn.Builder) []uint32 {
 							return []uint32{beta(b, typ, 0.5), b.Scalar(axis)}
 						})
-						CompareOn(t, d, m, [][]byte{grid(typ, 37*13, -3000, 1000)}, Tolerance{5e-3, 1e-3})
+						CompareOn(t, d, m, [][]byte{grid(typ, 37*13, -3000, 1000)}, Tolerance{Abs: 5e-3, Rel: 1e-3})
 					})
 				}
 			}
