@@ -11,6 +11,8 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"sync"
 
 	binding "github.com/vulkan-go/vulkan"
@@ -21,6 +23,8 @@ type Library struct {
 	Path string // as for dlopen
 	// ICD: the file is an implementation, used without a loader; it then is the only one.
 	ICD bool
+	// Without says why what stood before it in the list could not be opened; nil where nothing stood there. Load sets it.
+	Without error
 }
 
 // loaderMu guards loaded, bound and the C environment while instances are made.
@@ -41,6 +45,11 @@ func Load(candidates []Library) (Library, error) {
 	}
 	var reasons []error
 	for _, c := range candidates {
+		// The dynamic linker would wait for a pipe. What has no slash it looks for itself.
+		if st, err := os.Stat(c.Path); err == nil && strings.Contains(c.Path, "/") && !st.Mode().IsRegular() {
+			reasons = append(reasons, fmt.Errorf("%s: not a regular file", c.Path))
+			continue
+		}
 		path := C.CString(c.Path)
 		icd := C.int(0)
 		if c.ICD {
@@ -49,6 +58,9 @@ func Load(candidates []Library) (Library, error) {
 		lib := C.nngpu_load(path, icd)
 		C.nngpu_free(path)
 		if lib.proc != nil {
+			if len(reasons) > 0 {
+				c.Without = fmt.Errorf("%w: %w", ErrNoLoader, errors.Join(reasons...))
+			}
 			proc, loaded = lib, c
 			return c, nil
 		}

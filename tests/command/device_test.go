@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,6 +54,73 @@ func TestMemoryBudget(t *testing.T) {
 		}).check(t)
 	}
 	ok(t, "run", f.model, "-i", f.picture, "--memory-budget", "100000000", "--device", device)
+}
+
+// TestPipesAreNotWaitedFor names one wherever a variable names a file: nobody ever writes to it.
+func TestPipesAreNotWaitedFor(t *testing.T) {
+	needDevice(t, "lavapipe")
+	f := newFiles(t)
+	pipe := f.pipe(t, "lvp_icd.json")
+	names := f.put(t, "names_pipe.json", []byte(`{"file_format_version": "1.0.0", "ICD": {"library_path": "./lvp_icd.json", "api_version": "1.1.0"}}`))
+	linked := filepath.Join(f.dir, "link.json")
+	require.NoError(t, os.Symlink(pipe, linked))
+	layers := filepath.Join(t.TempDir(), "layers")
+	require.NoError(t, os.MkdirAll(layers, 0o755))
+	require.NoError(t, os.Symlink(pipe, filepath.Join(layers, "layer.json")))
+	none := nowhere[0] // SwiftShader would do without the loader
+	for _, tc := range []struct {
+		name string
+		env  []string
+		says string
+	}{
+		{"loader", []string{"NNGPU_VULKAN_LOADER=" + pipe, none}, pipe + ": not a regular file"},
+		{"loader, by a link", []string{"NNGPU_VULKAN_LOADER=" + linked, none}, linked + ": not a regular file"},
+		{"loader that is a folder", []string{"NNGPU_VULKAN_LOADER=" + f.dir, none}, f.dir + ": not a regular file"},
+		{"loader that is a device", []string{"NNGPU_VULKAN_LOADER=/dev/zero", none}, "/dev/zero: not a regular file"},
+		{"lavapipe", []string{"NNGPU_LAVAPIPE=" + pipe}, "is no manifest"},
+		{"lavapipe's library", []string{"NNGPU_LAVAPIPE=" + names}, "not a regular file"},
+		{"SwiftShader", []string{"NNGPU_SWIFTSHADER=" + pipe, "NNGPU_VULKAN_LOADER=/nonexistent"}, "no Vulkan loader"},
+		{"driver", []string{"VK_DRIVER_FILES=" + pipe}, "not a regular file"},
+		{"driver, by the old name", []string{"VK_ICD_FILENAMES=" + pipe}, "not a regular file"},
+		{"driver in a folder", []string{"VK_DRIVER_FILES=" + f.dir}, "not a regular file"},
+		{"driver's library", []string{"VK_DRIVER_FILES=" + names}, "not a regular file"},
+		{"one more driver", []string{"VK_ADD_DRIVER_FILES=" + pipe}, "not a regular file"},
+		{"layer", []string{"VK_LAYER_PATH=" + layers}, "not a regular file"},
+		{"implicit layer", []string{"VK_ADD_IMPLICIT_LAYER_PATH=" + layers}, "not a regular file"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			args := []string{"inspect", f.model}
+			if strings.HasPrefix(tc.name, "lavapipe") {
+				args = append(args, "--device", "lavapipe")
+			}
+			r := (&call{args: args, env: tc.env}).run(t)
+			require.Equal(t, refused, r.code, "%s%s", r.stdout, r.stderr)
+			require.Contains(t, r.stderr, tc.says)
+		})
+	}
+	t.Run("a link to the loader", func(t *testing.T) {
+		found, err := filepath.Glob("/usr/lib/*/libvulkan.so.1")
+		require.NoError(t, err)
+		if len(found) == 0 {
+			t.Skip("the loader is not in /usr/lib/*")
+		}
+		link := filepath.Join(t.TempDir(), "libvulkan.so.1")
+		require.NoError(t, os.Symlink(found[0], link))
+		r := (&call{args: []string{"inspect", f.model, "--device", "lavapipe"}, env: []string{"NNGPU_VULKAN_LOADER=" + link}}).run(t)
+		require.Equal(t, right, r.code, r.stderr)
+	})
+}
+
+// TestMissingLoaderIsNamed: SwiftShader works without one, and what else was asked for is then not merely unknown.
+func TestMissingLoaderIsNamed(t *testing.T) {
+	needDevice(t, "swiftshader")
+	for _, selector := range []string{"lavapipe", "geforce", "7"} {
+		b := bad{args: []string{"inspect", example(t, "digits_s8.tflite"), "--device", selector}, env: []string{"NNGPU_VULKAN_LOADER=/nonexistent"},
+			code: refused, status: "DEVICE_UNAVAILABLE", says: []string{"no Vulkan loader: /nonexistent", "SwiftShader only", selector}}
+		b.check(t)
+		r := (&call{args: b.args, env: b.env}).run(t)
+		require.NotContains(t, r.stderr, "no such Vulkan device")
+	}
 }
 
 // TestLoaderMayBeAbsent needs SwiftShader only, without the Vulkan loader.

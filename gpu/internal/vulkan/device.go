@@ -97,6 +97,9 @@ func openChosen(selector string, o Options, choose func([]DeviceInfo) (int, erro
 		return nil, err
 	}
 	i, err := choose(list)
+	if lib, _ := vk.Load(nil); lib.ICD && lib.Without != nil && errors.Is(err, ErrUnknownDevice) {
+		err = fmt.Errorf("%w; without one there is SwiftShader only, and no %q", lib.Without, selector)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -62,6 +62,9 @@ func openInstance(selector string, v vk.Validation) (*vk.Instance, error) {
 	}
 	var inst *vk.Instance
 	create := func(env []vk.Env, driver string, manifests ...string) error {
+		if err := allRegular(slices.Concat(manifests, layerManifests())); err != nil {
+			return err
+		}
 		var err error
 		inst, err = vk.NewInstance(v, env)
 		return wrapInstance(err, driver, manifests...)
