@@ -277,3 +277,34 @@ func TestM27HardwareBuffer(t *testing.T) {
 	_, err = pm.Execute(t.Context(), r)
 	requireStatus(t, nn.StatusInvalidArgument, err)
 }
+
+// growing is an image that becomes higher after some calls of Layout.
+type growing struct {
+	picture
+	calls, after *int
+}
+
+func (f growing) Layout() nn.ImageLayout {
+	l := f.layout
+	if *f.calls++; *f.calls > *f.after {
+		l.Height = 4
+	}
+	return l
+}
+
+// TestImagesThatChange are what they were when the request came, or refused.
+func TestImagesThatChange(t *testing.T) {
+	_, c := open(t, &null.Backend{Compute: copyOut})
+	pm := prepareOn(t, c, imageModel(nn.TensorQuant8Asymm, 2))
+	for after := range 8 {
+		var calls int
+		p := growing{picture{pictureLayout, newPinned(make([]byte, 80))}, &calls, &after}
+		_, err := pm.Execute(t.Context(), imageRequest(p))
+		if after == 0 {
+			requireStatus(t, nn.StatusInvalidArgument, err)
+		} else {
+			require.NoError(t, err)
+		}
+		require.Equal(t, 1, calls)
+	}
+}

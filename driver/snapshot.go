@@ -37,9 +37,28 @@ func newBound(p *PreparedModel, r *nn.Request) *boundRequest {
 	}
 	n := len(given.Inputs)
 	b.room.request = nn.Request{Inputs: args[:n:n], Outputs: args[n:], Pools: append(b.room.memories[:0], given.Pools...)}
+	for i, m := range b.room.request.Pools {
+		if m, ok := m.(nn.Image); ok {
+			b.room.request.Pools[i] = imageAsItIs{m, m.Layout(), m.Texels()}
+		}
+	}
 	b.request = &b.room.request
 	return b
 }
+
+// imageAsItIs is an image with what it said when the request came: a client's own may say something else each time that
+// it is asked. Comparable where the image is.
+type imageAsItIs struct {
+	nn.Memory
+	layout nn.ImageLayout
+	texels nn.Memory
+}
+
+// Layout implements nn.Image.
+func (i imageAsItIs) Layout() nn.ImageLayout { return i.layout }
+
+// Texels implements nn.Image.
+func (i imageAsItIs) Texels() nn.Memory { return i.texels }
 
 // resize returns room if it is large enough, else a new slice, of n elements.
 func resize[T any](room []T, n int) []T {
