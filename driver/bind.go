@@ -379,22 +379,26 @@ func (b *boundRequest) place(ctx context.Context) error {
 			continue
 		}
 		x, l := b.poolOf(a), a.Location
+		size, err := b.inputSize(i)
+		if err != nil {
+			return err
+		}
 		switch {
 		case x.image != nil:
 			if err := b.convertImage(ctx, &b.inputs[i], x, i); err != nil {
 				return fmt.Errorf("input %d: %w", i, err)
 			}
 		case x.buffer != nil:
-			b.inputs[i].Memory = x.buffer.memory
+			b.inputs[i].Memory, b.inputs[i].Length = x.buffer.memory, int64(size)
 		case x.file != nil:
-			data := make([]byte, l.Length)
+			data := make([]byte, size)
 			if err := fill(x.file, data, int64(l.Offset)); err != nil {
 				return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("input %d", i), "%w", err)
 			}
 			b.copied += int64(len(data))
 			b.inputs[i].Host = data
 		default:
-			if err := b.placeMapped(&b.inputs[i], x, l.Offset, l.Length); err != nil {
+			if err := b.placeMapped(&b.inputs[i], x, l.Offset, size); err != nil {
 				return fmt.Errorf("input %d: %w", i, err)
 			}
 		}
@@ -411,7 +415,7 @@ func (b *boundRequest) place(ctx context.Context) error {
 			if err := x.buffer.reserve(o.Dims); err != nil {
 				return fmt.Errorf("output %d: %w", i, err)
 			}
-			b.outputs[i].Memory = x.buffer.memory
+			b.outputs[i].Memory, b.outputs[i].Length = x.buffer.memory, int64(size)
 		case x.file != nil:
 			data := make([]byte, size)
 			b.files = append(b.files, fileOutput{i, data, x.file, int64(l.Offset)})
@@ -430,13 +434,23 @@ func (b *boundRequest) place(ctx context.Context) error {
 	return nil
 }
 
+// inputSize is the size in bytes of input i, which is not omitted. Precondition: its dimensions are resolved.
+func (b *boundRequest) inputSize(i int) (uint32, error) {
+	o := nn.Operand{Type: b.model.signature.Main.Operands[b.model.signature.Main.Inputs[i]].Type, Dims: b.dims.InputDims[i]}
+	size, err := o.ByteSize()
+	if err != nil {
+		return 0, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
+	}
+	return size, nil
+}
+
 // placeMapped binds bytes of a mapped pool: in place where the device can, else to be copied.
 func (b *boundRequest) placeMapped(to *backend.Binding, x *pool, offset, size uint32) error {
 	if _, err := b.importPool(x); err != nil {
 		return err
 	}
 	if x.imported != nil {
-		to.Memory, to.Offset = x.imported, int64(offset)
+		to.Memory, to.Offset, to.Length = x.imported, int64(offset), int64(size)
 		return nil
 	}
 	end := uint64(offset) + uint64(size)

@@ -276,7 +276,11 @@ func (b *boundRequest) convertImage(ctx context.Context, to *backend.Binding, x 
 		return err
 	}
 	b.images = append(b.images, tensor) // given back by release
-	to.Memory = tensor.memory
+	size, err := o.ByteSize()
+	if err != nil {
+		return nn.Invalid("image", "%w", err)
+	}
+	to.Memory, to.Length = tensor.memory, int64(size)
 	var texels backend.Binding
 	if err := b.placeTexels(&texels, x); err != nil {
 		return err
@@ -297,6 +301,8 @@ func (b *boundRequest) placeTexels(to *backend.Binding, x *pool) (err error) {
 	}
 	if to.Memory, err = b.importPool(x); to.Memory == nil {
 		to.Host = x.data[:n:n]
+	} else {
+		to.Length = n
 	}
 	return err
 }

@@ -218,11 +218,11 @@ func testImage(t *testing.T, b *Backend, name string, d nn.ImageLayout, o *nn.Op
 	traffic := runImage(t, x, backend.Binding{Host: data}, backend.Binding{Host: out})
 	requireTensor(t, o.Type, expected(d, o, data), out)
 	require.GreaterOrEqual(t, traffic.Converted, d.Bytes(), name)
-	for _, in := range []backend.Binding{{Host: data}, {Memory: imported}} {
+	for _, in := range []backend.Binding{{Host: data}, {Memory: imported, Length: d.Bytes()}} {
 		clear(data)
 		copy(data, imageData(d, o, rng))
 		copy(pages, data)
-		traffic := runImage(t, x, in, backend.Binding{Memory: m})
+		traffic := runImage(t, x, in, backend.Binding{Memory: m, Length: int64(len(out))})
 		require.NoError(t, m.Read(t.Context(), out), name)
 		requireTensor(t, o.Type, expected(d, o, data), out)
 		require.Equal(t, (d.Bytes()+3)/4*4, traffic.Converted, name)
@@ -254,7 +254,7 @@ func TestLargeImages(t *testing.T) {
 			for i := range data {
 				data[i] = byte(i) ^ byte(i>>8) ^ byte(i>>16)
 			}
-			traffic := runImage(t, x, backend.Binding{Host: data}, backend.Binding{Memory: m})
+			traffic := runImage(t, x, backend.Binding{Host: data}, backend.Binding{Memory: m, Length: width * height})
 			require.Equal(t, (d.Bytes()+3)/4*4, traffic.Converted)
 			got := make([]byte, width*height)
 			require.NoError(t, m.Read(t.Context(), got))

@@ -21,7 +21,7 @@ func BenchmarkRecurrentStep(b *testing.B) {
 		var hosts, memories [4]backend.Binding
 		for i := range hosts {
 			hosts[i].Host = make([]byte, x.bytes())
-			memories[i].Memory = allocate(b, device, x)
+			memories[i] = backend.Binding{Memory: allocate(b, device, x), Length: int64(x.bytes())}
 		}
 		for io, list := range map[string][4]backend.Binding{"host": hosts, "device": memories} {
 			b.Run(selector+"/"+io, func(b *testing.B) {

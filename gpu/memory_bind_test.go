@@ -256,6 +256,10 @@ func TestBindingsAreChecked(t *testing.T) {
 			{"host and device", backend.Binding{Host: host.Host, Memory: m}, host, host, "both"},
 			{"another backend's", in(foreign{}, 0), host, host, "another device"},
 			{"another size", backend.Binding{Host: make([]byte, 64)}, host, host, "64 bytes"},
+			{"less memory than an input has", backend.Binding{Memory: shared, Length: 56}, host, host, "56 bytes, the plan has 60"},
+			{"less memory than an output has", host, host, backend.Binding{Memory: shared, Length: 56}, "56 bytes, the plan has 60"},
+			{"more memory than an output has", host, host, backend.Binding{Memory: shared, Length: 64}, "64 bytes, the plan has 60"},
+			{"less than an output has in memory of its own", host, host, backend.Binding{Memory: o, Length: 56}, "56 bytes, the plan has 60"},
 		} {
 			_, err := p.execute(t.Context(), []backend.Binding{tc.in0, tc.in1}, []backend.Binding{tc.out0, in(y, 0)})
 			if tc.want == "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,6 +73,7 @@ type program struct {
 
 // execute runs p once and returns what was moved.
 func (p *program) execute(ctx context.Context, inputs, outputs []backend.Binding) (backend.Traffic, error) {
+	inputs, outputs = whole(inputs, p.in), whole(outputs, p.out)
 	e, err := p.x.Begin(ctx, inputs, outputs)
 	if err != nil {
 		return backend.Traffic{}, err
@@ -85,6 +87,21 @@ func (p *program) execute(ctx context.Context, inputs, outputs []backend.Binding
 		err = e.Finish()
 	}
 	return e.Traffic(), err
+}
+
+// whole returns list with the lengths of the tensors where it names memory and no length.
+func whole(list []backend.Binding, tensors []tensor) []backend.Binding {
+	short := func(b backend.Binding) bool { return b.Memory != nil && b.Length == 0 }
+	if !slices.ContainsFunc(list, short) {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		if short(list[i]) {
+			list[i].Length = int64(tensors[i].bytes())
+		}
+	}
+	return list
 }
 
 // host runs p with inputs and outputs in host memory.

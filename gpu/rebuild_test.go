@@ -218,7 +218,7 @@ func TestMemoryIsLost(t *testing.T) {
 		require.NoError(t, fresh.Write(ctx, value))
 		out := make([]byte, len(value))
 		for _, old := range []backend.Memory{in, host} {
-			_, err := x.Begin(ctx, []backend.Binding{{Memory: old}}, backend.Hosts([][]byte{out}))
+			_, err := x.Begin(ctx, []backend.Binding{{Memory: old, Length: int64(len(value))}}, backend.Hosts([][]byte{out}))
 			unavailable(t, err)
 		}
 		run := func(in backend.Binding) {
@@ -230,7 +230,7 @@ func TestMemoryIsLost(t *testing.T) {
 			require.NoError(t, f.Wait(ctx))
 			require.NoError(t, e.Finish())
 		}
-		run(backend.Binding{Memory: fresh})
+		run(backend.Binding{Memory: fresh, Length: int64(len(value))})
 		want := bytes.Clone(out)
 		run(backend.Binding{Host: value})
 		require.Equal(t, want, out)

@@ -103,6 +103,9 @@ type Executable interface {
 	Estimates() []time.Duration
 	// Begin takes a slot (arena, command buffers) for one execution and copies the inputs that lie in host
 	// memory into it. It blocks until a slot is free or ctx is done.
+	//
+	// No execution writes beyond what is bound: a binding of another size than the executable has for it, and that
+	// is not omitted, is GENERAL_FAILURE.
 	Begin(ctx context.Context, inputs, outputs []Binding) (Execution, error)
 	// Close waits for the executions in flight and frees everything.
 	Close() error
@@ -119,6 +122,16 @@ type Binding struct {
 	Memory Memory
 	// Offset is in bytes, 0 for allocated memory.
 	Offset int64
+	// Length is how many bytes of Memory are bound: the size of the dense tensor.
+	Length int64
+}
+
+// Size is the number of bytes that are bound.
+func (b *Binding) Size() int64 {
+	if b.Memory != nil {
+		return b.Length
+	}
+	return int64(len(b.Host))
 }
 
 // Hosts binds each of list in host memory; nil is an omitted input.

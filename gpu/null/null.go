@@ -3,7 +3,9 @@
 package null
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -144,34 +146,46 @@ func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 		return nil, err
 	}
 	x := &execution{b: e.b, compute: e.compute, losses: e.b.losses.Load(), traffic: backend.Traffic{Converted: e.converted}}
-	x.inputs, x.outputs = x.hosts(inputs, e.inputs), x.hosts(outputs, e.outputs)
+	var err error
+	if x.inputs, err = x.hosts("input", inputs, e.inputs); err == nil {
+		x.outputs, err = x.hosts("output", outputs, e.outputs)
+	}
 	for _, m := range x.borrowed {
-		if err := e.b.since(m.losses); err != nil {
-			x.Release()
-			return nil, err
-		}
+		err = cmp.Or(err, e.b.since(m.losses))
+	}
+	if err != nil {
+		x.Release()
+		return nil, err
 	}
 	return x, nil
 }
 
 // hosts returns the bytes of each binding and borrows its memory.
-func (x *execution) hosts(list []backend.Binding, sizes []int) [][]byte {
+func (x *execution) hosts(what string, list []backend.Binding, sizes []int) ([][]byte, error) {
 	out := make([][]byte, len(list))
 	for i := range list {
-		switch m := list[i].Memory.(type) {
-		case nil:
-			out[i] = list[i].Host
-			x.traffic.Copied += int64(len(out[i]))
-		case *memory:
-			m.borrow(1)
-			x.borrowed = append(x.borrowed, m)
-			out[i] = m.data[list[i].Offset:]
-			if sizes[i] > 0 {
-				out[i] = out[i][:sizes[i]:sizes[i]]
-			}
+		b := &list[i]
+		if b.Memory == nil && b.Host == nil {
+			continue
 		}
+		n := b.Size()
+		if sizes[i] > 0 && n != int64(sizes[i]) {
+			return nil, fmt.Errorf("%s %d: %d bytes, the model has %d", what, i, n, sizes[i])
+		}
+		m, ok := b.Memory.(*memory)
+		if !ok {
+			out[i] = b.Host
+			x.traffic.Copied += n
+			continue
+		}
+		if n < 0 || b.Offset < 0 || b.Offset > int64(len(m.data))-n {
+			return nil, fmt.Errorf("%s %d: %d bytes at %d of memory of %d", what, i, n, b.Offset, len(m.data))
+		}
+		m.borrow(1)
+		x.borrowed = append(x.borrowed, m)
+		out[i] = m.data[b.Offset : b.Offset+n : b.Offset+n]
 	}
-	return out
+	return out, nil
 }
 
 func (e *executable) Close() error {
