@@ -40,7 +40,7 @@ func WithCacheFiles(token cache.Token, model, data []*os.File) Option {
 }
 
 // compileFor compiles m in the way that o asks for.
-func (d *Device) compileFor(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
+func (d *Device) compileFor(ctx context.Context, m *ownModel, o *prepareOptions) (backend.Executable, CacheStatus, error) {
 	if o.preparing.delayed {
 		exe, err := d.delay(m, o)
 		if err != nil {
@@ -56,7 +56,7 @@ func (d *Device) compileFor(ctx context.Context, m *nn.Model, o *prepareOptions)
 }
 
 // compileNow is compileFor of what is not to be delayed.
-func (d *Device) compileNow(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
+func (d *Device) compileNow(ctx context.Context, m *ownModel, o *prepareOptions) (backend.Executable, CacheStatus, error) {
 	f := o.files
 	switch {
 	case f == nil || d.cache.restorer == nil:
@@ -125,7 +125,9 @@ func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, m
 		return nil, fmt.Errorf("prepare from cache: %w", err)
 	}
 	d.counters.prepared[CacheHit.index()].Add(1)
-	return c.adopt(exe, signature.model(), signature.Needed, signature.OutputDims, CacheOff, priority)
+	return c.adopt(&PreparedModel{
+		client: c, exe: exe, signature: signature.model(), needed: signature.Needed, outputs: signature.OutputDims, cached: CacheOff,
+	}, priority)
 }
 
 // restoreFiles makes an executable of e and closes e. Options say what differs from the preparation that saved it.

@@ -92,18 +92,13 @@ func (c *compiledCache) transparent() *cache.Store {
 }
 
 // compileCached compiles m, or takes it from the transparent cache.
-func (d *Device) compileCached(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
+func (d *Device) compileCached(ctx context.Context, m *ownModel, o *prepareOptions) (backend.Executable, CacheStatus, error) {
 	store := d.cache.transparent()
 	if store == nil {
 		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, CacheOff, err
 	}
-	// Who changes constants while they are read must not have what they became kept under the key of what they were.
-	m, err := ownConstants(m)
-	if err != nil {
-		return nil, CacheOff, err
-	}
-	key, err := modelKey(m, o.Preference)
+	key, err := modelKey(m.Model, o.Preference)
 	if errors.Is(err, errOverlapping) {
 		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, CacheOff, err
@@ -111,7 +106,7 @@ func (d *Device) compileCached(ctx context.Context, m *nn.Model, o *prepareOptio
 	if err != nil {
 		return nil, CacheOff, err
 	}
-	p := &entryKeeper{cache: d.cache, store: store, key: key, label: label(m)}
+	p := &entryKeeper{cache: d.cache, store: store, key: key, label: label(m.Model)}
 	exe, status, err := d.restoreEntry(ctx, store, key, o.Options)
 	if exe != nil || err != nil {
 		return exe, status, err

@@ -78,7 +78,7 @@ func closeFiles(files []*os.File) {
 }
 
 // compileInDir does what WithCaching says.
-func (d *Device) compileInDir(ctx context.Context, m *nn.Model, o *prepareOptions) (backend.Executable, CacheStatus, error) {
+func (d *Device) compileInDir(ctx context.Context, m *ownModel, o *prepareOptions) (backend.Executable, CacheStatus, error) {
 	modelPaths, dataPaths := d.cachePaths(o.files, &o.Options)
 	exe, err := d.loadFromDir(ctx, m, o, modelPaths, dataPaths)
 	if err == nil {
@@ -113,13 +113,13 @@ var (
 )
 
 // dirKeeper keeps m in open files of the folder.
-func (d *Device) dirKeeper(m *nn.Model, o *prepareOptions, model, data []*os.File) *fileKeeper {
+func (d *Device) dirKeeper(m *ownModel, o *prepareOptions, model, data []*os.File) *fileKeeper {
 	return &fileKeeper{d, &cacheFiles{token: o.files.token, model: model, data: data}, m, o.Options}
 }
 
 // loadFromDir loads what is kept, if all files are there and it has the inputs and outputs of m. A quick form counts
 // for staged compilations only, which go on from there.
-func (d *Device) loadFromDir(ctx context.Context, m *nn.Model, o *prepareOptions, modelPaths, dataPaths []string) (backend.Executable, error) {
+func (d *Device) loadFromDir(ctx context.Context, m *ownModel, o *prepareOptions, modelPaths, dataPaths []string) (backend.Executable, error) {
 	model, data, err := openBoth(modelPaths, dataPaths, 0)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (d *Device) loadFromDir(ctx context.Context, m *nn.Model, o *prepareOptions
 	if err != nil {
 		return nil, err
 	}
-	signature, quick, err := matchSignature(m, o, entry.Model)
+	signature, quick, err := matchSignature(m.Model, o, entry.Model)
 	if err != nil {
 		_ = entry.Close()
 		return nil, err

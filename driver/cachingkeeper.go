@@ -8,7 +8,6 @@ import (
 
 	"github.com/nngpu/nngpu/cache"
 	"github.com/nngpu/nngpu/driver/backend"
-	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // keeper is where the compiled form of one model is kept. A form that cannot be kept costs the next start its speed,
@@ -65,14 +64,14 @@ func (p *entryKeeper) close()                  {}
 type fileKeeper struct {
 	device  *Device
 	files   *cacheFiles
-	model   *nn.Model
+	model   *ownModel
 	options backend.Options
 }
 
 func (p *fileKeeper) keep(exe backend.Executable, quick bool) backend.Executable {
 	o := p.options
 	o.Quick = quick
-	if err := p.device.save(exe, p.model, p.files, &o); err != nil {
+	if err := p.device.save(exe, p.model.Model, p.files, &o); err != nil {
 		p.device.cache.notKept(err)
 	}
 	return exe

@@ -16,14 +16,14 @@ type Client struct {
 	device   *Device
 	identity string
 	queue    *qos.Client
-	budget   int64 // bytes of device memory; 0: the device's own limit
+	budget   int64 // bytes; 0: the device's own limit
 	closing  sync.Once
 
 	pending atomic.Int64 // executions that run without their caller
 
 	mu     sync.Mutex
 	models map[*PreparedModel]bool // nil once closed; guarded by mu
-	used   int64                   // guarded by mu; bytes of device memory
+	used   int64                   // guarded by mu; bytes
 }
 
 // ClientOption changes a client.
@@ -40,8 +40,9 @@ func WithShare(s float64) ClientOption {
 	return func(o *clientOptions) { o.share = s }
 }
 
-// WithClientBudget bounds the device memory of the client's models, with one execution each, and buffers, in bytes.
-// More is RESOURCE_EXHAUSTED_PERSISTENT where it could never fit, else RESOURCE_EXHAUSTED_TRANSIENT.
+// WithClientBudget bounds, in bytes, the device memory of the client's models, with one execution each, and buffers, and
+// the memory of the driver's copies of constants (see PrepareModel). More is RESOURCE_EXHAUSTED_PERSISTENT where it could
+// never fit, else RESOURCE_EXHAUSTED_TRANSIENT.
 func WithClientBudget(bytes int64) ClientOption {
 	return func(o *clientOptions) { o.budget = bytes }
 }
@@ -72,7 +73,7 @@ func (d *Device) NewClient(identity string, opts ...ClientOption) (*Client, erro
 // Identity is the name that the client was made with.
 func (c *Client) Identity() string { return c.identity }
 
-// Memory is how many bytes of device memory the client's models and buffers take.
+// Memory is how many bytes of the client's budget are in use.
 func (c *Client) Memory() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,12 +95,15 @@ func (c *Client) beginPending() error {
 
 func (c *Client) endPending() { c.pending.Add(-1) }
 
-// take accounts for bytes of device memory.
-func (c *Client) take(bytes int64, what string) error {
+// take accounts for bytes of memory.
+func (c *Client) take(bytes int64, what string) error { return c.takeBeside(0, bytes, what) }
+
+// takeBeside is take of what is needed together with that many bytes, which were taken before.
+func (c *Client) takeBeside(taken, bytes int64, what string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.budget > 0 && bytes > c.budget {
-		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the client's budget of %d", bytes, c.budget)
+	if all := taken + bytes; c.budget > 0 && all > c.budget {
+		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the client's budget of %d", all, c.budget)
 	}
 	if c.budget > 0 && bytes > c.budget-c.used {
 		return nn.Errorf(nn.StatusResourceExhaustedTransient, what, "%d bytes, %d of the client's budget of %d are in use",

@@ -2,56 +2,187 @@ package driver
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
+	"sync/atomic"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// keepConstants keeps the pools of m open until release is called, and sees that they can be mapped: GENERAL_FAILURE
-// where one cannot, INVALID_ARGUMENT for one that is closed. It returns m, or where a pool is an nn.File a copy of m whose
-// constants in it were read, once. What is wrong with the model itself is left to validate.Model.
-func keepConstants(m *nn.Model) (full *nn.Model, release func(), err error) {
-	if m == nil || len(m.Pools) == 0 {
-		return m, func() {}, nil
-	}
-	pools := make([]pool, len(m.Pools))
-	closeAll := func() {
-		for i := range pools {
-			pools[i].close()
-		}
-	}
-	defer func() {
-		if release == nil {
-			closeAll()
-		}
-	}()
-	full = m
-	for i, source := range m.Pools {
-		if _, ok := source.(nn.BufferToken); ok || nn.IsNil(source) || source.Size() <= 0 {
-			continue
-		}
-		where := fmt.Sprintf("pool %d", i)
-		pools[i].source = source
-		err := pools[i].acquire(where)
-		if err != nil {
-			return nil, nil, err
-		}
-		if pools[i].file == nil {
-			continue
-		}
-		if full == m {
-			full = cloneForConstants(m)
-		}
-		if err := readConstants(full, uint32(i), pools[i].file); err != nil {
-			return nil, nil, nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
-		}
-	}
-	return full, closeAll, nil
+// ownModel is a model whose constants nobody else can change, so that what was validated is what is hashed, compiled and
+// kept: they lie in the process's own memory, in files that are sealed, or were copied. The copies are in the client's
+// account until the last who holds the model releases it; then it is gone. Safe for concurrent use.
+type ownModel struct {
+	*nn.Model
+	client  *Client      // nil: nobody's account
+	copied  atomic.Int64 // bytes; 0 once released
+	sealed  []pool       // kept open
+	holders atomic.Int32
 }
 
-// cloneForConstants copies what readConstants changes.
+// ownConstants returns m as it is now, held once. Each byte of a constant is copied at most once, and none that is not a
+// constant's. c is who pays for the copies; nil for nobody. What is wrong with the model itself is left to
+// validate.Model.
+//
+// Errors: GENERAL_FAILURE where a pool cannot be mapped or read, INVALID_ARGUMENT where one is closed;
+// RESOURCE_EXHAUSTED_* as of Client.take.
+func ownConstants(m *nn.Model, c *Client) (*ownModel, error) {
+	own := &ownModel{Model: m, client: c}
+	own.holders.Store(1)
+	if m == nil || len(m.Pools) == 0 {
+		return own, nil
+	}
+	lists := make([]constants, len(m.Pools))
+	ok := false
+	defer func() {
+		for i := range lists {
+			lists[i].pool.close()
+		}
+		if !ok {
+			own.release()
+		}
+	}()
+	if err := own.openAll(lists); err != nil {
+		return nil, err
+	}
+	if err := own.copyAll(lists); err != nil {
+		return nil, err
+	}
+	ok = true
+	return own, nil
+}
+
+// openAll keeps open what is sealed, and opens for copyAll what is not the process's own, each memory once.
+func (own *ownModel) openAll(lists []constants) error {
+	first := map[any]int{}
+	for i, source := range own.Pools {
+		switch source.(type) {
+		case nn.BufferToken, nn.HostMemory:
+			continue
+		}
+		if nn.IsNil(source) || source.Size() <= 0 {
+			continue
+		}
+		c := &lists[i]
+		x := &c.pool
+		x.source = source
+		if err := x.acquire(poolOfModel(i)); err != nil {
+			return err
+		}
+		if s, ok := source.(nn.Sealed); ok && s.Sealed() {
+			own.sealed = append(own.sealed, *x)
+			*x = pool{}
+			continue
+		}
+		size := source.Size()
+		c.index, c.size = uint32(i), size
+		if key := identity(source, size); key != nil {
+			if at, ok := first[key]; ok {
+				c.same = &lists[at]
+				continue
+			}
+			first[key] = i
+		}
+		if c.from = x.file; x.file == nil {
+			c.from, c.size = bytes.NewReader(x.data), min(size, int64(len(x.data)))
+		}
+	}
+	return nil
+}
+
+// identity is the same for two pools exactly where they are known to be the same bytes; nil where nothing is known.
+func identity(m nn.Memory, size int64) any {
+	if l, ok := m.(nn.Located); ok {
+		type place struct {
+			file         [2]uint64
+			offset, size int64
+		}
+		file, offset := l.Place()
+		return place{file, offset, size}
+	}
+	if reflect.ValueOf(m).Comparable() {
+		return m
+	}
+	return nil
+}
+
+// poolOfModel names a pool in messages.
+func poolOfModel(i int) string { return fmt.Sprintf("pool %d", i) }
+
+// copyAll replaces the pools that have a list by copies of the constants in them.
+func (own *ownModel) copyAll(lists []constants) error {
+	if !slices.ContainsFunc(lists, func(c constants) bool { return c.from != nil }) {
+		return nil
+	}
+	own.Model = cloneForConstants(own.Model)
+	each(own.Model, func(o *nn.Operand) {
+		if at := uint64(o.Location.PoolIndex); o.Lifetime == nn.ConstantReference && at < uint64(len(lists)) {
+			lists[at].add(o)
+		}
+	})
+	var total int64
+	for i := range lists {
+		lists[i].arrange()
+		total += lists[i].bytes()
+	}
+	if own.client != nil {
+		if err := own.client.take(total, "constants"); err != nil {
+			return err
+		}
+		own.copied.Store(total)
+	}
+	for i := range lists {
+		c := &lists[i]
+		switch {
+		case c.same != nil:
+			own.Pools[i] = nn.HostMemory(nil)
+		case c.from == nil:
+		case c.wrong:
+			own.Pools[i] = unread(c.size)
+		default:
+			data, err := c.move()
+			if err != nil {
+				return nn.Errorf(nn.StatusGeneralFailure, poolOfModel(i), "%w", err)
+			}
+			own.Pools[i] = data
+		}
+	}
+	return nil
+}
+
+// retain holds the model once more.
+func (own *ownModel) retain() *ownModel {
+	own.holders.Add(1)
+	return own
+}
+
+// release ends what ownConstants or retain began.
+func (own *ownModel) release() {
+	if own.holders.Add(-1) > 0 {
+		return
+	}
+	for i := range own.sealed {
+		own.sealed[i].close()
+	}
+	if n := own.copied.Swap(0); n > 0 {
+		own.client.give(n)
+	}
+	own.Model, own.sealed = nil, nil
+}
+
+// held is how many bytes of the client's account the model has; 0 of none.
+func (own *ownModel) held() int64 {
+	if own == nil {
+		return 0
+	}
+	return own.copied.Load()
+}
+
+// cloneForConstants copies what moving constants changes.
 func cloneForConstants(m *nn.Model) *nn.Model {
 	full := *m
 	full.Pools = slices.Clone(m.Pools)
@@ -63,90 +194,102 @@ func cloneForConstants(m *nn.Model) *nn.Model {
 	return &full
 }
 
-// place is where constants lie in a pool.
-type place struct{ offset, length uint32 }
-
-// source is what constants are read from: an nn.File, or bytes.
-type source interface {
-	Size() int64
-	io.ReaderAt
-}
-
-// ownConstants returns m, or where constants lie in memory that others may write a copy of m that has them to itself,
-// as they were when each was read. Precondition: m passed keepConstants and validate.Model.
-func ownConstants(m *nn.Model) (*nn.Model, error) {
-	full := m
-	for i, p := range m.Pools {
-		if _, ok := p.(nn.HostMemory); ok {
-			continue
-		}
-		data, err := p.Bytes()
-		if err == nil {
-			if full == m {
-				full = cloneForConstants(m)
-			}
-			err = readConstants(full, uint32(i), bytes.NewReader(data))
-		}
-		if err != nil {
-			return nil, nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("pool %d", i), "%w", err)
-		}
+// each calls f for every operand of m.
+func each(m *nn.Model, f func(*nn.Operand)) {
+	for i := range m.Main.Operands {
+		f(&m.Main.Operands[i])
 	}
-	return full, nil
-}
-
-// readConstants replaces the pool of m at index, which is f, by host memory that has the constants of the pool,
-// each place once, or all between the first and the last where that is less.
-func readConstants(m *nn.Model, index uint32, f source) error {
-	graphs := []*nn.Graph{&m.Main}
 	for i := range m.Referenced {
-		graphs = append(graphs, &m.Referenced[i])
-	}
-	var list []*nn.Operand
-	places := map[place]uint32{} // where they go
-	first, last, sum := uint64(1)<<62, uint64(0), uint64(0)
-	for _, g := range graphs {
-		for i := range g.Operands {
-			o := &g.Operands[i]
-			if o.Lifetime != nn.ConstantReference || o.Location.PoolIndex != index {
-				continue
-			}
-			l := o.Location
-			if size, err := o.ByteSize(); err != nil || size != l.Length || uint64(l.Offset)+uint64(l.Length) > uint64(f.Size()) {
-				return nil // validate.Model refuses it: nothing is read, or made room for, that is no constant
-			}
-			list = append(list, o)
-			at := place{l.Offset, l.Length}
-			if _, ok := places[at]; !ok {
-				places[at] = uint32(sum) // checked below
-				sum += uint64(l.Length)
-				first, last = min(first, uint64(l.Offset)), max(last, uint64(l.Offset)+uint64(l.Length))
-			}
+		for k := range m.Referenced[i].Operands {
+			f(&m.Referenced[i].Operands[k])
 		}
 	}
-	if len(list) == 0 {
-		m.Pools[index] = nn.HostMemory(nil)
-		return nil
+}
+
+// unread is a pool, of that many bytes, with a constant that does not fit it or its operand. validate.Model refuses the
+// model: nothing is read, or made room for, that is no constant.
+type unread int64
+
+var errUnread = errors.New("constants that do not fit were not read")
+
+func (n unread) Size() int64          { return int64(n) }
+func (unread) Bytes() ([]byte, error) { return nil, errUnread }
+
+// constants are those of one pool, which are moved out of it together. Where they overlap, their bytes are moved once.
+type constants struct {
+	pool  pool
+	from  io.ReaderAt // nil: they stay where they are
+	size  int64       // of the pool
+	index uint32      // of the pool that they go to
+	same  *constants  // those of a pool before, which is the same memory; nil: none is
+	list  []*nn.Operand
+	wrong bool // one of them does not fit
+	runs  []run
+}
+
+// run is a range of bytes of a pool that are constants throughout.
+type run struct {
+	from, to uint64
+	at       uint64 // where it goes
+}
+
+// add notes a constant of the pool.
+func (c *constants) add(o *nn.Operand) {
+	if c.same != nil {
+		c = c.same
 	}
-	if extent := last - first; sum >= extent || sum > 1<<32-1 {
-		data := make([]byte, extent)
-		if err := fill(f, data, int64(first)); err != nil {
-			return err
+	if c.from == nil {
+		return
+	}
+	l := o.Location
+	if size, err := o.ByteSize(); err != nil || size != l.Length || uint64(l.Offset)+uint64(l.Length) > uint64(c.size) {
+		c.wrong = true
+	}
+	c.list = append(c.list, o)
+}
+
+// arrange says where each byte goes: in the order in which they lie in the pool, so that offsets only become smaller.
+func (c *constants) arrange() {
+	if c.wrong {
+		return
+	}
+	slices.SortFunc(c.list, func(a, b *nn.Operand) int { return cmp.Compare(a.Location.Offset, b.Location.Offset) })
+	for _, o := range c.list {
+		from := uint64(o.Location.Offset)
+		to := from + uint64(o.Location.Length)
+		if n := len(c.runs); n == 0 || from > c.runs[n-1].to {
+			c.runs = append(c.runs, run{from, to, uint64(c.bytes())})
+		} else {
+			c.runs[n-1].to = max(c.runs[n-1].to, to)
 		}
-		m.Pools[index] = nn.HostMemory(data)
-		for _, o := range list {
-			o.Location.Offset -= uint32(first)
+	}
+}
+
+// bytes is how many are moved. Precondition: arrange.
+func (c *constants) bytes() int64 {
+	if len(c.runs) == 0 {
+		return 0
+	}
+	last := c.runs[len(c.runs)-1]
+	return int64(last.at + last.to - last.from)
+}
+
+// move returns a copy of the bytes, and makes the operands say that they lie there. Preconditions: arrange, and none is
+// wrong.
+func (c *constants) move() (nn.HostMemory, error) {
+	data := make(nn.HostMemory, c.bytes())
+	for _, r := range c.runs {
+		if err := fill(c.from, data[r.at:r.at+r.to-r.from], int64(r.from)); err != nil {
+			return nil, err
 		}
-		return nil
 	}
-	data := make([]byte, sum)
-	for at, to := range places {
-		if err := fill(f, data[to:uint64(to)+uint64(at.length)], int64(at.offset)); err != nil {
-			return err
+	runs := c.runs
+	for _, o := range c.list {
+		for uint64(o.Location.Offset) > runs[0].to {
+			runs = runs[1:]
 		}
+		o.Location.PoolIndex = c.index
+		o.Location.Offset = uint32(runs[0].at + uint64(o.Location.Offset) - runs[0].from)
 	}
-	m.Pools[index] = nn.HostMemory(data)
-	for _, o := range list {
-		o.Location.Offset = places[place{o.Location.Offset, o.Location.Length}]
-	}
-	return nil
+	return data, nil
 }

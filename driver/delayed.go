@@ -16,17 +16,20 @@ import (
 // that wait goes on with its own. A deadline of WithDeadline ends the wait alone, so that a later execution finds the
 // model compiled, however near the deadlines are.
 //
-// Until then Stats are zero, Cached is CacheOff, and the values of the model are retained and must not change. Cache files are duplicated
-// as far as they are needed, so that the client may close its own. PrepareModelFromCache never delays.
+// Until then Stats are zero, Cached is CacheOff, and the values of the model are retained and must not change; what was
+// copied of its pools (see PrepareModel) stays in memory and in the client's account. Cache files are duplicated as far
+// as they are needed, so that the client may close its own. PrepareModelFromCache never delays.
 func WithDelayedCompilation() Option {
 	return func(o *prepareOptions) { o.preparing.delayed = true }
 }
 
 // delayed is an executable that is compiled when it is first needed.
 type delayed struct {
-	compile func(context.Context) (backend.Executable, CacheStatus, error)
-	done    func()      // frees what compile needs
+	// compile makes the executable of model. done is called after it, or in its place.
+	compile func(context.Context, *ownModel) (backend.Executable, CacheStatus, error)
+	done    func()
 	ended   func(error) // is told how each call of compile ended
+	model   *ownModel   // released with done
 
 	mu     sync.Mutex
 	exe    backend.Executable // guarded by mu; nil until it was compiled
@@ -42,8 +45,8 @@ type flight struct {
 }
 
 // delay checks what PrepareModel promises and leaves the rest to the first execution.
-func (d *Device) delay(m *nn.Model, o *prepareOptions) (*delayed, error) {
-	reasons, err := d.backend.Supports(m)
+func (d *Device) delay(m *ownModel, o *prepareOptions) (*delayed, error) {
+	reasons, err := d.backend.Supports(m.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -66,15 +69,10 @@ func (d *Device) delay(m *nn.Model, o *prepareOptions) (*delayed, error) {
 		}
 		own.files = files
 	}
-	compile := func(ctx context.Context) (backend.Executable, CacheStatus, error) {
-		full, release, err := keepConstants(m) // the pools that the caller kept open until now
-		if err != nil {
-			return nil, CacheOff, err
-		}
-		defer release()
-		return d.compileFor(ctx, full, &own)
+	compile := func(ctx context.Context, m *ownModel) (backend.Executable, CacheStatus, error) {
+		return d.compileFor(ctx, m, &own)
 	}
-	return &delayed{compile: compile, done: done, ended: d.counters.prepareEnded, status: CacheOff}, nil
+	return &delayed{compile: compile, done: done, ended: d.counters.prepareEnded, model: m.retain(), status: CacheOff}, nil
 }
 
 // now returns the executable, and compiles it first where nobody has, as long as ctx lasts; waiting, of which ctx is the
@@ -111,14 +109,14 @@ func (x *delayed) now(ctx, waiting context.Context) (backend.Executable, error) 
 
 // fly compiles. A failure is that of all who wait, unless it is of ctx alone.
 func (x *delayed) fly(ctx context.Context, f *flight) {
-	exe, status, err := x.compile(ctx)
+	exe, status, err := x.compile(ctx, x.model)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.flight = nil
 	x.ended(err)
 	if err == nil {
 		x.exe, x.status = exe, status
-		x.done()
+		x.free()
 	} else if ctx.Err() == nil {
 		f.err = err
 	}
@@ -192,6 +190,12 @@ func (x *delayed) Close() error {
 	if exe := x.known(); exe != nil {
 		return exe.Close()
 	}
-	x.done()
+	x.free()
 	return nil
+}
+
+// free lets go of what only the compilation needs. Precondition: none goes on or will.
+func (x *delayed) free() {
+	x.done()
+	x.model.release()
 }

@@ -131,7 +131,7 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 		return nil, nil, err
 	}
 	defer d.busy.Done()
-	full, release, unmapped := keepConstants(m)
+	own, unmapped := ownConstants(m, nil)
 	if nn.StatusOf(unmapped) == nn.StatusInvalidArgument {
 		return nil, nil, unmapped
 	}
@@ -139,11 +139,11 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 		n := len(m.Main.Operations)
 		return make([]bool, n), slices.Repeat([]error{unmapped}, n), nil
 	}
-	defer release()
-	if err := validate.Model(full); err != nil {
+	defer own.release()
+	if err := validate.Model(own.Model); err != nil {
 		return nil, nil, err
 	}
-	reasons, err = d.backend.Supports(full)
+	reasons, err = d.backend.Supports(own.Model)
 	if err != nil {
 		return nil, nil, fmt.Errorf("supported operations: %w", err)
 	}
@@ -219,6 +219,10 @@ func WithPriority(p nn.Priority) Option {
 // PrepareModel compiles m, or takes it from the cache. ctx bounds the compilation. The main graph and the pools
 // of m are retained and must not change; its values are only where it leaves dimensions of its inputs open.
 //
+// The bytes in the pools may change at any time: constants that others could write, which is all but nn.HostMemory and
+// nn.Sealed, are copied before anything looks at them, and the copy counts in the client's budget until the model is
+// compiled.
+//
 // Errors: INVALID_ARGUMENT for what is wrong with m, its pools or an option; GENERAL_FAILURE for a pool that cannot be
 // mapped, and context.Canceled where ctx was cancelled; MISSED_DEADLINE_* as WithPrepareDeadline says, where ctx ended by
 // its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
@@ -230,24 +234,33 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	}
 	defer leave()
 	defer func() { c.device.counters.prepareEnded(err) }()
-	full, release, err := keepConstants(m)
+	pm, err := c.prepare(ctx, m, o, start)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	if err := validate.Model(full); err != nil {
-		return nil, err
-	}
-	dims, err := outputDims(full)
+	return c.adopt(pm, o.Priority)
+}
+
+// prepare does the work of PrepareModel, but for the account of what it returns.
+func (c *Client) prepare(ctx context.Context, m *nn.Model, o *prepareOptions, start time.Time) (*PreparedModel, error) {
+	own, err := ownConstants(m, c)
 	if err != nil {
 		return nil, err
 	}
-	signature, err := signatureOf(m, full)
+	defer own.release()
+	if err := validate.Model(own.Model); err != nil {
+		return nil, err
+	}
+	dims, err := outputDims(own.Model)
+	if err != nil {
+		return nil, err
+	}
+	signature, kept, err := signatureOf(m, own.Model)
 	if err != nil {
 		return nil, err
 	}
 	rates := &c.device.prepares
-	cost := rates.cost(full)
+	cost := rates.cost(own.Model)
 	if c.device.loads(o) {
 		if err := rates.canLoad(cost, o); err != nil {
 			return nil, fmt.Errorf("prepare model: %w", err)
@@ -255,7 +268,7 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	}
 	ctx, cancel := withDeadline(ctx, o.deadline)
 	defer cancel()
-	exe, status, err := c.device.compileFor(ctx, full, o)
+	exe, status, err := c.device.compileFor(ctx, own, o)
 	if err != nil {
 		return nil, fmt.Errorf("prepare model: %w", err)
 	}
@@ -264,9 +277,11 @@ func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) 
 	case status == CacheHit:
 		rates.loaded(cost, time.Since(start))
 	default:
-		rates.observe(full, cost, time.Since(start))
+		rates.observe(own.Model, cost, time.Since(start))
 	}
-	return c.adopt(exe, signature, validate.Needed(full), dims, status, o.Priority)
+	return &PreparedModel{
+		client: c, exe: exe, signature: signature, kept: kept, own: own, needed: validate.Needed(own.Model), outputs: dims, cached: status,
+	}, nil
 }
 
 // withDeadline is context.WithDeadline, where there is a deadline.
@@ -301,22 +316,18 @@ func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOpt
 	return o, c.device.busy.Done, nil
 }
 
-// adopt makes exe a prepared model of c. It takes ownership of exe.
-func (c *Client) adopt(exe backend.Executable, signature *nn.Model, needed []string, outputs []nn.Dims, status CacheStatus, priority nn.Priority) (*PreparedModel, error) {
-	stats := exe.Stats()
-	_, late := exe.(*delayed)
-	pm := &PreparedModel{
-		client: c, exe: exe, signature: signature, needed: needed, outputs: outputs, cached: status, priority: priority,
-		bytes: stats.ArenaBytes + stats.WeightBytes, counted: !late,
-	}
-	if err := c.take(pm.bytes, "model"); err != nil {
-		return nil, errors.Join(err, exe.Close())
+// adopt makes pm, which has what it runs on, a prepared model of c. It takes ownership.
+func (c *Client) adopt(pm *PreparedModel, priority nn.Priority) (*PreparedModel, error) {
+	_, late := pm.exe.(*delayed)
+	pm.priority, pm.bytes, pm.counted = priority, pm.size(), !late
+	if err := c.takeBeside(pm.own.held(), pm.bytes, "model"); err != nil {
+		return nil, errors.Join(err, pm.exe.Close())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.models == nil {
 		c.used -= pm.bytes
-		return nil, errors.Join(closed("client"), exe.Close())
+		return nil, errors.Join(closed("client"), pm.exe.Close())
 	}
 	c.models[pm] = true
 	return pm, nil

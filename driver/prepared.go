@@ -17,6 +17,8 @@ type PreparedModel struct {
 	exe       backend.Executable
 	signature *nn.Model // the main graph and the pools
 	needed    []string  // of each input: validate.Needed
+	kept      int64     // bytes of constants that signature has to itself
+	own       *ownModel // what exe may yet be compiled from; nil: nothing
 	outputs   []nn.Dims // of each output, after inference
 	cached    CacheStatus
 	priority  nn.Priority
@@ -46,11 +48,16 @@ func (p *PreparedModel) Cached() CacheStatus {
 	return p.cached
 }
 
+// size is what the model takes in the client's account.
+func (p *PreparedModel) size() int64 {
+	s := p.exe.Stats()
+	return s.ArenaBytes + s.WeightBytes + p.kept
+}
+
 // account keeps the client's account up with an executable that is compiled late, or replaced by a better one. The
 // latter may go beyond the client's budget: it is there already, and the model worked before.
 func (p *PreparedModel) account() error {
-	s := p.exe.Stats()
-	n := s.ArenaBytes + s.WeightBytes
+	n := p.size()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -58,7 +65,7 @@ func (p *PreparedModel) account() error {
 	case p.counted:
 		p.client.outgrow(n - p.bytes)
 	default:
-		if err := p.client.take(n, "model"); err != nil {
+		if err := p.client.takeBeside(p.bytes+p.own.held(), n-p.bytes, "model"); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -24,37 +25,42 @@ func isParameter(o *nn.Operand) bool {
 }
 
 // signatureOf keeps what a request is checked against: the main graph and the pools, and the values only where they
-// are needed, because the shapes of a request follow from them. full is m with its pools open: the parameters that
-// lie in pools are copied, so that nobody closes, shortens or changes them later.
-func signatureOf(m, full *nn.Model) (*nn.Model, error) {
-	s := &nn.Model{Main: m.Main, Pools: m.Pools}
+// are needed, because the shapes of a request follow from them. own is m, whose constants nobody can change: the
+// parameters that lie in its pools are copied, kept bytes, so that nobody closes or changes those later. The other
+// constants are never read again.
+func signatureOf(m, own *nn.Model) (s *nn.Model, kept int64, err error) {
+	s = &nn.Model{Main: m.Main, Pools: m.Pools}
 	if !slices.ContainsFunc(m.Main.Inputs, func(i uint32) bool {
 		o := &m.Main.Operands[i]
 		return !known(o.Type, o.Dims)
 	}) {
-		return s, nil
+		return s, 0, nil
 	}
-	s.Values = m.Values
-	var parameters nn.HostMemory
-	for i := range full.Main.Operands {
-		o := &full.Main.Operands[i]
-		if o.Lifetime != nn.ConstantReference || !isParameter(o) {
+	s.Values, s.Pools = m.Values, slices.Clip(m.Pools)
+	s.Main.Operands = slices.Clone(m.Main.Operands)
+	lists := make([]constants, len(own.Pools))
+	for i := range own.Main.Operands {
+		o := &own.Main.Operands[i]
+		if o.Lifetime == nn.ConstantReference && isParameter(o) {
+			s.Main.Operands[i].Location = o.Location
+			lists[o.Location.PoolIndex].list = append(lists[o.Location.PoolIndex].list, &s.Main.Operands[i])
+		}
+	}
+	for i := range lists {
+		if len(lists[i].list) == 0 {
 			continue
 		}
-		value, err := full.Value(o)
+		data, err := own.Pools[i].Bytes()
 		if err != nil {
-			return nil, fmt.Errorf("operand %d: %w", i, err)
+			return nil, 0, fmt.Errorf("pool %d: %w", i, err)
 		}
-		if parameters == nil {
-			s.Main.Operands = slices.Clone(s.Main.Operands)
+		lists[i].from, lists[i].index = bytes.NewReader(data), uint32(len(s.Pools))
+		lists[i].arrange()
+		parameters, err := lists[i].move()
+		if err != nil {
+			return nil, 0, fmt.Errorf("pool %d: %w", i, err)
 		}
-		s.Main.Operands[i].Location = nn.Location{
-			PoolIndex: uint32(len(m.Pools)), Offset: uint32(len(parameters)), Length: uint32(len(value)),
-		}
-		parameters = append(parameters, value...)
+		s.Pools, kept = append(s.Pools, parameters), kept+parameters.Size()
 	}
-	if parameters != nil {
-		s.Pools = append(slices.Clip(m.Pools), parameters)
-	}
-	return s, nil
+	return s, kept, nil
 }

@@ -38,7 +38,7 @@ func newBound(p *PreparedModel, r *nn.Request) *boundRequest {
 	n := len(given.Inputs)
 	b.room.request = nn.Request{Inputs: args[:n:n], Outputs: args[n:], Pools: append(b.room.memories[:0], given.Pools...)}
 	for i, m := range b.room.request.Pools {
-		if m, ok := m.(nn.Image); ok {
+		if m, ok := m.(nn.Image); ok && !nn.IsNil(m) {
 			b.room.request.Pools[i] = imageAsItIs{m, m.Layout(), m.Texels()}
 		}
 	}

@@ -24,7 +24,8 @@ type preparing struct {
 // device, and takes the place of the first one for the executions that begin then, and in the cache. Results stay
 // within tolerance. A compilation that fails changes nothing and is logged as a warning; Close gives it up.
 //
-// The values of the model are retained until then, and must not change. Both forms are in memory for a moment.
+// The values of the model are retained until then, and must not change; what was copied of its pools (see PrepareModel)
+// stays in memory and in the client's account. Both forms are in memory for a moment.
 // PrepareModelFromCache loads the form that is in its files, and does not improve it.
 func WithStagedCompilation(after int) Option {
 	return func(o *prepareOptions) { o.preparing.staged, o.preparing.after = true, max(0, after) }
@@ -32,13 +33,13 @@ func WithStagedCompilation(after int) Option {
 
 // staged is an executable that gives way to a better one.
 type staged struct {
-	better func(context.Context) (backend.Executable, error)
-	done   func()             // after better, or in its place
-	log    *slog.Logger       // of an error of better
-	turn   chan struct{}      // of the device: who has put its element in compiles
-	ctx    context.Context    // of better
-	cancel context.CancelFunc // by Close
-	work   sync.WaitGroup     // the compilation, until what it replaced is closed
+	better func(context.Context) (backend.Executable, error) // nil once it was called, or never will be
+	done   func()                                            // after better, or in its place
+	log    *slog.Logger                                      // of an error of better
+	turn   chan struct{}                                     // of the device: who has put its element in compiles
+	ctx    context.Context                                   // of better
+	cancel context.CancelFunc                                // by Close
+	work   sync.WaitGroup                                    // the compilation, until what it replaced is closed
 
 	mu      sync.Mutex
 	current *stage // guarded by mu
@@ -82,6 +83,7 @@ func (s *staged) executed() {
 func (s *staged) improve() {
 	defer s.done()
 	exe, err := s.compile()
+	s.better = nil // with what it holds
 	if err != nil {
 		if s.ctx.Err() == nil {
 			s.log.Warn("a model could not be optimised in the background and stays slow", "error", err)
@@ -154,6 +156,7 @@ func (s *staged) settle() {
 	s.cancel()
 	s.work.Wait()
 	if !started {
+		s.better = nil
 		s.done()
 	}
 }
@@ -201,11 +204,11 @@ func (x *stagedExecution) SyncFile() (*os.File, error) { return syncFileOf(x.Exe
 
 // compileAnew compiles m in the form that o asks for first, and keeps it in p, which may be nil. It refuses what would
 // be late.
-func (d *Device) compileAnew(ctx context.Context, m *nn.Model, o *prepareOptions, p keeper) (backend.Executable, error) {
-	if err := d.prepares.canCompile(m, o); err != nil {
+func (d *Device) compileAnew(ctx context.Context, m *ownModel, o *prepareOptions, p keeper) (backend.Executable, error) {
+	if err := d.prepares.canCompile(m.Model, o); err != nil {
 		return nil, err
 	}
-	exe, err := d.compileForm(ctx, m, o, p, o.preparing.staged)
+	exe, err := d.compileForm(ctx, m.Model, o, p, o.preparing.staged)
 	if err != nil || !o.preparing.staged {
 		return exe, err
 	}
@@ -229,7 +232,7 @@ func (d *Device) compileForm(ctx context.Context, m *nn.Model, o *prepareOptions
 }
 
 // stage makes exe, which is the quick form of m, an executable that becomes the optimised one.
-func (d *Device) stage(exe backend.Executable, m *nn.Model, o *prepareOptions, p keeper) *staged {
+func (d *Device) stage(exe backend.Executable, m *ownModel, o *prepareOptions, p keeper) *staged {
 	done := func() {}
 	if p != nil {
 		own, err := p.retain()
@@ -240,13 +243,11 @@ func (d *Device) stage(exe backend.Executable, m *nn.Model, o *prepareOptions, p
 			done = own.close
 		}
 	}
-	better := func(ctx context.Context) (backend.Executable, error) {
-		full, release, err := keepConstants(m) // the pools that the caller kept open for the quick form
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		return d.compileForm(ctx, full, o, p, false)
+	m.retain()
+	better := func(ctx context.Context) (backend.Executable, error) { return d.compileForm(ctx, m.Model, o, p, false) }
+	free := func() {
+		done()
+		m.release()
 	}
-	return newStaged(exe, o.preparing.after, d.cache.background, better, done, d.log)
+	return newStaged(exe, o.preparing.after, d.cache.background, better, free, d.log)
 }

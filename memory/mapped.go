@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mapped is a pool in a memfd that nobody can shrink. It is nn.Pinned and nn.Located.
+// Mapped is a pool in a memfd that nobody can shrink. It is nn.Pinned, nn.Sealed and nn.Located.
 //
 // Touching a page that was never written allocates it; a system that forbids overcommitting memory
 // (vm.overcommit_memory 2) and has none left answers with a fault.
@@ -17,6 +17,7 @@ type Mapped struct {
 	base
 	id       [2]uint64
 	readOnly bool
+	sealed   bool
 	pages    []byte // the mapping, from the page that contains the pool's first byte
 	bytes    []byte // the pool, in pages
 }
@@ -24,7 +25,7 @@ type Mapped struct {
 // mapFile maps a file whose size is fixed and was checked.
 func mapFile(b base, s stat) (*Mapped, error) {
 	lead := int(b.h.Offset % int64(os.Getpagesize()))
-	m := &Mapped{base: b, id: s.id, readOnly: !s.write}
+	m := &Mapped{base: b, id: s.id, readOnly: !s.write, sealed: s.sealed}
 	prot := unix.PROT_READ
 	if s.write {
 		prot |= unix.PROT_WRITE
@@ -73,6 +74,11 @@ func (m *Mapped) Acquire() (release func(), err error) {
 // ReadOnly implements nn.Shared: writing to read-only Bytes is a fault.
 func (m *Mapped) ReadOnly() bool { return m.readOnly }
 
+// Sealed implements nn.Sealed: whether the file had F_SEAL_WRITE when the pool was opened. The kernel grants that seal
+// only where no writable mapping is left and none is on its way to a device, and nobody takes it back.
+// F_SEAL_FUTURE_WRITE leaves the mappings that are there writable, and does not count.
+func (m *Mapped) Sealed() bool { return m.sealed }
+
 // OnClose implements nn.Pinned. The latest f runs first; if the memory is gone, f runs while or after it is unmapped,
 // so that callers who need it mapped call OnClose while they have it acquired.
 func (m *Mapped) OnClose(f func()) { m.life.onClose(f) }
@@ -83,5 +89,6 @@ func (m *Mapped) Place() (file [2]uint64, offset int64) { return m.id, m.h.Offse
 var (
 	_ Pool       = (*Mapped)(nil)
 	_ nn.Pinned  = (*Mapped)(nil)
+	_ nn.Sealed  = (*Mapped)(nil)
 	_ nn.Located = (*Mapped)(nil)
 )

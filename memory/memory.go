@@ -3,7 +3,7 @@
 // A Handle says what a client hands over: a kind by the HAL's name, sizes and file descriptors. Open verifies it and
 // returns a pool; what it can do is told by type assertions:
 //
-//	*Mapped  nn.Pinned           a memfd that cannot shrink: mapped, and a device may use it in place
+//	*Mapped  nn.Pinned, Sealed   a memfd that cannot shrink: mapped, and a device may use it in place
 //	*File    nn.File, nn.Shared  any other file: never mapped, because its owner may shorten it; pread and pwrite
 //	*DMABuf  nn.Shared, External a dma-buf: mapped, its caches in step between Acquire and release
 //	*Opaque  External            memory of a Vulkan device, which only a device can open
@@ -11,8 +11,8 @@
 //
 // The first three are nn.Located.
 //
-// Contents are shared with whoever holds another descriptor of the same file, and may change while they are read:
-// what decides anything is to be copied first. Pools are safe for concurrent use, as far as the bytes are not
+// Contents are shared with whoever holds another descriptor of the same file, and may change while they are read,
+// unless the file is sealed (nn.Sealed): what decides anything is to be copied first. Pools are safe for concurrent use, as far as the bytes are not
 // fought over. Linux only.
 package memory
 

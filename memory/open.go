@@ -147,6 +147,7 @@ type stat struct {
 	id          [2]uint64 // device and inode
 	read, write bool      // what the descriptor permits
 	fixed       bool      // nobody can shrink the file
+	sealed      bool      // nobody can write to it either, by whatever descriptor or mapping
 	dmabuf      bool
 }
 
@@ -183,6 +184,7 @@ func inspectFD(fd uintptr) (s stat, err error) {
 		if seals&(unix.F_SEAL_WRITE|unix.F_SEAL_FUTURE_WRITE) != 0 {
 			s.write = false
 		}
+		s.sealed = s.fixed && seals&unix.F_SEAL_WRITE != 0
 	}
 	// The size counts only now: before, the file could shrink.
 	var st unix.Stat_t

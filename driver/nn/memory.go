@@ -2,7 +2,7 @@ package nn
 
 import "io"
 
-// Memory is a pool that a model or request refers to by index. It may implement Shared, Pinned or File.
+// Memory is a pool that a model or request refers to by index. It may implement Shared, Pinned, Sealed or File.
 type Memory interface {
 	// Size is the number of bytes of the pool.
 	Size() int64
@@ -36,6 +36,15 @@ type Pinned interface {
 	// OnClose calls f once, when the memory is closed and no longer acquired but still mapped; at once if that
 	// has happened. Callers drop there what they tied to the memory.
 	OnClose(f func())
+}
+
+// Sealed is a Shared memory that may be out of everybody's reach. Constants are used where they are in it, and copied
+// out of any other that is no HostMemory.
+type Sealed interface {
+	Shared
+	// Sealed reports whether nobody can change or take away the bytes any more, before the memory is closed and
+	// released.
+	Sealed() bool
 }
 
 // File is a Memory that cannot be mapped safely, because somebody else may shrink it: Bytes fails, and the pool is
