@@ -55,7 +55,7 @@ func checkBolt(b []byte) error {
 		return fmt.Errorf("%w: cut off", errBolt)
 	}
 	f := &boltFile{b: b, pages: pages, used: make([]bool, pages)}
-	if err := f.tree(root, 0, true); err != nil {
+	if err := f.tree(root, 0, true, span{}); err != nil {
 		return err
 	}
 	return f.freelist(freelist)
@@ -109,8 +109,12 @@ func (f *boltFile) page(id uint64) ([]byte, error) {
 	return p[:n*boltPageSize], nil
 }
 
+// span is what the branch above a page says of its keys: the first one, and one that all are less than; nil where nothing
+// says so. bbolt finds pages again by such keys when it changes a tree, and frees one twice where they are wrong.
+type span struct{ first, limit []byte }
+
 // tree checks what is below page id; top says that it is the tree of buckets.
-func (f *boltFile) tree(id uint64, depth int, top bool) error {
+func (f *boltFile) tree(id uint64, depth int, top bool, in span) error {
 	if depth > boltMaxDepth {
 		return fmt.Errorf("%w: too deep", errBolt)
 	}
@@ -120,17 +124,17 @@ func (f *boltFile) tree(id uint64, depth int, top bool) error {
 	}
 	switch binary.NativeEndian.Uint16(p[8:]) {
 	case boltLeaf:
-		return f.leaf(p, top)
+		return f.leaf(p, top, in)
 	case boltBranch:
-		return f.branch(p, depth, top)
+		return f.branch(p, depth, top, in)
 	}
 	return fmt.Errorf("%w: kind of page %d", errBolt, id)
 }
 
-// elements calls fn for each element of page p with its fields and its key; keys must ascend.
-func elements(p []byte, posAt int, fn func(elem, key, rest []byte) error) error {
+// elements calls fn for each element of page p with its fields and its key; keys must ascend within in.
+func elements(p []byte, posAt int, in span, fn func(elem, key, rest []byte) error) error {
 	count := int(binary.NativeEndian.Uint16(p[10:]))
-	if boltHeader+count*boltElement > len(p) {
+	if boltHeader+count*boltElement > len(p) || count == 0 && in.first != nil {
 		return fmt.Errorf("%w: %d elements", errBolt, count)
 	}
 	var last []byte
@@ -143,7 +147,8 @@ func elements(p []byte, posAt int, fn func(elem, key, rest []byte) error) error 
 			return fmt.Errorf("%w: key outside its page", errBolt)
 		}
 		key := p[pos : pos+ksize]
-		if i > 0 && bytes.Compare(last, key) >= 0 {
+		if i > 0 && bytes.Compare(last, key) >= 0 || i == 0 && in.first != nil && !bytes.Equal(key, in.first) ||
+			in.limit != nil && bytes.Compare(key, in.limit) >= 0 {
 			return fmt.Errorf("%w: keys out of order", errBolt)
 		}
 		last = key
@@ -154,17 +159,33 @@ func elements(p []byte, posAt int, fn func(elem, key, rest []byte) error) error 
 	return nil
 }
 
-func (f *boltFile) branch(p []byte, depth int, top bool) error {
-	if binary.NativeEndian.Uint16(p[10:]) == 0 {
+func (f *boltFile) branch(p []byte, depth int, top bool, in span) error {
+	var keys [][]byte
+	var pages []uint64
+	err := elements(p, 0, in, func(elem, key, _ []byte) error {
+		keys, pages = append(keys, key), append(pages, binary.NativeEndian.Uint64(elem[8:]))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
 		return fmt.Errorf("%w: branch without children", errBolt)
 	}
-	return elements(p, 0, func(elem, _, _ []byte) error {
-		return f.tree(binary.NativeEndian.Uint64(elem[8:]), depth+1, top)
-	})
+	for i, page := range pages {
+		child := span{keys[i], in.limit}
+		if i+1 < len(keys) {
+			child.limit = keys[i+1]
+		}
+		if err := f.tree(page, depth+1, top, child); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (f *boltFile) leaf(p []byte, top bool) error {
-	return elements(p, 4, func(elem, _, rest []byte) error {
+func (f *boltFile) leaf(p []byte, top bool, in span) error {
+	return elements(p, 4, in, func(elem, _, rest []byte) error {
 		vsize := uint64(binary.NativeEndian.Uint32(elem[12:]))
 		if vsize > uint64(len(rest)) {
 			return fmt.Errorf("%w: value outside its page", errBolt)
@@ -178,13 +199,13 @@ func (f *boltFile) leaf(p []byte, top bool) error {
 			return fmt.Errorf("%w: kind of an element", errBolt)
 		}
 		if root := binary.NativeEndian.Uint64(value); root != 0 {
-			return f.tree(root, 0, false)
+			return f.tree(root, 0, false, span{})
 		}
-		in := value[boltInBucket:]
-		if len(in) < boltHeader || binary.NativeEndian.Uint16(in[8:]) != boltLeaf {
+		inline := value[boltInBucket:]
+		if len(inline) < boltHeader || binary.NativeEndian.Uint16(inline[8:]) != boltLeaf {
 			return fmt.Errorf("%w: inline bucket", errBolt)
 		}
-		return f.leaf(in, false)
+		return f.leaf(inline, false, span{})
 	})
 }
 

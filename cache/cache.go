@@ -55,14 +55,13 @@ func KeyOf(parts ...[]byte) Key {
 	return Key(h.Sum(nil))
 }
 
-// Identity says what entries were made for and by. Entries of another identity are never found.
+// Identity says what entries were made for and by. Entries of another identity are never found; they stay until they are
+// the least recently used, because another program may share the directories.
 type Identity struct {
 	// Device names what stays when software is updated: the physical device and which of its drivers.
-	// Entries of other devices are left alone.
 	Device string
 	// Build names what made the entries and what must be the same to use them: version of the program,
-	// set of kernels, UUID of the device's driver. The first write under a new Build drops what other
-	// builds left for the same Device.
+	// set of kernels, UUID of the device's driver.
 	Build string
 }
 

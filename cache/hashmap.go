@@ -18,7 +18,7 @@ const (
 	defaultMaxEntries  = 4096
 	defaultLockTimeout = time.Second
 	// maxBuckets bounds how many identities the database keeps.
-	maxBuckets = 8
+	maxBuckets = 64
 	// maxMaxEntries keeps the database far below maxBoltBytes.
 	maxMaxEntries = 1 << 15
 )
@@ -130,14 +130,6 @@ func bucketName(id Identity) []byte {
 	return append(append(b, id.Device...), id.Build...)
 }
 
-// devicePrefix is the part of a bucket's name that says whose it is.
-func devicePrefix(name []byte) []byte {
-	if len(name) < 2 {
-		return name
-	}
-	return name[:min(len(name), 2+int(binary.BigEndian.Uint16(name)))]
-}
-
 // Persistent reports whether entries outlive the process.
 func (m *HashMap) Persistent() bool { return m.db != nil }
 
@@ -206,12 +198,7 @@ func (m *HashMap) put(t Token, r record) error {
 	m.records[t] = r
 	m.trimLocked()
 	m.mu.Unlock()
-	return m.persist(func(b *bbolt.Bucket) error {
-		if err := b.Put(t[:], r.encode()); err != nil {
-			return err
-		}
-		return trimBucket(b, m.opts.MaxEntries)
-	})
+	return m.persist(func(b *bbolt.Bucket) error { return b.Put(t[:], r.encode()) })
 }
 
 // forget drops t, so that whatever files come with it next are not believed.
@@ -227,14 +214,14 @@ func (m *HashMap) persist(fn func(*bbolt.Bucket) error) error {
 		return nil
 	}
 	change := func(tx *bbolt.Tx) error {
-		if err := dropSuperseded(tx, m.bucket); err != nil {
-			return err
-		}
 		b, err := tx.CreateBucketIfNotExists(m.bucket)
+		if err == nil {
+			err = fn(b)
+		}
 		if err != nil {
 			return err
 		}
-		return fn(b)
+		return trim(tx, m.bucket, m.opts.MaxEntries)
 	}
 	err := m.db.update(change)
 	if errors.Is(err, bolterrors.ErrMaxSizeReached) {

@@ -21,7 +21,7 @@ type Options struct {
 	// ModelFiles and DataFiles are how many files of each kind an entry of a HashMap has; 0 means 1, the
 	// most is MaxFiles.
 	ModelFiles, DataFiles int
-	// MaxEntries bounds the entries of one identity in a HashMap, the oldest are dropped; 0 means 4096, the
+	// MaxEntries bounds the entries of all identities in a HashMap, the oldest are dropped; 0 means 4096, the
 	// most is 32768.
 	MaxEntries int
 	// MaxModelBytes bounds model parts, and so what reading one allocates; 0 means 256 MiB.

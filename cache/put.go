@@ -15,8 +15,7 @@ import (
 // Put keeps an entry under key, in place of what was there. label is for people (the model's name, say)
 // and cut to 256 bytes. model and data are borrowed for the call.
 //
-// It drops what other builds left for the device, and the least recently used entries where the bound
-// is exceeded. It fails with ErrInvalid if the entry alone exceeds the bound, otherwise with
+// It drops the least recently used entries, whoever made them, where the bound is exceeded. It fails with ErrInvalid if the entry alone exceeds the bound, otherwise with
 // ErrUnavailable; Warn has then been told, and the caller goes on.
 //
 // Nothing is synced to the disk: what a power cut leaves half-written does not verify, which costs one
@@ -65,15 +64,14 @@ func (s *Store) write(key Key, label string, model, data []byte) error {
 	}
 	defer unlock()
 	s.cleanTemps()
-	s.dropSuperseded()
 	if err := s.evict(s.maxBytes-need, id); err != nil {
 		return err
 	}
 	final := filepath.Join(s.dir, id)
-	if err := os.MkdirAll(filepath.Dir(final), 0o700); err != nil {
+	if err := s.trash(final); err != nil {
 		return err
 	}
-	if err := s.trash(final); err != nil {
+	if err := os.MkdirAll(filepath.Dir(final), 0o700); err != nil {
 		return err
 	}
 	return os.Rename(tmp.path, final)
@@ -168,7 +166,9 @@ func (t *tempDir) discard() {
 }
 
 // trash takes an entry away in one step: it is renamed among the temporary folders and removed there, so that whoever is
-// killed in between leaves nothing that looks like an entry.
+// killed in between leaves nothing that looks like an entry. The folders above it go with the last entry in them.
+//
+// Preconditions: the store's lock is held.
 func (s *Store) trash(path string) error {
 	to := tempPath(s.dir)
 	err := os.Rename(path, to)
@@ -177,6 +177,10 @@ func (s *Store) trash(path string) error {
 	}
 	if err != nil {
 		return err
+	}
+	build := filepath.Dir(path)
+	if os.Remove(build) == nil { // it was empty
+		_ = os.Remove(filepath.Dir(build))
 	}
 	return os.RemoveAll(to)
 }

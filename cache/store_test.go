@@ -293,27 +293,6 @@ func TestLeastRecentlyUsedGoes(t *testing.T) {
 	require.True(t, has(5), "what can never fit drops nothing")
 }
 
-func TestStoreIdentities(t *testing.T) {
-	o := options(t)
-	at := func(device, build string) *Store {
-		o.Identity = Identity{device, build}
-		return openStore(t, o)
-	}
-	require.NoError(t, at("a", "1").Put(key(1), "", nil, nil))
-	require.NoError(t, at("b", "1").Put(key(1), "", nil, nil))
-	_, err := at("a", "2").Get(key(1))
-	require.ErrorIs(t, err, ErrMiss)
-	_, err = at("a", "1").Get(key(1))
-	require.NoError(t, err, "looking drops nothing")
-	require.NoError(t, at("a", "2").Put(key(1), "", nil, nil))
-	_, err = at("a", "1").Get(key(1))
-	require.ErrorIs(t, err, ErrMiss)
-	_, err = at("b", "1").Get(key(1))
-	require.NoError(t, err)
-	_, err = at("a", "2").Get(key(1))
-	require.NoError(t, err)
-}
-
 func TestListRemove(t *testing.T) {
 	o := options(t)
 	s := openStore(t, o)

@@ -154,22 +154,6 @@ func (s *Store) evict(room int64, except string) error {
 	return nil
 }
 
-// dropSuperseded drops what other builds left for this device.
-//
-// Preconditions: the store's lock is held.
-func (s *Store) dropSuperseded() {
-	device := filepath.Join(s.dir, short(s.opts.Identity.Device))
-	builds, err := folders(device, hexShort)
-	if err != nil {
-		return
-	}
-	for _, b := range builds {
-		if b != short(s.opts.Identity.Build) {
-			_ = s.trash(filepath.Join(device, b))
-		}
-	}
-}
-
 // cleanTemps removes the temporary folders that no living process holds and says how many.
 //
 // Preconditions: the store's lock is held.
