@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -35,6 +36,9 @@ type Description struct {
 //
 // Precondition: m passed validate.Model. Errors as of Compile, without those of the device.
 func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, error) {
+	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("model", m), b.devices.open()); err != nil {
+		return nil, err
+	}
 	g, err := compile.Optimised(&b.facts, m)
 	if err != nil {
 		return nil, err

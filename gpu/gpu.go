@@ -6,6 +6,7 @@ package gpu
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,6 +104,9 @@ func (b *Backend) Info() backend.Info { return b.device.Info() }
 
 // Supports implements backend.Backend.
 func (b *Backend) Supports(m *nn.Model) ([]error, error) {
+	if err := nn.NotNil("model", m); err != nil {
+		return nil, err
+	}
 	d, err := b.devices.use()
 	if err != nil {
 		return nil, err
@@ -112,7 +116,13 @@ func (b *Backend) Supports(m *nn.Model) ([]error, error) {
 }
 
 // Compile implements backend.Backend. What has more weights than there is memory for is refused while they are packed.
+//
+// Errors: INVALID_ARGUMENT without a context or a model; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE; where ctx ends,
+// context.Canceled as GENERAL_FAILURE or context.DeadlineExceeded as MISSED_DEADLINE_TRANSIENT.
 func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, error) {
+	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("model", m)); err != nil {
+		return nil, err
+	}
 	facts := b.facts
 	facts.Quick = o.Quick
 	p, weights, err := b.plan(ctx, &facts, m, o.MemoryBudget)
@@ -144,7 +154,8 @@ func executableOptions(o backend.Options) vulkan.ExecutableOptions {
 	return vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget, Urgent: o.Priority == nn.PriorityHigh}
 }
 
-// Close implements backend.Backend.
+// Close implements backend.Backend. What was made on the device and is still open keeps it until that is closed, too, but
+// nothing begins on it any more; memory goes with it. What is called afterwards is GENERAL_FAILURE with nn.ErrClosed.
 func (b *Backend) Close() error { return b.devices.close() }
 
 // Queues implements backend.Queued. The priority is "high" where driver and kernel permit that, "default" where nothing

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -11,8 +12,11 @@ import (
 
 var _ backend.Imager = (*Backend)(nil)
 
-// CompileImage implements backend.Imager.
+// CompileImage implements backend.Imager. Errors as of Compile, too.
 func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Operand, opts backend.Options) (backend.Executable, error) {
+	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("tensor", o)); err != nil {
+		return nil, err
+	}
 	p, err := compile.Image(&b.facts, d, o)
 	if err != nil {
 		return nil, err

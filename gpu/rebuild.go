@@ -23,6 +23,7 @@ type succession struct {
 	current  *vulkan.Device // guarded by mu
 	since    time.Time      // guarded by mu; when current took the place of another, zero for the first
 	given    bool           // guarded by mu; up: current was lost too soon
+	closed   atomic.Bool    // set under mu
 	retry    time.Time      // guarded by mu; no attempt to open before
 	messages []string       // guarded by mu; of the validation layer, of devices that are closed
 	failures []error        // guarded by mu; of closing them
@@ -42,12 +43,23 @@ func (s *succession) warn(msg string, args ...any) {
 // lost is vulkan.Options.Lost.
 func (s *succession) lost(why error) { s.warn("the device is lost", "error", why) }
 
+// open is an error once close was called.
+func (s *succession) open() error {
+	if s.closed.Load() {
+		return &nn.Error{Status: nn.StatusGeneralFailure, Where: "Vulkan device", Err: nn.ErrClosed}
+	}
+	return nil
+}
+
 // use returns the device, opened again if it was lost, and keeps it open until the caller calls its Release.
 //
-// Errors: DEVICE_UNAVAILABLE where it is lost for good, or for the time being.
+// Errors: DEVICE_UNAVAILABLE where it is lost for good, or for the time being; nn.ErrClosed.
 func (s *succession) use() (*vulkan.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.open(); err != nil {
+		return nil, err
+	}
 	s.collect(s.current.ValidationMessages())
 	if at, lost := s.current.Lost(); lost != nil {
 		if err := s.replace(lost, at); err != nil {
@@ -79,17 +91,20 @@ func (s *succession) replace(lost error, at time.Time) error {
 	s.warn("the lost device was opened again; what its buffers held is gone")
 	old := s.current
 	s.current, s.since = next, time.Now()
-	s.retiring.Go(func() { // it may close the device, which waits for it
-		old.Retire(func(messages []string, err error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.collect(messages)
-			if err != nil {
-				s.failures = append(s.failures, err)
-			}
-		})
-	})
+	s.retiring.Go(func() { s.retire(old) }) // it may close the device, which waits for it
 	return nil
+}
+
+// retire closes d as soon as nothing that was made on it is open any more, which may be now.
+func (s *succession) retire(d *vulkan.Device) {
+	d.Retire(func(messages []string, err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.collect(messages)
+		if err != nil {
+			s.failures = append(s.failures, err)
+		}
+	})
 }
 
 // now returns the device as it is, lost or not.
@@ -115,17 +130,26 @@ func (s *succession) collect(list []string) {
 func (s *succession) validationMessages() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.collect(s.current.ValidationMessages())
+	if s.open() == nil {
+		s.collect(s.current.ValidationMessages())
+	}
 	list := s.messages
 	s.messages = nil
 	return list
 }
 
-// close frees the device. Preconditions: all that was made on it, and on those before it, is closed.
+// close lets nothing begin any more. The device goes with the last executable that was made on it, and with calls that
+// are going on: now, if there are none, and then the errors are those of closing it, and of those before it. Idempotent.
 func (s *succession) close() error {
+	s.mu.Lock()
+	again := s.closed.Swap(true)
+	s.mu.Unlock()
+	if again {
+		return nil
+	}
 	s.retiring.Wait()
+	s.retire(s.now())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.collect(s.current.ValidationMessages())
-	return errors.Join(append(s.failures, s.current.Close())...)
+	return errors.Join(s.failures...)
 }

@@ -25,8 +25,8 @@ type lasting struct {
 
 	at   atomic.Pointer[vulkan.Executable] // changes while lock is held
 	lock chan struct{}                     // held by who puts something into it: makes the executable, or closes
-	// closed is guarded by lock.
-	closed bool
+
+	closed atomic.Bool // set while lock is held
 
 	leaving sync.WaitGroup // executables of lost devices that wait for their last execution
 }
@@ -95,8 +95,19 @@ func (x *lasting) Weights() ([]byte, error) {
 	return v.Weights()
 }
 
+// open is an error once x or the backend was closed.
+func (x *lasting) open() error {
+	if x.closed.Load() {
+		return &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
+	}
+	return x.devices.open()
+}
+
 // alive returns x on a device that works, as far as is known.
 func (x *lasting) alive(ctx context.Context) (*vulkan.Executable, error) {
+	if err := x.open(); err != nil {
+		return nil, err
+	}
 	v := x.at.Load()
 	if _, lost := v.Device().Lost(); lost == nil {
 		return v, nil
@@ -108,7 +119,7 @@ func (x *lasting) alive(ctx context.Context) (*vulkan.Executable, error) {
 	}
 	defer func() { <-x.lock }()
 	v = x.at.Load()
-	if _, lost := v.Device().Lost(); lost == nil || x.closed {
+	if _, lost := v.Device().Lost(); lost == nil || x.closed.Load() {
 		return v, nil
 	}
 	return x.rebuild(ctx, v)
@@ -138,10 +149,9 @@ func (x *lasting) rebuild(ctx context.Context, old *vulkan.Executable) (*vulkan.
 func (x *lasting) Close() error {
 	x.lock <- struct{}{}
 	defer func() { <-x.lock }()
-	if x.closed {
+	if x.closed.Swap(true) {
 		return nil
 	}
-	x.closed = true
 	err := x.at.Load().Close()
 	x.leaving.Wait()
 	x.kept.close()

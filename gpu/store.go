@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -53,6 +55,9 @@ func (x *executable) StoreModel() (model []byte, err error) {
 	if !x.storable {
 		return nil, errNotStorable
 	}
+	if err := x.open(); err != nil {
+		return nil, err
+	}
 	d, err := x.backend.devices.use()
 	if err != nil {
 		return nil, err
@@ -71,8 +76,12 @@ func (x *executable) StoreModel() (model []byte, err error) {
 }
 
 // Restore implements backend.Restorer. data is read in ascending order; constants go straight into memory that
-// the device reads, or into staging memory of bounded size where it reads no host memory.
+// the device reads, or into staging memory of bounded size where it reads no host memory. Errors as of Compile;
+// GENERAL_FAILURE for what cannot have been stored by this program for this device.
 func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, o backend.Options) (backend.Executable, error) {
+	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("data", data), b.devices.open()); err != nil {
+		return nil, err
+	}
 	s, err := parseStored(model)
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)

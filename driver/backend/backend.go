@@ -68,7 +68,8 @@ type Backend interface {
 	Supports(m *nn.Model) ([]error, error)
 	// Compile does not retain m. ctx bounds compile time only.
 	Compile(ctx context.Context, m *nn.Model, o Options) (Executable, error)
-	// Close frees the device. All executables must be closed before.
+	// Close frees the device, and its memory with it. Where executables are open or calls are going on it goes with the
+	// last of them. Idempotent. What is begun afterwards, on executables too, is GENERAL_FAILURE with nn.ErrClosed.
 	Close() error
 }
 
@@ -107,7 +108,7 @@ type Executable interface {
 	// No execution writes beyond what is bound: a binding of another size than the executable has for it, and that
 	// is not omitted, is GENERAL_FAILURE.
 	Begin(ctx context.Context, inputs, outputs []Binding) (Execution, error)
-	// Close waits for the executions in flight and frees everything.
+	// Close waits for the executions in flight and frees everything. Idempotent; Begin is nn.ErrClosed afterwards.
 	Close() error
 }
 

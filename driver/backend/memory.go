@@ -34,7 +34,7 @@ type Memory interface {
 	// Preconditions: no execution writes it; for Write none reads it either.
 	Write(ctx context.Context, dense []byte) error
 	Read(ctx context.Context, dense []byte) error
-	// Close frees it. Precondition: no execution borrows it. Idempotent.
+	// Close frees it. Precondition: no execution borrows it. Idempotent; what needs its bytes is nn.ErrClosed afterwards.
 	Close() error
 }
 

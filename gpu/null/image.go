@@ -1,6 +1,7 @@
 package null
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -12,7 +13,9 @@ var _ backend.Imager = (*Backend)(nil)
 // CompileImage implements backend.Imager for images of 8 bits and tensors of TENSOR_QUANT8_ASYMM: the first channels of
 // each texel are copied. Others are INVALID_ARGUMENT.
 func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Operand, _ backend.Options) (backend.Executable, error) {
-	b.record("compile image")
+	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("tensor", o), b.begin("compile image")); err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

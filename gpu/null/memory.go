@@ -26,7 +26,9 @@ var _ backend.Allocator = (*Backend)(nil)
 
 // Allocate implements backend.Allocator.
 func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backend.Memory, error) {
-	b.record("allocate")
+	if err := b.begin("allocate"); err != nil {
+		return nil, err
+	}
 	o := nn.Operand{Type: t, Dims: dims}
 	n, err := o.ByteSize()
 	if err != nil {
@@ -61,25 +63,38 @@ func (b *Backend) Import(p []byte, _ bool) (backend.Memory, error) {
 	if b.NoImport {
 		return nil, backend.ErrNotImported
 	}
-	b.record("import")
+	if err := b.begin("import"); err != nil {
+		return nil, err
+	}
 	return &memory{b: b, data: p, losses: b.losses.Load()}, nil
 }
 
-func (m *memory) borrow(n int) {
+func (m *memory) borrow() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		panic("null: memory is used after Close")
+		return closed("memory")
 	}
-	m.borrowed += n
+	m.borrowed++
+	return nil
+}
+
+func (m *memory) giveBack() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.borrowed--
 }
 
 func (m *memory) Bytes() int64 { return m.bytes }
 
 func (m *memory) Write(ctx context.Context, dense []byte) error {
-	m.borrow(1)
-	defer m.borrow(-1)
-	m.b.record("write memory")
+	if err := m.borrow(); err != nil {
+		return err
+	}
+	defer m.giveBack()
+	if err := m.b.begin("write memory"); err != nil {
+		return err
+	}
 	if len(dense) != len(m.data) {
 		panic("null: Write of another size")
 	}
@@ -88,9 +103,13 @@ func (m *memory) Write(ctx context.Context, dense []byte) error {
 }
 
 func (m *memory) Read(ctx context.Context, dense []byte) error {
-	m.borrow(1)
-	defer m.borrow(-1)
-	m.b.record("read memory")
+	if err := m.borrow(); err != nil {
+		return err
+	}
+	defer m.giveBack()
+	if err := m.b.begin("read memory"); err != nil {
+		return err
+	}
 	if len(dense) != len(m.data) {
 		panic("null: Read of another size")
 	}

@@ -45,9 +45,10 @@ type Backend struct {
 
 	losses atomic.Int64 // so far
 
-	mu    sync.Mutex
-	calls []string // guarded by mu
-	used  int64    // guarded by mu; bytes of allocated memory
+	mu     sync.Mutex
+	calls  []string // guarded by mu
+	used   int64    // guarded by mu; bytes of allocated memory
+	closed bool     // guarded by mu
 }
 
 // Calls returns what was called so far, in order: "compile", "begin", "submit", "finish", "release",
@@ -65,6 +66,29 @@ func (b *Backend) record(call string) {
 	b.calls = append(b.calls, call)
 }
 
+// open is an error once the backend was closed.
+func (b *Backend) open() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return closed("null")
+	}
+	return nil
+}
+
+// begin records a call that the backend must be open for.
+func (b *Backend) begin(call string) error {
+	if err := b.open(); err != nil {
+		return err
+	}
+	b.record(call)
+	return nil
+}
+
+func closed(what string) error {
+	return &nn.Error{Status: nn.StatusGeneralFailure, Where: what, Err: nn.ErrClosed}
+}
+
 // Info implements backend.Backend.
 func (b *Backend) Info() backend.Info {
 	return backend.Info{Name: "null", Driver: "null", Type: backend.TypeOther}
@@ -72,6 +96,12 @@ func (b *Backend) Info() backend.Info {
 
 // Supports implements backend.Backend.
 func (b *Backend) Supports(m *nn.Model) ([]error, error) {
+	if err := nn.NotNil("model", m); err != nil {
+		return nil, err
+	}
+	if err := b.open(); err != nil {
+		return nil, err
+	}
 	reasons := make([]error, len(m.Main.Operations))
 	if b.Refuse != nil {
 		for i := range reasons {
@@ -83,7 +113,9 @@ func (b *Backend) Supports(m *nn.Model) ([]error, error) {
 
 // Compile implements backend.Backend.
 func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (backend.Executable, error) {
-	b.record("compile")
+	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("model", m), b.begin("compile")); err != nil {
+		return nil, err
+	}
 	if b.Hold != nil {
 		<-b.Hold
 	}
@@ -117,9 +149,14 @@ func sizes(m *nn.Model, list []uint32) []int {
 	return out
 }
 
-// Close implements backend.Backend.
+// Close implements backend.Backend. What is called afterwards is GENERAL_FAILURE with nn.ErrClosed.
 func (b *Backend) Close() error {
-	b.record("close")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.closed = true
+		b.calls = append(b.calls, "close")
+	}
 	return nil
 }
 
@@ -130,6 +167,7 @@ type executable struct {
 	inputs, outputs []int // sizes
 	compute         func(inputs, outputs [][]byte) error
 	converted       int64 // bytes, by each execution
+	closed          atomic.Bool
 }
 
 func (e *executable) Stats() backend.Stats {
@@ -141,7 +179,12 @@ func (e *executable) Estimates() []time.Duration {
 }
 
 func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
-	e.b.record("begin")
+	if e.closed.Load() {
+		return nil, closed("executable")
+	}
+	if err := e.b.begin("begin"); err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -181,7 +224,9 @@ func (x *execution) hosts(what string, list []backend.Binding, sizes []int) ([][
 		if n < 0 || b.Offset < 0 || b.Offset > int64(len(m.data))-n {
 			return nil, fmt.Errorf("%s %d: %d bytes at %d of memory of %d", what, i, n, b.Offset, len(m.data))
 		}
-		m.borrow(1)
+		if err := m.borrow(); err != nil {
+			return nil, err
+		}
 		x.borrowed = append(x.borrowed, m)
 		out[i] = m.data[b.Offset : b.Offset+n : b.Offset+n]
 	}
@@ -189,7 +234,9 @@ func (x *execution) hosts(what string, list []backend.Binding, sizes []int) ([][
 }
 
 func (e *executable) Close() error {
-	e.b.record("close executable")
+	if !e.closed.Swap(true) {
+		e.b.record("close executable")
+	}
 	return nil
 }
 
@@ -236,7 +283,7 @@ func (x *execution) Traffic() backend.Traffic { return x.traffic }
 func (x *execution) Release() {
 	x.once.Do(func() {
 		for _, m := range x.borrowed {
-			m.borrow(-1)
+			m.giveBack()
 		}
 		x.b.record("release")
 	})

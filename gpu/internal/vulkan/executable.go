@@ -58,7 +58,7 @@ type Executable struct {
 	reading sync.WaitGroup // calls of Weights; added to under mu while open
 }
 
-var errClosed = errors.New("executable is closed")
+var errClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
 
 // NewExecutable compiles the pipelines of p, uploads the weights and makes the first slot. p is borrowed
 // until Close and not changed; weights, of p.WeightBytes, are borrowed until NewExecutable returns. ctx bounds

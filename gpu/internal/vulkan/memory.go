@@ -3,12 +3,12 @@ package vulkan
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -35,7 +35,7 @@ type Memory struct {
 
 var _ backend.Memory = (*Memory)(nil)
 
-var errClosedMemory = errors.New("memory is closed")
+var errClosedMemory error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "memory", Err: nn.ErrClosed}
 
 // Form is what Allocate must know of a tensor.
 type Form struct {
