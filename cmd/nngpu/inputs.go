@@ -2,15 +2,16 @@ package main
 
 import (
 	"fmt"
+	"image"
+	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/nn"
 )
-
-// maxInputBytes bounds what is read into memory as an input file.
-const maxInputBytes = 1 << 30
 
 // inputFlags are the flags that describe the inputs of a network.
 type inputFlags struct {
@@ -136,21 +137,19 @@ func (a *app) readInput(net *tflite.Network, i int, path string, f *inputFlags) 
 	default:
 		return nil, usageError("%s: inputs are .png, .jpg, .bmp, .npy or raw little-endian .bin files", path)
 	}
-	data, err := readFile(path, maxInputBytes)
+	file, size, err := openFile(path, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
+	defer file.Close()
 	var b []byte
 	switch ext {
 	case ".npy":
-		b, err = readNPY(data, o)
+		b, err = readNPY(file, size, o)
 	case ".bin":
-		b = data
-		if want := byteSize(o); len(b) != want {
-			err = fmt.Errorf("%s, the input takes %d", count(len(b), "byte"), want)
-		}
+		b, err = readDense(file, size, o)
 	default:
-		b, err = a.readPicture(net, i, data, f)
+		b, err = a.readPicture(net, i, file, size, f)
 	}
 	if err != nil {
 		return nil, usageError("%s for input %d (%s, %s): %w", path, i, brief(net.Inputs[i].Name), shapeText(o), err)
@@ -158,24 +157,43 @@ func (a *app) readInput(net *tflite.Network, i int, path string, f *inputFlags) 
 	return b, nil
 }
 
+// readDense reads a .bin file.
+func readDense(file *os.File, size int64, o *nn.Operand) ([]byte, error) {
+	if want := byteSize(o); size != int64(want) {
+		return nil, fmt.Errorf("%s, the input takes %d", count(int(size), "byte"), want)
+	}
+	return readWhole(file, size)
+}
+
 // readPicture prepares a picture for input i, normalised as the flags or else the model say.
-func (a *app) readPicture(net *tflite.Network, i int, data []byte, f *inputFlags) ([]byte, error) {
+func (a *app) readPicture(net *tflite.Network, i int, file *os.File, size int64, f *inputFlags) ([]byte, error) {
+	if size > maxPictureBytes {
+		return nil, fmt.Errorf("%s; pictures have at most %s", bytesText(size), bytesText(maxPictureBytes))
+	}
+	// A file that is none is not read to its end.
+	if _, _, err := image.DecodeConfig(io.NewSectionReader(file, 0, size)); err != nil {
+		return nil, fmt.Errorf("not a picture: %w", err)
+	}
+	data, err := readWhole(file, size)
+	if err != nil {
+		return nil, err
+	}
 	o := operand(net.Model, net.Model.Main.Inputs, i)
 	norm := normalisation{mean: f.mean, std: f.std, given: true}
 	if f.mean == nil && f.std == nil {
 		norm = fileNormalisation(net, i)
 	}
-	b, size, err := picture(data, o, norm)
+	b, pixels, err := picture(data, o, norm)
 	if err != nil {
 		return nil, err
 	}
 	switch name := brief(net.Inputs[i].Name); {
 	case norm.given:
-		a.note("input %s: %v pixels resized to %dx%d, normalised by the flags: mean %v, std %v", name, size, o.Dims[2], o.Dims[1], norm.mean, norm.std)
+		a.note("input %s: %v pixels resized to %dx%d, normalised by the flags: mean %v, std %v", name, pixels, o.Dims[2], o.Dims[1], norm.mean, norm.std)
 	case !norm.empty():
-		a.note("input %s: %v pixels resized to %dx%d, normalised as the model says: mean %v, std %v", name, size, o.Dims[2], o.Dims[1], norm.mean, norm.std)
+		a.note("input %s: %v pixels resized to %dx%d, normalised as the model says: mean %v, std %v", name, pixels, o.Dims[2], o.Dims[1], norm.mean, norm.std)
 	default:
-		a.note("input %s: %v pixels resized to %dx%d, colours as they are", name, size, o.Dims[2], o.Dims[1])
+		a.note("input %s: %v pixels resized to %dx%d, colours as they are", name, pixels, o.Dims[2], o.Dims[1])
 		if o.Scale == 0 {
 			a.warn("the model does not say how colours are normalised, and gets 0 to 255; --mean and --std change that")
 		}

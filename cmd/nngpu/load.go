@@ -17,49 +17,66 @@ import (
 	"github.com/nngpu/nngpu/gpu"
 )
 
-// maxModelBytes bounds what is read into memory as a model file.
-const maxModelBytes = 4 << 30
-
 // readFile reads a regular file of at most limit bytes.
 func readFile(path string, limit int64) ([]byte, error) {
+	file, size, err := openFile(path, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readWhole(file, size)
+}
+
+// readWhole reads the size bytes of a file.
+func readWhole(file *os.File, size int64) ([]byte, error) {
+	data := make([]byte, size)
+	if _, err := io.ReadFull(file, data); err != nil {
+		return nil, usageError("%s: %w", file.Name(), err)
+	}
+	return data, nil
+}
+
+// openFile opens a regular file of at most limit bytes, which the caller closes, and tells its size.
+func openFile(path string, limit int64) (_ *os.File, size int64, err error) {
 	// Without the flag a pipe would be waited for, until somebody writes; a regular file knows no difference.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) { // a socket
-		return nil, usageError("%s is not a regular file", path)
+		return nil, 0, usageError("%s is not a regular file", path)
 	}
 	if err != nil {
-		return nil, fileError(err)
+		return nil, 0, fileError(err)
 	}
-	defer file.Close()
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+		}
+	}()
 	st, err := file.Stat()
 	switch {
 	case err != nil:
-		return nil, fileError(err)
+		return nil, 0, fileError(err)
 	case st.IsDir():
-		return nil, usageError("%s is a folder, not a file", path)
+		return nil, 0, usageError("%s is a folder, not a file", path)
 	case !st.Mode().IsRegular():
-		return nil, usageError("%s is not a regular file", path)
+		return nil, 0, usageError("%s is not a regular file", path)
 	case st.Size() > limit:
-		return nil, usageError("%s has %d bytes; at most %d are read", path, st.Size(), limit)
+		return nil, 0, usageError("%s has %d bytes; at most %d are read", path, st.Size(), limit)
 	}
-	data := make([]byte, st.Size())
-	if _, err := io.ReadFull(file, data); err != nil {
-		return nil, usageError("%s: %w", path, err)
-	}
-	return data, nil
+	return file, st.Size(), nil
 }
 
 // loadNetwork reads a .tflite file. One that is no network, or is damaged, is an error of whoever named it; a network
 // that cannot be imported is refused.
 func (a *app) loadNetwork(path string) (*tflite.Network, error) {
-	data, err := readFile(path, maxModelBytes)
+	file, size, err := openFile(path, tflite.MaxFileBytes)
 	if err != nil {
 		return nil, err
 	}
-	if len(data) == 0 {
+	defer file.Close()
+	if size == 0 {
 		return nil, usageError("%s: the file is empty; models are .tflite files", path)
 	}
-	net, err := tflite.Import(data)
+	net, err := importFile(file, size)
 	var unsupported *tflite.UnsupportedError
 	switch {
 	case errors.As(err, &unsupported):
@@ -68,6 +85,18 @@ func (a *app) loadNetwork(path string) (*tflite.Network, error) {
 		return nil, usageError("%s: %w; models are .tflite files, and this is none or not a whole one", path, err)
 	}
 	return net, nil
+}
+
+// importFile looks at the file before it reads all of it.
+func importFile(file *os.File, size int64) (*tflite.Network, error) {
+	if err := tflite.Check(file, size); err != nil {
+		return nil, err
+	}
+	data, err := readWhole(file, size)
+	if err != nil {
+		return nil, err
+	}
+	return tflite.Import(data)
 }
 
 // device is an opened device.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -65,9 +66,14 @@ func parseNPY(data []byte) (*npyHeader, error) {
 	return h, nil
 }
 
-// readNPY returns the data of an array whose shape and type are the operand's.
-func readNPY(data []byte, o *nn.Operand) ([]byte, error) {
-	h, err := parseNPY(data)
+// readNPY returns the data of an array whose shape and type are the operand's from a file of size bytes. No more than
+// the header is read of one that is not right.
+func readNPY(file io.Reader, size int64, o *nn.Operand) ([]byte, error) {
+	head := make([]byte, min(size, int64(len(npyMagic)+6+maxNPYHeader)))
+	if _, err := io.ReadFull(file, head); err != nil {
+		return nil, err
+	}
+	h, err := parseNPY(head)
 	if err != nil {
 		return nil, err
 	}
@@ -89,10 +95,12 @@ func readNPY(data []byte, o *nn.Operand) ([]byte, error) {
 	if h.fortran && len(dims) > 1 {
 		return nil, errors.New("the array is stored in Fortran order; convert with numpy.ascontiguousarray")
 	}
-	if have, want := len(data)-h.size, byteSize(o); have != want {
+	if have, want := int(size)-h.size, byteSize(o); have != want {
 		return nil, fmt.Errorf("%s of data, %d expected", count(have, "byte"), want)
 	}
-	return data[h.size:], nil
+	data := make([]byte, byteSize(o))
+	_, err = io.ReadFull(file, data[copy(data, head[h.size:]):])
+	return data, err
 }
 
 // plainType is a type string without the byte order of this machine and of types that have none.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestReadNPY(t *testing.T) {
 		"byte order as usual": npy(1, "{'descr': '=i4', 'fortran_order': False, 'shape': (2, 1)}", data),
 		"our own":             npyFile(o, data),
 	} {
-		got, err := readNPY(file, o)
+		got, err := readNPY(bytes.NewReader(file), int64(len(file)), o)
 		require.NoError(t, err, name)
 		require.Equal(t, data, got, name)
 	}
@@ -52,7 +53,7 @@ func TestReadNPY(t *testing.T) {
 		"long":            npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 1)}", append(data, 9)),
 		"header too long": npy(2, "{'descr'", nil)[:11],
 	} {
-		_, err := readNPY(file, o)
+		_, err := readNPY(bytes.NewReader(file), int64(len(file)), o)
 		require.Error(t, err, name)
 	}
 }
@@ -60,7 +61,8 @@ func TestReadNPY(t *testing.T) {
 // TestFortranVector accepts the order that NumPy gives to arrays of one dimension.
 func TestFortranVector(t *testing.T) {
 	o := &nn.Operand{Type: nn.TensorQuant8Asymm, Dims: nn.Dims{3}}
-	got, err := readNPY(npy(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (3,)}", []byte{1, 2, 3}), o)
+	file := npy(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (3,)}", []byte{1, 2, 3})
+	got, err := readNPY(bytes.NewReader(file), int64(len(file)), o)
 	require.NoError(t, err)
 	require.Equal(t, []byte{1, 2, 3}, got)
 }
@@ -75,7 +77,7 @@ func TestNPYTypes(t *testing.T) {
 		file := npyFile(o, data)
 		require.Zero(t, (len(file)-len(data))%64, "NumPy aligns the data")
 		require.Equal(t, int(npyType(typ)[2]-'0'), typ.Bytes(), "%v", typ)
-		got, err := readNPY(file, o)
+		got, err := readNPY(bytes.NewReader(file), int64(len(file)), o)
 		require.NoError(t, err, "%v", typ)
 		require.Equal(t, data, got)
 	}
@@ -86,7 +88,7 @@ func FuzzReadNPY(f *testing.F) {
 	f.Add(npyFile(o, make([]byte, 8)))
 	f.Add(npy(2, "{'descr': '<f4', 'fortran_order': True, 'shape': ()}", nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if got, err := readNPY(data, o); err == nil && len(got) != 8 {
+		if got, err := readNPY(bytes.NewReader(data), int64(len(data)), o); err == nil && len(got) != 8 {
 			t.Fatalf("%d bytes", len(got))
 		}
 	})

@@ -20,6 +20,8 @@ import (
 const (
 	// maxPixels bounds the pictures that are decoded.
 	maxPixels = 1 << 26
+	// maxPictureBytes bounds their files: BMP takes four bytes for a pixel, behind a header.
+	maxPictureBytes = 4*maxPixels + 1<<16
 	// maxInput bounds the pictures that inputs ask for.
 	maxInput = 1 << 24
 	// maxSide is from where on a side of a picture is first shortened to it, unless the input is longer still.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/tests/modeldata"
 )
 
@@ -189,21 +190,21 @@ func (a *app) verifyModel(ctx context.Context, dev *device, f *modeldata.Folder,
 }
 
 func verifyCase(ctx context.Context, s *session, f *modeldata.Folder, c *modeldata.Case, item *verifiedItem) error {
-	inputs, err := modeldata.Read(c.Inputs)
+	if len(c.Outputs) != len(s.net.Outputs) {
+		return fmt.Errorf("%s, the model has %d", count(len(c.Outputs), "output"), len(s.net.Outputs))
+	}
+	if len(c.Inputs) != len(s.net.Inputs) {
+		return fmt.Errorf("%s, the model takes %d", count(len(c.Inputs), "input"), len(s.net.Inputs))
+	}
+	inputs, err := modeldata.Read(c.Inputs, sizes(s.net.Model, s.net.Model.Main.Inputs))
 	if err != nil {
 		return err
 	}
-	want, err := modeldata.Read(c.Outputs)
+	want, err := modeldata.Read(c.Outputs, sizes(s.net.Model, s.net.Model.Main.Outputs))
 	if err != nil {
 		return err
 	}
 	got := s.model.NewOutputs()
-	if len(want) != len(got) {
-		return fmt.Errorf("%s, the model has %d", count(len(want), "output"), len(got))
-	}
-	if len(inputs) != len(s.net.Inputs) {
-		return fmt.Errorf("%s, the model takes %d", count(len(inputs), "input"), len(s.net.Inputs))
-	}
 	if _, err := s.model.Run(ctx, inputs, got); err != nil {
 		return err
 	}
@@ -220,6 +221,15 @@ func verifyCase(ctx context.Context, s *session, f *modeldata.Folder, c *modelda
 		}
 	}
 	return miss
+}
+
+// sizes are the dense bytes of inputs or outputs.
+func sizes(m *nn.Model, list []uint32) []int {
+	n := make([]int, len(list))
+	for i := range list {
+		n[i] = byteSize(operand(m, list, i))
+	}
+	return n
 }
 
 func (a *app) printVerify(r *verifyResult, device string) {

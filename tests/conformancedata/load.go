@@ -18,6 +18,9 @@ import (
 // maxLine bounds one model's JSON text. The longest of the suite has 2 MB.
 const maxLine = 4 << 20
 
+// maxText bounds a file's text. The largest of the suite has some tens of megabytes.
+const maxText = 1 << 30
+
 // ErrStop, returned by the function given to Load, ends the walk without an error.
 var ErrStop = errors.New("stop")
 
@@ -80,7 +83,7 @@ func LoadFile(path string, filter func(name string) bool, fn func(*Case) error) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	r := bufio.NewReaderSize(z, 1<<16)
+	r := bufio.NewReaderSize(&bounded{z, maxText}, 1<<16)
 	var line []byte
 	for n := 1; ; n++ {
 		line, err = readLine(r, line[:0])
@@ -111,6 +114,22 @@ func LoadFile(path string, filter func(name string) bool, fn func(*Case) error) 
 			return err
 		}
 	}
+}
+
+// bounded reads at most so many bytes, and fails where there are more.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, fmt.Errorf("more than %d bytes of text", maxText)
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 // readLine appends the next line without its end to buf. It returns io.EOF only when nothing is left.

@@ -58,7 +58,7 @@ var ErrNoModel = errors.New("no meta.json")
 
 // Open reads the description of the network in folder path.
 func Open(path string) (*Folder, error) {
-	b, err := readFile(filepath.Join(path, "meta.json"))
+	b, err := readFile(filepath.Join(path, "meta.json"), maxMeta)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoModel)
 	}
@@ -116,11 +116,11 @@ func Find(dirs []string) ([]string, error) {
 	return found, nil
 }
 
-// maxFile bounds a file. A tensor has less than 4 GiB; those that come with networks have a few megabytes.
-const maxFile = 1 << 32
+// maxMeta bounds meta.json, which has some kilobytes.
+const maxMeta = 16 << 20
 
-// readFile reads a regular file.
-func readFile(path string) ([]byte, error) {
+// readFile reads a regular file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
 	// Without the flag a pipe would be waited for, until somebody writes.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -133,19 +133,22 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	case st.Size() > maxFile:
-		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", path, st.Size(), int64(maxFile))
+	case st.Size() > limit:
+		return nil, fmt.Errorf("%s has %d bytes, expected %d at most", path, st.Size(), limit)
 	}
 	data := make([]byte, st.Size())
 	_, err = io.ReadFull(f, data)
 	return data, err
 }
 
-// Read returns the contents of files.
-func Read(files []string) ([][]byte, error) {
+// Read returns the contents of files, each of at most so many bytes: those of the tensor that it holds.
+func Read(files []string, bytes []int) ([][]byte, error) {
+	if len(files) != len(bytes) {
+		return nil, fmt.Errorf("%d files for %d tensors", len(files), len(bytes))
+	}
 	var out [][]byte
-	for _, f := range files {
-		b, err := readFile(f)
+	for i, f := range files {
+		b, err := readFile(f, int64(bytes[i]))
 		if err != nil {
 			return nil, err
 		}

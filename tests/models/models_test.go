@@ -11,6 +11,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/modeldata"
@@ -72,9 +73,9 @@ func prepare(t *testing.T, d *driver.Device, path string) prepared {
 
 func compare(t *testing.T, p prepared, f *modeldata.Folder, c *modeldata.Case, oneStep bool, run int) {
 	t.Helper()
-	inputs, err := modeldata.Read(c.Inputs)
+	inputs, err := modeldata.Read(c.Inputs, sizes(t, p.net.Model, p.net.Model.Main.Inputs))
 	require.NoError(t, err)
-	want, err := modeldata.Read(c.Outputs)
+	want, err := modeldata.Read(c.Outputs, sizes(t, p.net.Model, p.net.Model.Main.Outputs))
 	require.NoError(t, err)
 	got := p.model.NewOutputs()
 	_, err = p.model.Run(context.Background(), inputs, got)
@@ -90,6 +91,17 @@ func compare(t *testing.T, p prepared, f *modeldata.Folder, c *modeldata.Case, o
 			require.LessOrEqual(t, diff.Max, 1.0, "steps of the output scale")
 		}
 	}
+}
+
+// sizes are the dense bytes of inputs or outputs.
+func sizes(t *testing.T, m *nn.Model, list []uint32) (bytes []int) {
+	t.Helper()
+	for _, i := range list {
+		n, err := m.Main.Operands[i].ByteSize()
+		require.NoError(t, err)
+		bytes = append(bytes, int(n))
+	}
+	return bytes
 }
 
 // TestStaged runs the way of discrete GPUs: inputs and outputs are copied to and from the arena.

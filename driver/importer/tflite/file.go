@@ -2,7 +2,6 @@ package tflite
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -80,12 +79,12 @@ const tensorWork, operatorWork = 128, 64
 const schemaVersion = 3
 
 func readFile(data []byte) (*file, error) {
-	if int64(len(data)) > math.MaxUint32 {
-		return nil, fmt.Errorf("%d bytes; constants are addressed with 32 bits", len(data))
+	if err := checkSize(int64(len(data))); err != nil {
+		return nil, err
 	}
 	b := newBuffer(data)
 	f := &file{buf: b}
-	root := b.root("TFL3")
+	root := b.root(identifier)
 	if v := root.uint32(modelVersion); b.err == nil && v != schemaVersion {
 		b.fail("schema version %d, not %d", v, schemaVersion)
 	}

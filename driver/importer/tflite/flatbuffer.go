@@ -46,7 +46,7 @@ func (b *buffer) span(pos, n int) bool {
 		return false
 	}
 	if pos < 0 || n < 0 || pos > len(b.data) || n > len(b.data)-pos {
-		b.fail("%d bytes at %d of %d", n, pos, len(b.data))
+		b.fail("the %d bytes at %d leave the file of %d bytes", n, pos, len(b.data))
 		return false
 	}
 	return true
@@ -67,11 +67,10 @@ func (b *buffer) follow(pos int) int {
 
 // root returns the root table of a buffer that carries the given file identifier.
 func (b *buffer) root(identifier string) table {
-	if !b.span(0, 8) {
+	if !b.span(0, headBytes) {
 		return table{}
 	}
-	if !flatbuffers.BufferHasIdentifier(b.data, identifier) {
-		b.fail("file identifier is %q, not %q", b.data[4:8], identifier)
+	if b.err = checkIdentifier(b.data, identifier); b.err != nil {
 		return table{}
 	}
 	return b.table(b.follow(0))
