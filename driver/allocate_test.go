@@ -8,6 +8,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/null"
 )
 
@@ -105,7 +106,7 @@ func reluModel(t nn.OperandType, scale float32, zero int32, x, y nn.Dims) *nn.Mo
 	out := b.Temp(t, y, scale, zero)
 	b.Op(nn.OpRelu, []uint32{in}, []uint32{out})
 	b.Output(out)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 func TestM6RolesDisagree(t *testing.T) {
@@ -155,7 +156,7 @@ func TestM8Scalars(t *testing.T) {
 	z := mb.Temp(nn.TensorQuant8Asymm, nn.Dims{2, 3}, 1, 0)
 	mb.Op(nn.OpAdd, []uint32{x, y, mb.Input(nn.Int32, nil, 0, 0)}, []uint32{z})
 	mb.Output(z)
-	pm := prepareOn(t, c, mb.Model())
+	pm := prepareOn(t, c, nntest.Build(&mb))
 	refuseAllocation(t, b, c, nn.Dims{1}, roleOf(pm, 2), nil)
 	require.Empty(t, allocate(t, c, nil, roleOf(pm, 2), nil).Dims())
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // benchModel is z = x + y of 8-bit tensors [2, 3].
@@ -14,7 +15,7 @@ func benchModel() *nn.Model {
 	z := b.Temp(nn.TensorQuant8Asymm, nn.Dims{2, 3}, 1, 0)
 	b.Op(nn.OpAdd, []uint32{x, y, b.Scalar(0)}, []uint32{z})
 	b.Output(z)
-	m := b.Model()
+	m := nntest.Build(&b)
 	m.Pools = []nn.Memory{make(nn.HostMemory, 100)}
 	return m
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/null"
 )
 
@@ -310,17 +311,14 @@ func TestConstantsInFilesAreReadOnce(t *testing.T) {
 	build := func(places ...nn.Location) *nn.Model {
 		var b nn.Builder
 		x := b.Input(nn.TensorQuant8Asymm, nn.Dims{2, 3}, 1, 0)
+		b.Pool(newFile(data))
 		for _, l := range places {
-			y, z := b.Const(nn.TensorQuant8Asymm, nn.Dims{2, 3}, 1, 0, nil), b.Temp(nn.TensorQuant8Asymm, nn.Dims{2, 3}, 1, 0)
+			y, z := b.Reference(nn.TensorQuant8Asymm, nn.Dims{2, 3}, 1, 0, l), b.Temp(nn.TensorQuant8Asymm, nn.Dims{2, 3}, 1, 0)
 			b.Op(nn.OpAdd, []uint32{x, y, b.Scalar(0)}, []uint32{z})
-			m := b.Model()
-			m.Main.Operands[y].Lifetime, m.Main.Operands[y].Location = nn.ConstantReference, l
 			x = z
 		}
 		b.Output(x)
-		m := b.Model()
-		m.Pools = []nn.Memory{newFile(data)}
-		return m
+		return nntest.Build(&b)
 	}
 	for name, tc := range map[string]struct {
 		offsets []uint32

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/null"
 )
 
@@ -20,7 +21,7 @@ func addModel() *nn.Model {
 	z := b.Temp(nn.TensorQuant8Asymm, nn.Dims{2, 3}, 1, 0)
 	b.Op(nn.OpAdd, []uint32{x, y, b.Scalar(0)}, []uint32{z})
 	b.Output(z)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // addRequest lays the arguments of addModel out in one pool of 24 bytes: x at 0, y at 8, z at 16.
@@ -157,11 +158,12 @@ func TestSupportedOperationsSayWhyNot(t *testing.T) {
 	b.Op(nn.OpRelu, []uint32{x}, []uint32{y})
 	b.Op(nn.OpAbs, []uint32{y}, []uint32{z})
 	b.Output(z)
-	supported, reasons, err := d.SupportedOperations(b.Model())
+	m := nntest.Build(&b)
+	supported, reasons, err := d.SupportedOperations(m)
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, true}, supported)
 	require.Equal(t, []error{why, nil}, reasons)
-	_, err = c.PrepareModel(t.Context(), b.Model())
+	_, err = c.PrepareModel(t.Context(), m)
 	require.ErrorIs(t, err, why)
 	requireStatus(t, nn.StatusInvalidArgument, err)
 }

@@ -95,14 +95,16 @@ func smoothing() *nn.Model {
 	var b nn.Builder
 	dims := nn.Dims{1, 4}
 	temp := func() uint32 { return b.Temp(nn.TensorFloat32, dims, 0, 0) }
-	none := b.Scalar(int32(nn.ActNone))
+	none := b.Scalar(nn.ActNone)
 	signal, state := b.Input(nn.TensorFloat32, dims, 0, 0), b.Input(nn.TensorFloat32, dims, 0, 0)
 	old, fresh, sum := temp(), temp(), temp()
 	b.Op(nn.OpMul, []uint32{state, b.Floats(nn.Dims{1}, 0.98), none}, []uint32{old})
 	b.Op(nn.OpMul, []uint32{signal, b.Floats(nn.Dims{1}, 0.02), none}, []uint32{fresh})
 	b.Op(nn.OpAdd, []uint32{old, fresh, none}, []uint32{sum})
 	b.Output(sum)
-	return b.Model()
+	m, err := b.Build()
+	check(err)
+	return m
 }
 
 // doubling is the model of y = x + x for four numbers.
@@ -110,9 +112,11 @@ func doubling() *nn.Model {
 	var b nn.Builder
 	x := b.Input(nn.TensorFloat32, nn.Dims{1, 4}, 0, 0)
 	y := b.Temp(nn.TensorFloat32, nn.Dims{1, 4}, 0, 0)
-	b.Op(nn.OpAdd, []uint32{x, x, b.Scalar(int32(nn.ActNone))}, []uint32{y})
+	b.Op(nn.OpAdd, []uint32{x, x, b.Scalar(nn.ActNone)}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	m, err := b.Build()
+	check(err)
+	return m
 }
 
 // doublingIn asks for the double of the first 16 bytes of m in the next 16.

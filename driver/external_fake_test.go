@@ -12,6 +12,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/memory"
 )
@@ -301,10 +302,11 @@ func TestOutputOfUnknownSize(t *testing.T) {
 	out := builder.Temp(nn.TensorQuant8Asymm, nil, 1, 0)
 	builder.Op(nn.OpReshape, []uint32{in, shape}, []uint32{out})
 	builder.Output(out)
+	m := nntest.Build(&builder)
 	for name, x := range newFakes(t) {
 		t.Run(name, func(t *testing.T) {
 			_, _, c := openImporting(t, &null.Backend{Compute: copyOut})
-			pm := prepareOn(t, c, builder.Model())
+			pm := prepareOn(t, c, m)
 			r := addRequest()
 			r.Inputs[1].Location.Length = 8
 			r.Outputs[0].Location.Length = 8

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/memory"
@@ -446,15 +447,11 @@ func memfd(t *testing.T, bytes int64) *os.File {
 func constantFloats(p nn.Memory) *nn.Model {
 	var b nn.Builder
 	d := nn.Dims{1, externalWidth}
-	x, k := b.Input(nn.TensorFloat32, d, 0, 0), b.Input(nn.TensorFloat32, d, 0, 0)
+	x := b.Input(nn.TensorFloat32, d, 0, 0)
+	k := b.Reference(nn.TensorFloat32, d, 0, 0, nn.Location{PoolIndex: b.Pool(p), Length: externalBytes})
 	act := b.Scalar(int32(0))
 	y := b.Temp(nn.TensorFloat32, d, 0, 0)
 	b.Op(nn.OpAdd, []uint32{x, k, act}, []uint32{y})
 	b.Output(y)
-	m := b.Model()
-	m.Pools = []nn.Memory{p}
-	m.Main.Operands[k].Lifetime = nn.ConstantReference
-	m.Main.Operands[k].Location = nn.Location{Length: externalBytes}
-	m.Main.Inputs = m.Main.Inputs[:1]
-	return m
+	return nntest.Build(&b)
 }

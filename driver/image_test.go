@@ -13,6 +13,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/memory"
 )
@@ -126,7 +127,7 @@ func TestM27ImagesAreUsedAsAWhole(t *testing.T) {
 	x, y := mb.Input(nn.TensorInt32, nn.Dims{1, 2, 3, 2}, 0, 0), mb.Temp(nn.TensorInt32, nn.Dims{1, 2, 3, 2}, 0, 0)
 	mb.Op(nn.OpAdd, []uint32{x, x, mb.Scalar(0)}, []uint32{y})
 	mb.Output(y)
-	refuse(t, mb.Model(), good, []badRequest{
+	refuse(t, nntest.Build(&mb), good, []badRequest{
 		{"of another type", func(*nn.Request) {}},
 	})
 	refuse(t, openModel(nn.Dims{1, 2, 3, 0}, nil), good, []badRequest{{"open dimensions", func(*nn.Request) {}}})

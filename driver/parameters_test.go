@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/memory"
 )
@@ -18,7 +19,7 @@ func padModel(amounts nn.Memory) *nn.Model {
 	y := b.Temp(nn.TensorFloat32, nil, 0, 0)
 	b.Op(nn.OpPad, []uint32{x, pads}, []uint32{y})
 	b.Output(y)
-	m := b.Model()
+	m := nntest.Build(&b)
 	o := &m.Main.Operands[pads]
 	o.Lifetime, o.Location = nn.ConstantReference, nn.Location{Length: o.Location.Length}
 	m.Values, m.Pools = nil, []nn.Memory{amounts}
@@ -78,7 +79,7 @@ func TestX4LongParametersInPools(t *testing.T) {
 	y := b.Temp(nn.TensorFloat32, nil, 0, 0)
 	b.Op(nn.OpMean, []uint32{x, list, b.Scalar(1)}, []uint32{y})
 	b.Output(y)
-	m := b.Model()
+	m := nntest.Build(&b)
 	o := &m.Main.Operands[list]
 	o.Lifetime, o.Location = nn.ConstantReference, nn.Location{Length: o.Location.Length}
 	m.Pools = []nn.Memory{p}

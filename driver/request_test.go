@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/null"
 )
 
@@ -88,7 +89,7 @@ func TestR4OptionalInputMayBeOmitted(t *testing.T) {
 	pm := prepare(t, &null.Backend{Compute: func(inputs, _ [][]byte) error {
 		got = inputs
 		return nil
-	}}, mb.Model())
+	}}, nntest.Build(&mb))
 	_, err := pm.Run(t.Context(), [][]byte{make([]byte, 12), nil}, pm.NewOutputs())
 	require.NoError(t, err)
 	require.Len(t, got[0], 12)
@@ -102,7 +103,7 @@ func openModel(x, y nn.Dims) *nn.Model {
 	out := b.Temp(nn.TensorQuant8Asymm, y, 1, 0)
 	b.Op(nn.OpRelu, []uint32{in}, []uint32{out})
 	b.Output(out)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 func openRequest() *nn.Request {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // TestStoredSignature: what a request is checked against comes back, without what lies between.
@@ -19,7 +20,7 @@ func TestStoredSignature(t *testing.T) {
 	b.Op(nn.OpRelu, []uint32{x}, []uint32{y})
 	b.Op(nn.OpTranspose, []uint32{y, order}, []uint32{z})
 	b.Output(z)
-	m := b.Model()
+	m := nntest.Build(&b)
 	m.Names = nn.Names{Inputs: []string{"image", "order"}, Outputs: []string{"\x1b[0m"}}
 	o := &backend.Options{Preference: nn.SustainedSpeed, Priority: nn.PriorityHigh}
 

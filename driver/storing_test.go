@@ -15,6 +15,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/logtest"
 )
 
@@ -138,7 +139,7 @@ func binaryModel(op nn.OperationType, constant byte) *nn.Model {
 	y := b.Temp(nn.TensorQuant8Asymm, dims, 1, 0)
 	b.Op(op, []uint32{x, c, b.Scalar(0)}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // runBinary gives the result of a model of binaryModel for 7 at every place.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 	"github.com/nngpu/nngpu/memory"
 )
@@ -21,7 +22,7 @@ func absModel(dims nn.Dims) *nn.Model {
 	y := b.Temp(nn.TensorFloat32, dims, 0, 0)
 	b.Op(nn.OpAbs, []uint32{x}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // texelsAndPool makes an image in a memfd, which a device reads where it is, or in a file, which is read in pieces.
@@ -119,7 +120,7 @@ func TestM27ImagesInDeviceMemory(t *testing.T) {
 			y := mb.Temp(nn.TensorQuant8Asymm, nn.Dims{1, 5, 8, 4}, 1, 0)
 			mb.Op(nn.OpRelu, []uint32{x}, []uint32{y})
 			mb.Output(y)
-			maker, err := client.PrepareModel(t.Context(), mb.Model())
+			maker, err := client.PrepareModel(t.Context(), nntest.Build(&mb))
 			require.NoError(t, err)
 			buffer, err := client.Allocate(driver.BufferDesc{Exportable: true}, []driver.BufferRole{{Model: maker, Probability: 1}}, nil)
 			require.NoError(t, err)

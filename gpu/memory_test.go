@@ -12,6 +12,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
@@ -24,7 +25,7 @@ func reluModel(n uint32) *nn.Model {
 	y := b.Temp(nn.TensorFloat32, nn.Dims{n}, 0, 0)
 	b.Op(nn.OpRelu, []uint32{x}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // matrixModel is y = w x of one row of k floats, with k times n constant weights.
@@ -36,7 +37,7 @@ func matrixModel(k, n uint32) *nn.Model {
 	y := b.Temp(nn.TensorFloat32, nn.Dims{1, n}, 0, 0)
 	b.Op(nn.OpFullyConnected, []uint32{x, w, bias, b.Scalar(0)}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // runRelu prepares and runs reluModel(len(x)) and closes it again.
@@ -107,16 +108,14 @@ func TestWeightsBeyondBudget(t *testing.T) {
 	for i := range count + units*units {
 		binary.LittleEndian.PutUint32(pool[4*i:], uint32(i*i))
 	}
+	mb.Pool(pool)
 	for i := range count {
-		w := mb.Const(nn.TensorFloat32, nn.Dims{units, units}, 0, 0, nil)
-		o := &mb.Model().Main.Operands[w]
-		o.Lifetime, o.Location = nn.ConstantReference, nn.Location{Offset: uint32(4 * i), Length: 4 * units * units}
+		w := mb.Reference(nn.TensorFloat32, nn.Dims{units, units}, 0, 0, nn.Location{Offset: uint32(4 * i), Length: 4 * units * units})
 		y := mb.Temp(nn.TensorFloat32, nn.Dims{1, units}, 0, 0)
 		mb.Op(nn.OpFullyConnected, []uint32{x, w, bias, mb.Scalar(0)}, []uint32{y})
 		mb.Output(y)
 	}
-	m := mb.Model()
-	m.Pools = []nn.Memory{pool}
+	m := nntest.Build(&mb)
 	require.NoError(t, validate.Model(m))
 	for _, selector := range vktest.Selectors() {
 		t.Run(selector, func(t *testing.T) {

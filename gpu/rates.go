@@ -22,7 +22,7 @@ const (
 )
 
 // rateModel has a matrix product, a depthwise convolution, a sum of large tensors and one of tiny ones.
-func rateModel() *nn.Model {
+func rateModel() (*nn.Model, error) {
 	const c = rateChannels
 	var b nn.Builder
 	big := nn.Dims{1, rateSide, rateSide, c}
@@ -40,7 +40,7 @@ func rateModel() *nn.Model {
 	b.Op(nn.OpAdd, []uint32{y, y, none}, []uint32{tiny})
 	b.Output(sum)
 	b.Output(tiny)
-	return b.Model()
+	return b.Build()
 }
 
 // measureRates measures what d reaches with the kernels that the compiler chooses for it. It takes some dispatches
@@ -49,7 +49,11 @@ func measureRates(d *vulkan.Device, facts plan.Facts) (r plan.Rates, err error) 
 	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
 	defer cancel()
 	facts.Measured = plan.Rates{}
-	p, weights, err := compile.Model(ctx, &facts, rateModel(), nil)
+	m, err := rateModel()
+	if err != nil {
+		return r, err
+	}
+	p, weights, err := compile.Model(ctx, &facts, m, nil)
 	if err != nil {
 		return r, err
 	}

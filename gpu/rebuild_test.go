@@ -17,6 +17,7 @@ import (
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 )
@@ -251,7 +252,7 @@ func compileGraphTwice(t *testing.T, b *Backend) backend.Executable {
 	out := mb.Temp(nn.TensorFloat32, nn.Dims{2, 3}, 0, 0)
 	mb.Op(nn.OpAdd, []uint32{in, in, mb.Scalar(0)}, []uint32{out})
 	mb.Output(out)
-	x, err := b.Compile(t.Context(), mb.Model(), backend.Options{})
+	x, err := b.Compile(t.Context(), nntest.Build(&mb), backend.Options{})
 	require.NoError(t, err)
 	return x
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
@@ -38,7 +39,7 @@ func convolution(kind nn.OperandType) *nn.Model {
 	y := b.Temp(kind, nn.Dims{1, size, size, channels}, scale, 0)
 	b.Op(nn.OpConv2D, []uint32{x, w, bias, b.Scalar(int(nn.PaddingSame)), b.Scalar(1), b.Scalar(1), b.Scalar(0)}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // unsplit puts the steps of p together that splitting took apart.

@@ -20,6 +20,7 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
@@ -305,7 +306,7 @@ func fedModel() *nn.Model {
 	b.Op(nn.OpTranspose, []uint32{mirrored, perm}, []uint32{y})
 	b.Output(padded)
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // tableModel has tables, channel scales, and an integer divisor among its constants.
@@ -335,7 +336,7 @@ func tableModel() *nn.Model {
 	for _, y := range []uint32{soft, sig, pow, quot} {
 		b.Output(y)
 	}
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // TestDamagedConstants: the cache lets no damage to the data part through; if it did, that would give at most wrong numbers.

@@ -15,6 +15,7 @@ const module = "github.com/nngpu/nngpu/"
 // for the packages below as well. Changing a line is a decision for docs/architecture.md.
 var layers = map[string][]string{
 	"driver/nn":                        {},
+	"driver/nn/nntest":                 {"driver/nn"},
 	"memory/planner":                   {},
 	"shaders":                          {},
 	"driver/ops":                       {"driver/nn"},

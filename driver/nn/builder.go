@@ -4,51 +4,91 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
 )
 
 // Builder makes a model operand by operand. Operands are numbered in the order of the calls; operations must
-// come in running order. The model is checked when it is prepared, not here.
+// come in running order. What it is given is copied.
+//
+// A mistake in a call, such as an operand that does not exist or a value of the wrong size, is kept with the
+// caller's place in the source, and the first one is what Build returns. What only shows in the whole model is
+// checked when that is prepared.
 type Builder struct {
-	m Model
+	m     Model
+	err   error // the first mistake
+	built bool
 }
 
 // Input adds a model input of type t and returns its index. scale and zero are 0 for types without
 // quantisation.
 func (b *Builder) Input(t OperandType, dims Dims, scale float32, zero int32) uint32 {
-	i := b.add(Operand{Type: t, Dims: dims, Scale: scale, ZeroPoint: zero, Lifetime: SubgraphInput})
-	b.m.Main.Inputs = append(b.m.Main.Inputs, i)
+	i := b.add("Input", Operand{Type: t, Dims: dims, Scale: scale, ZeroPoint: zero, Lifetime: SubgraphInput})
+	if !b.built {
+		b.m.Main.Inputs = append(b.m.Main.Inputs, i)
+	}
 	return i
 }
 
 // Temp adds an intermediate result. Output makes it a result of the model.
 func (b *Builder) Temp(t OperandType, dims Dims, scale float32, zero int32) uint32 {
-	return b.add(Operand{Type: t, Dims: dims, Scale: scale, ZeroPoint: zero, Lifetime: Temporary})
+	return b.add("Temp", Operand{Type: t, Dims: dims, Scale: scale, ZeroPoint: zero, Lifetime: Temporary})
+}
+
+// Omitted adds an operand of type t without a value, for an optional input of an operation that is left out.
+func (b *Builder) Omitted(t OperandType) uint32 {
+	return b.add("Omitted", Operand{Type: t, Lifetime: NoValue})
 }
 
 // Output makes operand i, which was added by Temp, a result of the model.
 func (b *Builder) Output(i uint32) {
-	b.m.Main.Operands[i].Lifetime = SubgraphOutput
-	b.m.Main.Outputs = append(b.m.Main.Outputs, i)
+	if !b.known("Output", i) {
+		return
+	}
+	o := &b.m.Main.Operands[i]
+	switch o.Lifetime {
+	case Temporary:
+		o.Lifetime = SubgraphOutput
+		b.m.Main.Outputs = append(b.m.Main.Outputs, i)
+	case SubgraphOutput:
+		b.fail("Output", "operand %d is an output already", i)
+	default:
+		b.fail("Output", "operand %d has lifetime %v; only what Temp added can be an output", i, o.Lifetime)
+	}
 }
 
-// Const adds a constant tensor with the given dense, row-major, little-endian value, which is copied.
+// Const adds a constant tensor with the given dense, row-major, little-endian value. Bytes makes one of Go values.
 func (b *Builder) Const(t OperandType, dims Dims, scale float32, zero int32, value []byte) uint32 {
-	for len(b.m.Values)%4 != 0 {
-		b.m.Values = append(b.m.Values, 0)
+	return b.constant("Const", Operand{Type: t, Dims: dims, Scale: scale, ZeroPoint: zero}, value)
+}
+
+// Pool adds memory of the model's and returns its index. It is retained.
+func (b *Builder) Pool(p Memory) uint32 {
+	if p == nil {
+		b.fail("Pool", "there is no memory")
 	}
-	at := uint32(len(b.m.Values))
-	b.m.Values = append(b.m.Values, value...)
-	return b.add(Operand{
-		Type: t, Dims: dims, Scale: scale, ZeroPoint: zero, Lifetime: ConstantCopy,
-		Location: Location{Offset: at, Length: uint32(len(value))},
-	})
+	if b.open("Pool") {
+		b.m.Pools = append(b.m.Pools, p)
+	}
+	return uint32(max(len(b.m.Pools), 1) - 1)
+}
+
+// Reference adds a constant tensor with the given dense, row-major, little-endian value, which stays in a pool.
+func (b *Builder) Reference(t OperandType, dims Dims, scale float32, zero int32, at Location) uint32 {
+	o := Operand{Type: t, Dims: dims, Scale: scale, ZeroPoint: zero, Lifetime: ConstantReference, Location: at}
+	if n := len(b.m.Pools); b.open("Reference") && uint64(at.PoolIndex) >= uint64(n) {
+		b.fail("Reference", "pool %d of %d", at.PoolIndex, n)
+	}
+	return b.add("Reference", o)
 }
 
 // PerChannel adds a constant filter with one scale for each index of dimension dim.
 func (b *Builder) PerChannel(dims Dims, scales []float32, dim uint32, value []byte) uint32 {
-	i := b.Const(TensorQuant8PerChannel, dims, 0, 0, value)
-	b.m.Main.Operands[i].Channel = &ChannelQuant{Scales: scales, ChannelDim: dim}
-	return i
+	q := &ChannelQuant{Scales: slices.Clone(scales), ChannelDim: dim}
+	return b.constant("PerChannel", Operand{Type: TensorQuant8PerChannel, Dims: dims, Channel: q}, value)
 }
 
 // Floats adds a constant TENSOR_FLOAT32.
@@ -57,7 +97,7 @@ func (b *Builder) Floats(dims Dims, v ...float32) uint32 {
 	for _, x := range v {
 		value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
 	}
-	return b.Const(TensorFloat32, dims, 0, 0, value)
+	return b.constant("Floats", Operand{Type: TensorFloat32, Dims: dims}, value)
 }
 
 // Ints adds a constant TENSOR_INT32.
@@ -66,41 +106,155 @@ func (b *Builder) Ints(dims Dims, v ...int32) uint32 {
 	for _, x := range v {
 		value = binary.LittleEndian.AppendUint32(value, uint32(x))
 	}
-	return b.Const(TensorInt32, dims, 0, 0, value)
+	return b.constant("Ints", Operand{Type: TensorInt32, Dims: dims}, value)
 }
 
-// Scalar adds a constant scalar: an int or int32 becomes INT32, a float32 or float64 FLOAT32, a bool BOOL.
+// Scalar adds a constant scalar. A signed integer of any size becomes INT32, and so do the constants of this
+// package such as ActRelu and PaddingSame; an unsigned one UINT32; a float32 or float64 FLOAT32; a Half FLOAT16; a
+// bool BOOL. The value must fit.
 func (b *Builder) Scalar(v any) uint32 {
-	switch x := v.(type) {
-	case int:
-		return b.Const(Int32, nil, 0, 0, binary.LittleEndian.AppendUint32(nil, uint32(int32(x))))
-	case int32:
-		return b.Const(Int32, nil, 0, 0, binary.LittleEndian.AppendUint32(nil, uint32(x)))
-	case float32:
-		return b.Const(Float32, nil, 0, 0, binary.LittleEndian.AppendUint32(nil, math.Float32bits(x)))
-	case float64:
-		return b.Scalar(float32(x))
-	case bool:
-		if x {
-			return b.Const(Bool, nil, 0, 0, []byte{1})
-		}
-		return b.Const(Bool, nil, 0, 0, []byte{0})
+	t, value, err := scalar(v)
+	if err != nil {
+		b.fail("Scalar", "%w", err)
 	}
-	panic(fmt.Sprintf("nn: no scalar operand for a %T", v))
+	return b.constant("Scalar", Operand{Type: t}, value)
 }
 
-// Op adds an operation.
+func scalar(v any) (OperandType, []byte, error) {
+	none := make([]byte, 4)
+	if h, ok := v.(Half); ok {
+		return Float16, binary.LittleEndian.AppendUint16(nil, uint16(h)), nil
+	}
+	r := reflect.ValueOf(v)
+	switch {
+	case r.Kind() == reflect.Bool && r.Bool():
+		return Bool, []byte{1}, nil
+	case r.Kind() == reflect.Bool:
+		return Bool, []byte{0}, nil
+	case r.CanInt():
+		if n := r.Int(); n != int64(int32(n)) {
+			return Int32, none, fmt.Errorf("%d does not fit into an INT32", n)
+		}
+		return Int32, binary.LittleEndian.AppendUint32(nil, uint32(r.Int())), nil
+	case r.CanUint():
+		if n := r.Uint(); n > math.MaxUint32 {
+			return Uint32, none, fmt.Errorf("%d does not fit into a UINT32", n)
+		}
+		return Uint32, binary.LittleEndian.AppendUint32(nil, uint32(r.Uint())), nil
+	case r.CanFloat():
+		x := float32(r.Float())
+		if math.IsInf(float64(x), 0) && !math.IsInf(r.Float(), 0) {
+			return Float32, none, fmt.Errorf("%v does not fit into a FLOAT32", r.Float())
+		}
+		return Float32, binary.LittleEndian.AppendUint32(nil, math.Float32bits(x)), nil
+	}
+	return Int32, none, fmt.Errorf("there is no scalar operand for a %T", v)
+}
+
+// Operand returns operand i as far as it is known yet.
+func (b *Builder) Operand(i uint32) Operand {
+	if !b.known("Operand", i) {
+		return Operand{}
+	}
+	return b.m.Main.Operands[i]
+}
+
+// Op adds an operation. The comment of t names its operands in their order.
 func (b *Builder) Op(t OperationType, inputs, outputs []uint32) {
-	b.m.Main.Operations = append(b.m.Main.Operations, Operation{Type: t, Inputs: inputs, Outputs: outputs})
+	for _, list := range [][]uint32{inputs, outputs} {
+		for _, i := range list {
+			if !b.known("Op", i) {
+				return
+			}
+		}
+	}
+	if b.open("Op") {
+		op := Operation{Type: t, Inputs: slices.Clone(inputs), Outputs: slices.Clone(outputs)}
+		b.m.Main.Operations = append(b.m.Main.Operations, op)
+	}
 }
 
 // Relax allows float32 to be computed with the range and precision of float16.
-func (b *Builder) Relax() { b.m.RelaxFloat32 = true }
+func (b *Builder) Relax() {
+	if b.open("Relax") {
+		b.m.RelaxFloat32 = true
+	}
+}
 
-// Model returns the model. The builder must not be used after it.
-func (b *Builder) Model() *Model { return &b.m }
+// Build returns the model, or the first mistake: an *Error of status INVALID_ARGUMENT that says where it was made.
+// After it every call is a mistake, which the next Build returns; the model that was handed out stays as it is.
+func (b *Builder) Build() (*Model, error) {
+	if !b.open("Build") || b.err != nil {
+		return nil, b.err
+	}
+	m := b.m
+	b.m, b.built = Model{}, true
+	return &m, nil
+}
 
-func (b *Builder) add(o Operand) uint32 {
+// constant adds an operand whose value must have the operand's size.
+func (b *Builder) constant(call string, o Operand, value []byte) uint32 {
+	if n, err := o.ByteSize(); err != nil {
+		b.fail(call, "%w", err)
+	} else if uint64(n) != uint64(len(value)) {
+		b.fail(call, "a value of %d bytes; %v%v has %d", len(value), o.Type, []uint32(o.Dims), n)
+	}
+	at := (uint64(len(b.m.Values)) + 3) &^ 3
+	if at+uint64(len(value)) > math.MaxUint32 {
+		b.fail(call, "constants of more than 2^32-1 bytes")
+		value = nil
+	}
+	if !b.built {
+		b.m.Values = append(b.m.Values, make([]byte, at-uint64(len(b.m.Values)))...)
+		b.m.Values = append(b.m.Values, value...)
+	}
+	o.Lifetime, o.Location = ConstantCopy, Location{Offset: uint32(at), Length: uint32(len(value))}
+	return b.add(call, o)
+}
+
+func (b *Builder) add(call string, o Operand) uint32 {
+	if !b.open(call) {
+		return 0
+	}
+	o.Dims = slices.Clone(o.Dims)
 	b.m.Main.Operands = append(b.m.Main.Operands, o)
 	return uint32(len(b.m.Main.Operands) - 1)
+}
+
+// known requires operand i to be there.
+func (b *Builder) known(call string, i uint32) bool {
+	if n := len(b.m.Main.Operands); b.open(call) && uint64(i) >= uint64(n) {
+		b.fail(call, "operand %d of %d", i, n)
+	}
+	return !b.built && uint64(i) < uint64(len(b.m.Main.Operands))
+}
+
+// open refuses a call after Build.
+func (b *Builder) open(call string) bool {
+	if b.built {
+		b.fail(call, "after Build")
+	}
+	return !b.built
+}
+
+// fail keeps the first mistake.
+func (b *Builder) fail(call, format string, args ...any) {
+	if b.err == nil {
+		b.err = Invalid(builderCaller(), "nn.Builder."+call+": "+format, args...)
+	}
+}
+
+// builderCaller is the file and line from which a method of Builder was called.
+func builderCaller() string {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.Contains(f.Function, "driver/nn.(*Builder).") {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return "nn.Builder"
+		}
+	}
 }

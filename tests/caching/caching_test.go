@@ -15,6 +15,7 @@ import (
 	"github.com/nngpu/nngpu/cache"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/logtest"
@@ -35,7 +36,7 @@ func chain(op nn.OperationType) *nn.Model {
 		x = y
 	}
 	b.Output(x)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 func addChain() *nn.Model { return chain(nn.OpAdd) }

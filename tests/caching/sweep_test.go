@@ -14,6 +14,7 @@ import (
 	"github.com/nngpu/nngpu/cache"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // The sweeps damage the files of one small model everywhere, while the rules' own tests do so in some places.
@@ -31,7 +32,7 @@ func smallModel(constant float32, n int) *nn.Model {
 	y := b.Temp(nn.TensorFloat32, nn.Dims{1, outputs}, 0, 0)
 	b.Op(nn.OpFullyConnected, []uint32{x, w, bias, b.Scalar(0)}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // requireSmall runs a model of smallModel on ones.
@@ -246,7 +247,7 @@ func TestC14LargeDataCache(t *testing.T) {
 	eachDevice(t, func(t *testing.T, b *bed) {
 		e := b.newEntry(t, 1)
 		s := &sweep{bed: b, t: t, token: e.token, model: handles(t, os.O_RDWR, e.model...), data: handles(t, os.O_RDWR, e.data...)}
-		pm, err := b.client.PrepareModel(t.Context(), m.Model(), driver.WithCacheFiles(s.token, s.model, s.data))
+		pm, err := b.client.PrepareModel(t.Context(), nntest.Build(&m), driver.WithCacheFiles(s.token, s.model, s.data))
 		require.NoError(t, err)
 		require.NoError(t, pm.Close())
 		good := read(t, s.data[0])

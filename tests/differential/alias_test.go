@@ -7,6 +7,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -81,7 +82,7 @@ func TestRenames(t *testing.T) {
 						b.Output(relu(rename(hidden), z)) // in the middle
 						fixed := b.Const(typ, x, scale, zero, slices.Repeat([]byte{0x11, 0x3c}, elements(x)*2)[:elements(x)*typ.Bytes()])
 						b.Output(rename(fixed)) // a constant
-						Compare(t, d, b.Model(), Exact, 8)
+						Compare(t, d, nntest.Build(&b), Exact, 8)
 					})
 				}
 			}

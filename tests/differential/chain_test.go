@@ -13,6 +13,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/conformancedata"
 	"github.com/nngpu/nngpu/tests/internal/devices"
@@ -66,7 +67,7 @@ func TestChains(t *testing.T) {
 
 // runChain executes the graph twice, the second time in memory that the first has used.
 func runChain(t *testing.T, d *driver.Device, c *chain, seed uint64) {
-	m := c.b.Model()
+	m := nntest.Build(&c.b)
 	client, err := d.NewClient(t.Name())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/conformancedata"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
@@ -72,7 +73,7 @@ func together(t *testing.T, n int, f func(i int) error) {
 func bigChain(seed uint64, types ...nn.OperandType) (*nn.Model, map[uint32]bool) {
 	c := newChain(rand.New(rand.NewPCG(seed, 31)), types)
 	c.grow(15)
-	return c.b.Model(), c.rough
+	return nntest.Build(&c.b), c.rough
 }
 
 // TestOneModelManyGoroutines: executions of one prepared model overlap, each with its own inputs.

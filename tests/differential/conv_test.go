@@ -8,6 +8,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -128,7 +129,7 @@ func (c *convCase) model(f format, nchw bool, rng *rand.Rand) *nn.Model {
 	args = append(args, b.Scalar(int(c.act)), b.Scalar(nchw), b.Scalar(c.dilation), b.Scalar(c.dilation))
 	b.Op(op, args, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 func TestConv(t *testing.T) {
@@ -201,7 +202,7 @@ func fullyConnected(in nn.Dims, units, width uint32, act nn.Activation, f format
 	y := b.Temp(f.data, nn.Dims{n / width, units}, ys, yz)
 	b.Op(nn.OpFullyConnected, []uint32{x, w, bias, b.Scalar(int(act))}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // TestLargestSums feeds filters and inputs whose products are the largest that there are: sums must stay
@@ -222,7 +223,7 @@ func TestLargestSums(t *testing.T) {
 			b.Op(nn.OpFullyConnected, []uint32{x, w, bias, b.Scalar(0)}, []uint32{y})
 			b.Output(y)
 			for _, fill := range []byte{255, 254} {
-				CompareOn(t, d, b.Model(), [][]byte{bytes.Repeat([]byte{fill}, 9*int(width))}, Exact)
+				CompareOn(t, d, nntest.Build(&b), [][]byte{bytes.Repeat([]byte{fill}, 9*int(width))}, Exact)
 			}
 		}
 	})

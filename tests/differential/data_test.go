@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -29,7 +30,7 @@ func moveOne(t *testing.T, d *driver.Device, op nn.OperationType, typ nn.Operand
 	y := b.Temp(typ, out, scale, zero)
 	b.Op(op, append([]uint32{x}, args(&b)...), []uint32{y})
 	b.Output(y)
-	Compare(t, d, b.Model(), Exact, 1)
+	Compare(t, d, nntest.Build(&b), Exact, 1)
 }
 
 func ints(d nn.Dims) []int32 {
@@ -205,7 +206,7 @@ func TestConcatenation(t *testing.T) {
 					y := b.Temp(typ, out, scale, zero)
 					b.Op(nn.OpConcatenation, append(args, b.Scalar(c.axis)), []uint32{y})
 					b.Output(y)
-					Compare(t, d, b.Model(), Exact, 2)
+					Compare(t, d, nntest.Build(&b), Exact, 2)
 				})
 			})
 		}

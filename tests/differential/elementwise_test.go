@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -96,7 +97,7 @@ func TestBinary(t *testing.T) {
 							case tc.op == nn.OpPow && typ == nn.TensorFloat16, tc.op == nn.OpDiv && typ == nn.TensorFloat16:
 								tol.Rel = 2e-3 // results are large
 							}
-							Compare(t, d, b.Model(), tol, uint64(i))
+							Compare(t, d, nntest.Build(&b), tol, uint64(i))
 						})
 					}
 				}
@@ -151,7 +152,7 @@ func TestUnary(t *testing.T) {
 							}
 							b.Op(tc.op, args, []uint32{y})
 							b.Output(y)
-							Compare(t, d, b.Model(), elementTolerance(typ), uint64(i))
+							Compare(t, d, nntest.Build(&b), elementTolerance(typ), uint64(i))
 						})
 					}
 				}
@@ -190,7 +191,7 @@ func TestConversions(t *testing.T) {
 							y := b.Temp(p.to, dims, scale, zero)
 							b.Op(tc.op, []uint32{x}, []uint32{y})
 							b.Output(y)
-							Compare(t, d, b.Model(), elementTolerance(p.to), uint64(i))
+							Compare(t, d, nntest.Build(&b), elementTolerance(p.to), uint64(i))
 						})
 					}
 				}

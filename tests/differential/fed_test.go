@@ -12,6 +12,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -76,7 +77,7 @@ func (c *fedCase) model(typ nn.OperandType) *nn.Model {
 	y := b.Temp(typ, c.out, scale, zero)
 	b.Op(c.op, args, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // inputs of the model with the right parameter.
@@ -150,7 +151,7 @@ func TestComputedParameters(t *testing.T) {
 		b.Op(nn.OpAdd, []uint32{b.Ints(nn.Dims{3, 2}, 3, 2, 0, 0, 2, 2), b.Ints(nn.Dims{3, 1}, -1, 0, 0), b.Scalar(0)}, []uint32{pads})
 		b.Op(nn.OpPad, []uint32{x, pads}, []uint32{y})
 		b.Output(y)
-		Compare(t, d, b.Model(), Exact, 3)
+		Compare(t, d, nntest.Build(&b), Exact, 3)
 	})
 }
 

@@ -80,12 +80,12 @@ func TestInfinities(t *testing.T) {
 					m := oneOp(tc.op, in, v, nil, func(b *nn.Builder) []uint32 {
 						switch tc.op {
 						case nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv:
-							return []uint32{b.Scalar(int32(nn.ActNone))}
+							return []uint32{b.Scalar(nn.ActNone)}
 						case nn.OpElu:
 							return []uint32{beta(b, typ, 1)}
 						case nn.OpMaxPool2D:
 							one := b.Scalar(1)
-							return []uint32{b.Scalar(nn.PaddingValid), one, one, one, one, b.Scalar(int32(nn.ActNone))}
+							return []uint32{b.Scalar(nn.PaddingValid), one, one, one, one, b.Scalar(nn.ActNone)}
 						}
 						return nil
 					})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -135,7 +136,7 @@ func paddingLanes(t *testing.T, d *driver.Device, typ nn.OperandType, channels u
 	dims := nn.Dims{2, 3, 5, channels}
 	x := b.Input(typ, dims, 0, 0)
 	y := add(&b, typ, x, dims)
-	d4 := b.Model().Main.Operands[y].Dims
+	d4 := b.Operand(y).Dims
 	width := d4[3]
 	result := func(op nn.OperationType, dims nn.Dims, args ...uint32) {
 		z := b.Temp(typ, dims, 0, 0)
@@ -152,7 +153,7 @@ func paddingLanes(t *testing.T, d *driver.Device, typ nn.OperandType, channels u
 	result(nn.OpMean, d4[:3], y, b.Ints(nn.Dims{1}, 3), b.Scalar(0))
 	result(nn.OpSoftmax, d4, y, beta(&b, typ, 1), b.Scalar(-1))
 	result(nn.OpReshape, nn.Dims{uint32(elements(d4))}, y, b.Ints(nn.Dims{1}, -1))
-	m := b.Model()
+	m := nntest.Build(&b)
 	tol := Tolerance{Abs: 2e-5, Rel: 2e-5}
 	if typ == nn.TensorFloat16 {
 		tol = Tolerance{Abs: 2e-2, Rel: 1e-2}

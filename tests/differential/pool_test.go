@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 func TestPool(t *testing.T) {
@@ -42,7 +43,7 @@ func TestPool(t *testing.T) {
 					}, scale, zero)
 					b.Op(op, args, []uint32{y})
 					b.Output(y)
-					Compare(t, d, b.Model(), elementTolerance(typ), 5)
+					Compare(t, d, nntest.Build(&b), elementTolerance(typ), 5)
 				}
 			})
 		})

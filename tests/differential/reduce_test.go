@@ -7,6 +7,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // beta adds a scalar of the type that softmax takes for tensors of typ.
@@ -55,7 +56,7 @@ func TestSoftmax(t *testing.T) {
 					y := b.Temp(typ, c.in, scale, zero)
 					b.Op(op, []uint32{x, beta(&b, typ, c.beta), b.Scalar(c.axis)}, []uint32{y})
 					b.Output(y)
-					Compare(t, d, b.Model(), tol, 3)
+					Compare(t, d, nntest.Build(&b), tol, 3)
 				}
 			})
 		})
@@ -107,7 +108,7 @@ func TestMean(t *testing.T) {
 					y := b.Temp(typ, out, scale, zero)
 					b.Op(nn.OpMean, []uint32{x, b.Ints(nn.Dims{uint32(len(c.axes))}, c.axes...), b.Scalar(keep)}, []uint32{y})
 					b.Output(y)
-					Compare(t, d, b.Model(), elementTolerance(typ), 4)
+					Compare(t, d, nntest.Build(&b), elementTolerance(typ), 4)
 				})
 			})
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 func TestResize(t *testing.T) {
@@ -40,7 +41,7 @@ func TestResize(t *testing.T) {
 						case typ.IsQuant8():
 							tol = OneStep // halves fall either way in float32
 						}
-						Compare(t, d, b.Model(), tol, 6)
+						Compare(t, d, nntest.Build(&b), tol, 6)
 					}
 				})
 			})

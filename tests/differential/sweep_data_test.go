@@ -7,6 +7,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 func TestTransposeSweep(t *testing.T) {
@@ -31,10 +32,7 @@ func TestTransposeSweep(t *testing.T) {
 func TestTransposeReversed(t *testing.T) {
 	eachType(t, asymmTypes, func(t *testing.T, d *driver.Device, typ nn.OperandType) {
 		m := oneOp(nn.OpTranspose, []tensor{of(typ, 0, nn.Dims{3, 5, 2, 7})}, of(typ, 0, nn.Dims{7, 2, 5, 3}), nil, func(b *nn.Builder) []uint32 {
-			p := b.Ints(nn.Dims{4}, 0, 0, 0, 0)
-			o := &b.Model().Main.Operands[p]
-			o.Lifetime, o.Location = nn.NoValue, nn.Location{}
-			return []uint32{p}
+			return []uint32{b.Omitted(nn.TensorInt32)}
 		})
 		Compare(t, d, m, Exact, 1)
 	})
@@ -51,7 +49,7 @@ func TestReshapeSweep(t *testing.T) {
 		for !growReshape(c) { // RESHAPE, SQUEEZE or EXPAND_DIMS
 		}
 		c.b.Output(c.vals[1].id)
-		m := c.b.Model()
+		m := nntest.Build(&c.b)
 		t.Log(describe(m))
 		Compare(t, d, m, Exact, seed)
 	})
@@ -64,10 +62,7 @@ func TestSqueezeAll(t *testing.T) {
 	} {
 		eachType(t, asymmTypes, func(t *testing.T, d *driver.Device, typ nn.OperandType) {
 			m := oneOp(nn.OpSqueeze, []tensor{of(typ, 0, c[0])}, of(typ, 0, c[1]), nil, func(b *nn.Builder) []uint32 {
-				p := b.Ints(nn.Dims{1}, 0)
-				o := &b.Model().Main.Operands[p]
-				o.Lifetime, o.Location = nn.NoValue, nn.Location{}
-				return []uint32{p}
+				return []uint32{b.Omitted(nn.TensorInt32)}
 			})
 			Compare(t, d, m, Exact, 1)
 		})
@@ -107,7 +102,7 @@ func TestConcatenationSweep(t *testing.T) {
 		}
 		b.Op(nn.OpConcatenation, append(args, b.Scalar(axis)), []uint32{y})
 		b.Output(y)
-		m := b.Model()
+		m := nntest.Build(&b)
 		t.Log(describe(m))
 		Compare(t, d, m, Exact, seed)
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // slide is a random window with explicit padding, as convolutions and pools have it.
@@ -194,5 +195,5 @@ func (c *convCase) explicit(f format, nchw bool, y, x slide, rng *rand.Rand) *nn
 	out := b.Temp(result.typ, result.dims, result.scale, result.zero)
 	b.Op(op, args, []uint32{out})
 	b.Output(out)
-	return b.Model()
+	return nntest.Build(&b)
 }

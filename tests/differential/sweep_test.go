@@ -9,6 +9,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
@@ -47,7 +48,7 @@ func oneOp(op nn.OperationType, in []tensor, out tensor, rng *rand.Rand, params 
 	y := b.Temp(out.typ, out.dims, out.scale, out.zero)
 	b.Op(op, args, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // sizes are dimensions at the edges of quads and tiles, and primes.
@@ -168,7 +169,7 @@ func TestBinaryOfOneTensor(t *testing.T) {
 					}
 					b.Op(op, args, []uint32{y})
 					b.Output(y)
-					Compare(t, d, b.Model(), binaryTolerance(op, typ), 3)
+					Compare(t, d, nntest.Build(&b), binaryTolerance(op, typ), 3)
 				})
 			}
 		}

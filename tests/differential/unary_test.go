@@ -8,6 +8,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -148,7 +149,7 @@ func TestDequantizeConstants(t *testing.T) {
 						b.Op(nn.OpMul, []uint32{mid, b.Input(to, nn.Dims{1}, 0, 0), b.Scalar(0)}, []uint32{y})
 						b.Output(mid)
 						b.Output(y)
-						Compare(t, d, b.Model(), elementTolerance(to), 4)
+						Compare(t, d, nntest.Build(&b), elementTolerance(to), 4)
 					})
 				}
 			}

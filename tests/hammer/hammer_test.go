@@ -17,6 +17,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -45,7 +46,7 @@ func nextModel() *nn.Model {
 	y := b.Temp(nn.TensorFloat32, dims, 0, 0)
 	b.Op(nn.OpAdd, []uint32{x, b.Floats(nn.Dims{1}, 1), b.Scalar(0)}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // uniform is a tensor whose elements are all v.

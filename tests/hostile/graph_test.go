@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // chain is n operations one behind the other.
@@ -24,12 +25,12 @@ func graphs(n int, refer func(i int) []uint32) func() *nn.Model {
 	return func() *nn.Model {
 		var b nn.Builder
 		b.Output(op(&b, nn.OpRelu, f32, input(&b, f32, 3)))
-		m := b.Model()
+		m := nntest.Build(&b)
 		for i := range n {
 			var g nn.Builder
 			x := input(&g, f32, 3)
 			g.Output(op(&g, nn.OpRelu, f32, x))
-			sub := g.Model().Main
+			sub := nntest.Build(&g).Main
 			for _, to := range refer(i) {
 				sub.Operands = append(sub.Operands, nn.Operand{Type: nn.SubgraphRef, Lifetime: nn.Subgraph, Location: nn.Location{Offset: to}})
 			}
@@ -44,7 +45,7 @@ func changed(f func(m *nn.Model)) func() *nn.Model {
 	return func() *nn.Model {
 		var b nn.Builder
 		b.Output(op(&b, nn.OpRelu, f32, input(&b, f32, 3)))
-		m := b.Model()
+		m := nntest.Build(&b)
 		f(m)
 		return m
 	}

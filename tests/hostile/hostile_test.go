@@ -22,6 +22,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/differential"
 	"github.com/nngpu/nngpu/tests/internal/devices"
@@ -236,7 +237,7 @@ func (tc *hostileCase) make() (*nn.Model, error) {
 	}
 	var b nn.Builder
 	tc.model(&b)
-	return b.Model(), nil
+	return nntest.Build(&b), nil
 }
 
 func (tc *hostileCase) check(t *testing.T, got outcome, err error) {

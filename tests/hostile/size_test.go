@@ -6,28 +6,28 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // shared are n uses of one constant of the given size.
 func shared(n int, d nn.Dims, use func(b *nn.Builder, i int, at nn.Location) uint32) func() *nn.Model {
 	return func() *nn.Model {
 		var b nn.Builder
-		c := constant(&b, u8, d...)
-		at := b.Model().Main.Operands[c].Location
+		value := constant(&b, u8, d...)
+		copied := nntest.Build(&b)
+		b = nn.Builder{}
+		at := nn.Location{Length: copied.Main.Operands[value].Location.Length, PoolIndex: b.Pool(nn.HostMemory(copied.Values))}
 		b.Output(op(&b, nn.OpAbs, f32, input(&b, f32, 3)))
 		for i := range n {
 			b.Output(use(&b, i, at))
 		}
-		return b.Model()
+		return nntest.Build(&b)
 	}
 }
 
 // view is another constant operand of the bytes at a place.
 func view(b *nn.Builder, at nn.Location, t nn.OperandType, scale float32, zero int32, d ...uint32) uint32 {
-	x := b.Temp(t, d, scale, zero)
-	o := &b.Model().Main.Operands[x]
-	o.Lifetime, o.Location = nn.ConstantCopy, at
-	return x
+	return b.Reference(t, d, scale, zero, at)
 }
 
 var sizeCases = []hostileCase{

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/validate"
 )
 
@@ -143,17 +144,15 @@ func TestFoldingIsBounded(t *testing.T) {
 	m := func(scale func(i int) float32) *nn.Model {
 		var b nn.Builder
 		x := b.Input(nn.TensorFloat32, nn.Dims{1}, 0, 0)
-		at := b.Model().Main.Operands[b.Const(nn.TensorQuant8Asymm, nn.Dims{1 << 20}, 1, 0, make([]byte, 1<<20))].Location
+		at := nn.Location{PoolIndex: b.Pool(make(nn.HostMemory, 1<<20)), Length: 1 << 20}
 		for i := range 100 {
-			c := b.Temp(nn.TensorQuant8Asymm, nn.Dims{1 << 20}, scale(i), 0)
-			o := &b.Model().Main.Operands[c]
-			o.Lifetime, o.Location = nn.ConstantCopy, at
+			c := b.Reference(nn.TensorQuant8Asymm, nn.Dims{1 << 20}, scale(i), 0, at)
 			f, y := b.Temp(nn.TensorFloat32, nil, 0, 0), b.Temp(nn.TensorFloat32, nil, 0, 0)
 			b.Op(nn.OpDequantize, []uint32{c}, []uint32{f})
 			b.Op(nn.OpMaximum, []uint32{x, f}, []uint32{y})
 			b.Output(y)
 		}
-		return b.Model()
+		return nntest.Build(&b)
 	}
 	for _, tc := range []struct {
 		name  string
@@ -177,17 +176,15 @@ func TestFoldingIsBounded(t *testing.T) {
 func TestPackedWeightsAreBounded(t *testing.T) {
 	var b nn.Builder
 	b.Input(nn.TensorFloat32, nn.Dims{1}, 0, 0)
-	at := b.Model().Main.Operands[b.Const(nn.TensorQuant8Asymm, nn.Dims{8000}, 1, 0, make([]byte, 8000))].Location
+	at := nn.Location{PoolIndex: b.Pool(make(nn.HostMemory, 8000)), Length: 8000}
 	x := b.Input(nn.TensorQuant8Asymm, nn.Dims{1, 1, 8000, 1}, 1, 0)
 	for i := range 256 {
-		w := b.Temp(nn.TensorQuant8Asymm, nn.Dims{1, 1, 8000, 1}, 1, int32(i))
-		o := &b.Model().Main.Operands[w]
-		o.Lifetime, o.Location = nn.ConstantCopy, at
+		w := b.Reference(nn.TensorQuant8Asymm, nn.Dims{1, 1, 8000, 1}, 1, int32(i), at)
 		y := b.Temp(nn.TensorQuant8Asymm, nil, 1, 0)
 		b.Op(nn.OpConv2D, append([]uint32{x, w, b.Const(nn.TensorInt32, nn.Dims{1}, 1, 0, make([]byte, 4))}, scalars(&b, 2, 1, 1, 0)...), []uint32{y})
 		b.Output(y)
 	}
-	m := b.Model()
+	m := nntest.Build(&b)
 	require.NoError(t, validate.Model(m))
 	_, _, err := Model(context.Background(), &swiftshader, m, nil)
 	require.Equal(t, nn.StatusResourceExhaustedPersistent, nn.StatusOf(err), "%v", err)

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // chooser makes decisions of the bytes of a fuzzer; zero when they are used up.
@@ -88,7 +89,7 @@ func generate(data []byte) *nn.Model {
 	// What nobody reads is an output.
 	last := g.tensors[len(g.tensors)-1]
 	used := map[uint32]bool{}
-	m := g.b.Model()
+	m := nntest.Build(&g.b)
 	for _, op := range m.Main.Operations {
 		for _, x := range op.Inputs {
 			used[x] = true
@@ -96,7 +97,8 @@ func generate(data []byte) *nn.Model {
 	}
 	for _, x := range g.tensors {
 		if m.Main.Operands[x.id].Lifetime == nn.Temporary && (!used[x.id] || x.id == last.id || g.byte() > 200) {
-			g.b.Output(x.id)
+			m.Main.Operands[x.id].Lifetime = nn.SubgraphOutput
+			m.Main.Outputs = append(m.Main.Outputs, x.id)
 		}
 	}
 	return m

@@ -55,10 +55,8 @@ func TestImportModel(t *testing.T) {
 		{"an operand without a value", func(b *nn.Builder) {
 			x := b.Input(nn.TensorFloat32, nn.Dims{2, 3}, 0, 0)
 			y := b.Temp(nn.TensorFloat32, nn.Dims{3, 2}, 0, 0)
-			perm := b.Temp(nn.TensorInt32, nn.Dims{2}, 0, 0)
-			b.Op(nn.OpTranspose, []uint32{x, perm}, []uint32{y})
+			b.Op(nn.OpTranspose, []uint32{x, b.Omitted(nn.TensorInt32)}, []uint32{y})
 			b.Output(y)
-			b.Model().Main.Operands[perm].Lifetime = nn.NoValue
 		}, `
 			input %0 TENSOR_FLOAT32 [2,3]
 			%1 TENSOR_FLOAT32 [3,2] = TRANSPOSE %0 {"perm":[1,0]}
@@ -131,14 +129,11 @@ func TestConstantsInPoolsAreRead(t *testing.T) {
 	copy(pool[8:], []byte{0, 0, 128, 63, 0, 0, 0, 64})
 	m := build(t, func(b *nn.Builder) {
 		x := b.Input(nn.TensorFloat32, nn.Dims{2}, 0, 0)
-		c := b.Floats(nn.Dims{2}, 0, 0)
+		b.Pool(nn.HostMemory{})
+		c := b.Reference(nn.TensorFloat32, nn.Dims{2}, 0, 0, nn.Location{PoolIndex: b.Pool(pool), Offset: 8, Length: 8})
 		y := b.Temp(nn.TensorFloat32, nn.Dims{2}, 0, 0)
 		b.Op(nn.OpAdd, []uint32{x, c, b.Scalar(0)}, []uint32{y})
 		b.Output(y)
-		m := b.Model()
-		m.Pools = []nn.Memory{nn.HostMemory{}, pool}
-		o := &m.Main.Operands[c]
-		o.Lifetime, o.Location = nn.ConstantReference, nn.Location{PoolIndex: 1, Offset: 8, Length: 8}
 	})
 	g, refused, err := importModel(&lavapipe, m)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -29,7 +30,7 @@ func build(t *testing.T, f func(b *nn.Builder)) *nn.Model {
 	t.Helper()
 	var b nn.Builder
 	f(&b)
-	m := b.Model()
+	m := nntest.Build(&b)
 	require.NoError(t, validate.Model(m))
 	return m
 }

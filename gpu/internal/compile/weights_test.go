@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -28,17 +29,15 @@ func overlapping(t *testing.T, typ nn.OperandType, count, step, period int) *nn.
 	for i := range pool {
 		pool[i] = byte((i % period) * (i % period) >> 7 &^ 0x40)
 	}
+	b.Pool(pool)
 	biases := b.Const(bias, nn.Dims{units}, scale, 0, make([]byte, 4*units))
 	for i := range count {
-		w := b.Const(typ, nn.Dims{units, depth}, scale, 0, nil)
-		o := &b.Model().Main.Operands[w]
-		o.Lifetime, o.Location = nn.ConstantReference, nn.Location{Offset: uint32(step * i), Length: uint32(size)}
+		w := b.Reference(typ, nn.Dims{units, depth}, scale, 0, nn.Location{Offset: uint32(step * i), Length: uint32(size)})
 		y := b.Temp(typ, nn.Dims{1, units}, scale, 0)
 		b.Op(nn.OpFullyConnected, append([]uint32{x, w, biases}, scalars(&b, 0)...), []uint32{y})
 		b.Output(y)
 	}
-	m := b.Model()
-	m.Pools = []nn.Memory{pool}
+	m := nntest.Build(&b)
 	require.NoError(t, validate.Model(m))
 	return m
 }
