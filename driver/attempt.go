@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -28,8 +29,7 @@ type attempt struct {
 	took      time.Duration
 
 	converting time.Duration // what making inputs of images was expected to take
-	done       int           // segments before it were seen to end
-	used       time.Duration // on the device, by them
+	used       time.Duration // on the device, so far
 }
 
 func newAttempt(p *PreparedModel, o *executeOptions) *attempt {
@@ -49,8 +49,11 @@ func (a *attempt) plan() bool {
 		return false
 	}
 	a.job = qos.Job{
-		Priority: a.p.priority, Deadline: a.o.deadline, Segments: a.form.est.Segments(), Group: &a.p.group, Lane: a.p.lane(),
+		Priority: a.p.priority, Deadline: a.o.deadline, Segments: a.form.est.Segments(), Fastest: a.form.est.Fastest(),
+		Group: &a.p.group, Lane: a.p.lane(),
 	}
+	// Time that was lost in waiting is no reason to doubt the estimates.
+	a.job.Probe = a.given() < a.converting+sum(a.job.Segments)
 	return true
 }
 
@@ -69,7 +72,7 @@ func (a *attempt) admit(b *boundRequest) error {
 	return err
 }
 
-// admitFenced refuses what not even an idle device could do in time. How busy this one is says nothing before the
+// admitFenced refuses what no execution was ever quick enough for. How busy this one is says nothing before the
 // fences are signalled that the execution waits for.
 func (a *attempt) admitFenced() error {
 	o := a.o
@@ -85,12 +88,16 @@ func (a *attempt) admitFenced() error {
 	return a.verdict(a.p.client.queue.Admit(&a.job))
 }
 
-// hopeless reports whether an idle device would have been too slow, by what the execution has taken so far and the
-// estimates of the rest, as far as they are known.
-func (a *attempt) hopeless() bool {
-	needs := a.converting + a.used + sum(a.job.Segments[a.done:])
-	return !a.job.Deadline.IsZero() && needs > a.job.Deadline.Sub(a.o.since)
+// given is the time between the call and the deadline; without one the longest.
+func (a *attempt) given() time.Duration {
+	if a.job.Deadline.IsZero() {
+		return math.MaxInt64
+	}
+	return a.job.Deadline.Sub(a.o.since)
 }
+
+// hopeless reports whether no execution was ever quick enough.
+func (a *attempt) hopeless() bool { return a.form != nil && a.given() < a.form.est.Fastest() }
 
 // verdict is err, of the scheduler, with the status that it has for the client, who counts from the call: what would
 // have been in time, had it not waited for fences, buffers or a compilation, may be so the next time.
@@ -100,9 +107,6 @@ func (a *attempt) verdict(err error) error {
 	}
 	if !a.hopeless() {
 		return &nn.Error{Status: nn.StatusMissedDeadlineTransient, Where: "execution", Err: err}
-	}
-	if a.form != nil {
-		a.form.est.Relax(probe(a.job.Deadline.Sub(a.o.since)))
 	}
 	return err
 }
@@ -133,6 +137,9 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 		}
 	}()
 	res.Schedule, err = p.client.queue.Run(ctx, &a.job)
+	if res.Schedule.Probe {
+		defer a.form.est.Renew()
+	}
 	if a.queued = res.Schedule.Queued; err != nil {
 		return a.verdict(err)
 	}
@@ -144,6 +151,10 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 		for i, t := range times {
 			a.form.est.Observe(i, t)
 		}
+		a.used = sum(times)
+	}
+	if a.x.Segments() == len(a.job.Segments) {
+		a.form.est.Completed(a.used)
 	}
 	res.OnDevice, res.Traffic = a.x.DeviceTime(), a.x.Traffic()
 	a.onDevice = res.OnDevice
@@ -169,7 +180,7 @@ func (a *attempt) submit(b *boundRequest, first, last int) (qos.Fence, error) {
 
 // observe notes what segments took.
 func (a *attempt) observe(first, last int, took time.Duration) {
-	a.done, a.used = last, a.used+took
+	a.used += took
 	if a.x.Segments() == len(a.job.Segments) && !a.p.timedByDevice.Load() {
 		a.form.est.ObserveRange(first, last, took)
 	}

@@ -264,7 +264,7 @@ func TestQ3DelayedDeadline(t *testing.T) {
 		d, c, _ := start(t, &null.Backend{})
 		deadline := driver.WithPrepareDeadline(time.Now().Add(time.Millisecond))
 		_, err := c.PrepareModel(t.Context(), binaryModel(nn.OpMul, 3), deadline)
-		requireStatus(t, nn.StatusMissedDeadlinePersistent, err)
+		requireStatus(t, nn.StatusMissedDeadlineTransient, err)
 		_, err = c.PrepareModel(t.Context(), binaryModel(nn.OpMul, 3), deadline, driver.WithDelayedCompilation())
 		require.NoError(t, err)
 		require.NoError(t, d.Close())

@@ -197,10 +197,11 @@ type prepareOptions struct {
 	start     time.Time // of the call
 }
 
-// WithPrepareDeadline says when the preparation must have ended. It is refused with MISSED_DEADLINE_PERSISTENT where
-// it is expected to take longer: where a cache may have the model, at once if loading it takes longer by what loading
-// has taken on this device, and if it is not there, before it is compiled. It is given up with
-// MISSED_DEADLINE_TRANSIENT when it takes longer than expected. The context's deadline counts too, the nearer of both.
+// WithPrepareDeadline says when the preparation must have ended. It is refused where it is expected to take longer: where
+// a cache may have the model, at once if loading it takes longer by what loading has taken on this device, and if it is
+// not there, before it is compiled. MISSED_DEADLINE_PERSISTENT says that the deadline had passed at the call, or that no
+// preparation like it was ever as quick; all else is MISSED_DEADLINE_TRANSIENT, and it is given up with that when it
+// takes longer than expected. The context's deadline counts too, the nearer of both.
 func WithPrepareDeadline(t time.Time) Option {
 	return func(o *prepareOptions) { o.deadline = t }
 }

@@ -33,11 +33,13 @@ func decodeExecute(ctx context.Context, opts []ExecuteOption) (o executeOptions,
 }
 
 // WithDeadline says when the execution must have ended. One that is not expected to end by then is refused:
-// MISSED_DEADLINE_PERSISTENT where an idle device would be too slow, counted from the call, MISSED_DEADLINE_TRANSIENT
-// where others are in the way or where the time went by while it waited for fences or buffers; and one that turns out
-// late is given up between two segments. It is refused before its pools are mapped and its buffers waited for, as far as
-// that can be told then. The context's deadline counts too, the nearer of both. It is a hint: what ends late may still
-// be right.
+// MISSED_DEADLINE_PERSISTENT where the deadline had passed at the call, or is nearer to it than the fastest execution of
+// the model was (before there was one, than a quarter of what the cost model says); else MISSED_DEADLINE_TRANSIENT,
+// whatever the reason. One that turns out late is given up between two segments, TRANSIENT too. It is refused before its
+// pools are mapped and its buffers waited for, as far as that can be told then. What other programs do to the device is
+// forgotten by time: where nothing of a model was measured for half a second because all was refused, about one
+// execution a second is let through as a probe (Result.Schedule, Device.Scheduling). The context's deadline counts too,
+// the nearer of both. It is a hint: what ends late may still be right.
 func WithDeadline(t time.Time) ExecuteOption {
 	return func(o *executeOptions) { o.deadline = t }
 }

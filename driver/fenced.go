@@ -39,7 +39,7 @@ var errStillRunning = errors.New("the execution has not ended")
 // Nothing enters the device's queue before the wait fences are signalled, so that they never delay anybody else.
 //
 // Errors of the call itself: INVALID_ARGUMENT for what is wrong with the request or with a fence that has failed
-// already, MISSED_DEADLINE_PERSISTENT for a deadline that has passed, that of ctx too, or that an idle device would miss;
+// already, MISSED_DEADLINE_PERSISTENT for a deadline that has passed, that of ctx too, or that no execution was ever quick enough for;
 // context.Canceled, as GENERAL_FAILURE, where ctx was cancelled. Where it is cancelled later that is the error of the
 // fence, and its deadline is one like WithDeadline.
 func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {

@@ -70,7 +70,7 @@ func (r *prepareRates) canLoad(c qos.PrepareCost, o *prepareOptions) error {
 	if !r.loads.Load() {
 		return nil
 	}
-	return canPrepare(&r.load, loadCost(c), o)
+	return r.load.Admit(loadCost(c), o.start, o.deadline)
 }
 
 // canCompile refuses a preparation of m that has to compile and would be late.
@@ -78,22 +78,7 @@ func (r *prepareRates) canCompile(m *nn.Model, o *prepareOptions) error {
 	if o.deadline.IsZero() {
 		return nil
 	}
-	return canPrepare(&r.est, r.cost(m), o)
-}
-
-// canPrepare is MISSED_DEADLINE_PERSISTENT where a preparation of cost c takes longer than from the call to the
-// deadline, MISSED_DEADLINE_TRANSIENT where it is the time since that is missing.
-func canPrepare(e *qos.PrepareEstimator, c qos.PrepareCost, o *prepareOptions) error {
-	needs := e.Estimate(c)
-	err := qos.CanMeet(o.deadline, needs)
-	if err == nil {
-		return nil
-	}
-	if given := o.deadline.Sub(o.start); needs > given {
-		e.Relax(c, probe(given))
-		return err
-	}
-	return &nn.Error{Status: nn.StatusMissedDeadlineTransient, Where: "preparation", Err: err}
+	return r.est.Admit(r.cost(m), o.start, o.deadline)
 }
 
 // loads reports whether a preparation may find its model in a cache.

@@ -101,7 +101,3 @@ func checkDeadline(what string, deadline, since time.Time) error {
 	}
 	return nn.Errorf(status, what, "the deadline passed %v ago: %w", late, qos.ErrRefused)
 }
-
-// probe is what an estimate that refused work, which had that much time, is to be lowered to when it is doubted: some
-// less, or the next one like it would be refused for the moments that pass before it is tested.
-func probe(given time.Duration) time.Duration { return given - given/16 }

@@ -50,9 +50,15 @@ func (s *Scheduler) admit(r *run) error {
 	if r.deadline == never && !r.overdue {
 		return nil
 	}
-	if r.overdue || r.came+r.rest > r.deadline {
+	left := max(r.deadline-r.came, 0)
+	if fastest := clampEstimate(r.job.Fastest); r.overdue || left < fastest {
 		return nn.Errorf(nn.StatusMissedDeadlinePersistent, "scheduling",
-			"it takes %v and %v are left: %w", r.rest, max(r.deadline-r.came, 0), ErrRefused)
+			"it never took less than %v and %v are left: %w", fastest, left, ErrRefused)
+	}
+	if r.rest > left {
+		if r.report.Probe = r.mayProbe(); !r.report.Probe {
+			return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling", "it takes %v and %v are left: %w", r.rest, left, ErrRefused)
+		}
 	}
 	if s.jobs == 0 {
 		return nil
@@ -64,7 +70,7 @@ func (s *Scheduler) admit(r *run) error {
 	f.with = s.predict(f.with[:0], r, now)
 	others := false
 	for _, o := range f.with {
-		if !o.atRisk {
+		if !o.atRisk || o.r.report.Probe {
 			continue
 		}
 		if o.r == r {
@@ -78,7 +84,7 @@ func (s *Scheduler) admit(r *run) error {
 	}
 	f.before = s.predict(f.before[:0], nil, now)
 	for _, o := range f.with {
-		if !o.atRisk || s.yields(o.r, r, now) {
+		if !o.atRisk || o.r.report.Probe || s.yields(o.r, r, now) {
 			continue
 		}
 		i := slices.IndexFunc(f.before, func(b outcome) bool { return b.r == o.r })
@@ -88,6 +94,23 @@ func (s *Scheduler) admit(r *run) error {
 		}
 	}
 	return nil
+}
+
+// mayProbe reports whether r, which will be late by its estimates, is to be let through for a probe; else it counts as
+// refused by them.
+//
+// Preconditions: s.mu held.
+func (r *run) mayProbe() bool {
+	g := r.job.Group
+	if g == nil || !r.job.Probe {
+		return false
+	}
+	now := r.c.s.epoch.Add(r.came)
+	if g.doubt.due(now) {
+		return true
+	}
+	g.doubt.refused(now)
+	return false
 }
 
 // yields reports whether r is entitled to push o back: priorities order the jobs of one client, so only there.
@@ -118,7 +141,7 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 		q := &f.queues[i]
 		p := &q.jobs[0]
 		took := s.pace.expect(p.rest, len(p.r.job.Segments)-p.next)
-		lost := p.r != extra && p.r.deadline < never && at+took > p.r.deadline+p.r.tolerance(p.rest)
+		lost := p.r != extra && !p.r.report.Probe && p.r.deadline < never && at+took > p.r.deadline+p.r.tolerance(p.rest)
 		finished := true
 		switch {
 		case lost:

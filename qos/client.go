@@ -104,10 +104,11 @@ func (c *Client) Admit(j *Job) error {
 //
 // The nearer of j.Deadline and the deadline of ctx counts. Errors:
 //
-//   - MISSED_DEADLINE_PERSISTENT: refused before any work, because the deadline has passed or not even an idle
-//     device could meet it; or given up, and it would have missed alone as well.
-//   - MISSED_DEADLINE_TRANSIENT: refused before any work, because it would miss behind what is running and queued
-//     or would make an admitted job of its level or above miss; or given up at a border of segments.
+//   - MISSED_DEADLINE_PERSISTENT: refused before any work, because the deadline has passed or is nearer than
+//     j.Fastest.
+//   - MISSED_DEADLINE_TRANSIENT: refused before any work, because it would miss by its estimates, be it behind what is
+//     running and queued, or would make an admitted job of its level or above miss; or given up at a border of
+//     segments.
 //   - RESOURCE_EXHAUSTED_TRANSIENT: too many jobs of the client wait.
 //   - ErrClosed, as GENERAL_FAILURE: the client was closed.
 //   - the error of ctx when it was cancelled, at once while the job waits, at the next border when it runs.
@@ -158,6 +159,10 @@ func (s *Scheduler) enter(r *run) error {
 	}
 	if len(c.runs) == 0 {
 		s.active = append(s.active, c)
+	}
+	if r.report.Probe {
+		r.job.Group.doubt.probes(s.epoch.Add(r.came))
+		s.stats.Probes++
 	}
 	s.arrivals++
 	r.arrival = s.arrivals

@@ -76,7 +76,11 @@ func (d *device) order() []string {
 
 // job is one of truly segments, which are estimated rightly.
 func (d *device) job(name string, p nn.Priority, truly ...time.Duration) *qos.Job {
-	return d.misjudged(name, p, truly, truly)
+	j := d.misjudged(name, p, truly, truly)
+	for _, took := range truly {
+		j.Fastest += took
+	}
+	return j
 }
 
 // misjudged is one whose estimates are not the truth.

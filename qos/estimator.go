@@ -14,12 +14,9 @@ const (
 	window = 20
 	// maxMeasured is the longest time that is believed; anything longer was not a segment at work.
 	maxMeasured = time.Hour
-	// seedSlack is by how many times a single measurement may exceed the seed; a second one confirms it.
+	// seedSlack is by how many times a single measurement may exceed the seed, where a second one confirms it; and by
+	// how many times the cost model may overstate.
 	seedSlack = 4
-	// refusalsToRelax is how many refusals it takes until Relax forgets something.
-	refusalsToRelax = 8
-	// mostRefusals is how many there are between two probes in the end: one in a thousand misses in vain.
-	mostRefusals = 1024
 )
 
 // Estimator tells how long each segment of a plan takes: a high quantile of the latest 20 measurements. Until there
@@ -32,22 +29,25 @@ const (
 // What is measured by the Scheduler (Job.Observe) has the time already taken out that went to the scheduler's other
 // work. What other processes take of the device at the same time is in it, and belongs there while it lasts:
 // the window forgets it after 20 executions. If it lasted so long that estimates refuse everything, and so nothing
-// is measured any more, Relax brings them down again.
+// is measured any more, the Scheduler lets a probe through from time to time (Job.Probe), after which Renew forgets all
+// that is older.
 //
 // It must not be copied.
 type Estimator struct {
 	mu       sync.Mutex
 	quantile float64         // guarded by mu
 	segments []samples       // guarded by mu
-	refusals probing         // guarded by mu
+	fastest  time.Duration   // guarded by mu: of all runs so far, or a lower bound
+	ran      bool            // guarded by mu: it is of a run
 	cached   []time.Duration // guarded by mu: never written to once handed out; nil when out of date
 }
 
 // samples are the latest measurements of one segment.
 type samples struct {
 	seed  time.Duration
-	n     int // how many are valid, at most window
-	at    int // where the next goes
+	low   time.Duration // the smallest ever, once there was one
+	n     int           // how many are valid, at most window
+	at    int           // where the next goes
 	times [window]time.Duration
 }
 
@@ -57,8 +57,25 @@ func NewEstimator(seeds []time.Duration) *Estimator {
 	e := &Estimator{quantile: DefaultQuantile, segments: make([]samples, len(seeds))}
 	for i, d := range seeds {
 		e.segments[i].seed = min(max(d, 0), maxMeasured)
+		e.fastest = min(e.fastest+e.segments[i].seed/seedSlack, never)
 	}
 	return e
+}
+
+// Completed notes that a run of all segments took so long on the device.
+func (e *Estimator) Completed(took time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if took >= 0 && (!e.ran || took < e.fastest) {
+		e.fastest, e.ran = took, true
+	}
+}
+
+// Fastest is what the fastest run so far took on the device; before there was one a lower bound, by the seeds.
+func (e *Estimator) Fastest() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.fastest
 }
 
 // SetQuantile sets which quantile of the measurements is the estimate, within 0 and 1. Others are ignored.
@@ -142,56 +159,21 @@ func (e *Estimator) current() []time.Duration {
 	return e.cached
 }
 
-// Relax is to be called when a job was refused because its estimate is above left, the time that it had. Estimates
-// that are too high would otherwise refuse for ever, as what is refused is not measured. If all segments together
-// were once seen to be as quick as left, then at every eighth such refusal the largest measurement of each is
-// forgotten. If they never were, the estimates are lowered to what is left, by half at most, so that the next one
-// runs and is measured: after eight refusals, then after twice as many each time, for they may be right.
-func (e *Estimator) Relax(left time.Duration) {
+// Renew forgets all measurements but the latest of each segment. It is called after a probe, which says how things are
+// now.
+func (e *Estimator) Renew() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var least time.Duration
 	for i := range e.segments {
-		least = min(least+e.segments[i].least(), never)
-	}
-	seen := least <= left
-	if !e.refusals.due(seen) {
-		return
-	}
-	for i := range e.segments {
-		if seen {
-			e.segments[i].forgetLargest()
-		} else {
-			e.segments[i].lower(float64(left) / float64(least))
-		}
+		e.segments[i].renew()
 	}
 	e.cached = nil
 }
 
-// probing counts refusals and says when estimates are to be doubted.
-type probing struct {
-	n      int // since the last time
-	wanted int // for the next probe; 0 for refusalsToRelax
-}
-
-// due counts a refusal. seen says that the measurements themselves have what was refused.
-func (p *probing) due(seen bool) bool {
-	p.n++
-	wanted := max(p.wanted, refusalsToRelax)
-	if seen {
-		wanted, p.wanted = refusalsToRelax, 0
-	}
-	if p.n < wanted {
-		return false
-	}
-	p.n = 0
-	if !seen {
-		p.wanted = min(2*wanted, mostRefusals)
-	}
-	return true
-}
-
 func (s *samples) add(d time.Duration) {
+	if s.low == 0 || d < s.low {
+		s.low = d
+	}
 	s.times[s.at] = d
 	s.at = (s.at + 1) % window
 	s.n = min(s.n+1, window)
@@ -215,42 +197,13 @@ func (s *samples) estimate(quantile float64) time.Duration {
 	return sorted[min(max(rank, 1), s.n-1)-1]
 }
 
-// least is the smallest measurement, or the seed.
-func (s *samples) least() time.Duration {
-	if s.n == 0 {
-		return s.seed
+// renew keeps the latest measurement, which is believed whatever the seed was.
+func (s *samples) renew() {
+	if s.n > 0 {
+		latest := s.times[(s.at-1+window)%window]
+		*s = samples{low: s.low, times: [window]time.Duration{latest}, n: 1, at: 1}
 	}
-	return slices.Min(s.times[:s.n])
 }
 
-// forgetLargest drops the largest measurement and keeps the order of the others.
-func (s *samples) forgetLargest() {
-	if s.n < 2 {
-		return
-	}
-	kept := s.oldestFirst()
-	largest := 0
-	for i, d := range kept {
-		if d > kept[largest] {
-			largest = i
-		}
-	}
-	kept = slices.Delete(kept, largest, largest+1)
-	*s = samples{seed: s.seed, n: len(kept), at: len(kept)}
-	copy(s.times[:], kept)
-}
-
-// lower replaces all measurements by a seed that is the smallest of them times factor, which is taken to be a half
-// at least.
-func (s *samples) lower(factor float64) {
-	*s = samples{seed: time.Duration(float64(s.least()) * min(max(factor, 0.5), 1))}
-}
-
-// oldestFirst is a copy of the measurements in the order in which they came.
-func (s *samples) oldestFirst() []time.Duration {
-	out := make([]time.Duration, 0, window)
-	for k := range s.n {
-		out = append(out, s.times[(s.at-s.n+k+window)%window])
-	}
-	return out
-}
+// forget drops the measurements and the seed. One more is to be added.
+func (s *samples) forget() { *s = samples{low: s.low} }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -85,60 +86,37 @@ func TestEstimatorCopyOnWrite(t *testing.T) {
 	require.Equal(t, 2*ms, e.Segments()[0])
 }
 
-// TestEstimatorRelax: estimates that became too high do not refuse for ever; a few refusals change nothing.
-func TestEstimatorRelax(t *testing.T) {
-	e := qos.NewEstimator([]time.Duration{ms, ms})
+// TestEstimatorRenew: after a probe only what is latest counts.
+func TestEstimatorRenew(t *testing.T) {
+	e := qos.NewEstimator([]time.Duration{ms, ms, 7 * ms})
 	for i := range 2 {
 		e.Observe(i, 2*ms)
 		for range 19 {
 			e.Observe(i, 50*ms)
 		}
 	}
-	for range 7 {
-		e.Relax(3 * ms)
-	}
-	require.Equal(t, each(2, 50*ms), e.Segments())
-	for n := 0; e.Segments()[0] > 5*ms; n++ {
-		require.Less(t, n, 200)
-		e.Relax(10 * ms)
-	}
-	require.Equal(t, each(2, 2*ms), e.Segments())
-	qos.NewEstimator(nil).Relax(0)
+	e.Observe(0, 3*ms)
+	e.Renew()
+	require.Equal(t, []time.Duration{3 * ms, 50 * ms, 7 * ms}, e.Segments())
+	e.Observe(1, 4*ms)
+	e.Renew()
+	require.Equal(t, []time.Duration{3 * ms, 4 * ms, 7 * ms}, e.Segments())
+	qos.NewEstimator(nil).Renew()
 }
 
-// TestEstimatorProbes: estimates that refuse everything are tried again below anything that was seen, ever more rarely.
-func TestEstimatorProbes(t *testing.T) {
-	const left = 6 * ms
-	for _, tc := range []struct {
-		name         string
-		truly        time.Duration // of each of two segments
-		least, most  int           // executions in 10,000 requests
-		wantRecovery bool
-	}{
-		{"quick after all", 2 * ms, 9900, 10000, true},
-		{"slow indeed", 5 * ms, 3, 30, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			e := qos.NewEstimator(each(2, ms))
-			for range 20 { // while another process had the device
-				e.ObserveRange(0, 2, 20*ms)
-			}
-			ran := 0
-			for range 10000 {
-				s := e.Segments()
-				if s[0]+s[1] > left {
-					e.Relax(left)
-					continue
-				}
-				ran++
-				e.ObserveRange(0, 2, 2*tc.truly)
-			}
-			require.GreaterOrEqual(t, ran, tc.least)
-			require.LessOrEqual(t, ran, tc.most)
-			s := e.Segments()
-			require.Equal(t, tc.wantRecovery, s[0]+s[1] <= left)
-		})
+// TestEstimatorFastest is a lower bound of the seeds until something ran, and then the quickest run ever.
+func TestEstimatorFastest(t *testing.T) {
+	e := qos.NewEstimator([]time.Duration{4 * ms, 8 * ms})
+	require.Equal(t, 3*ms, e.Fastest())
+	for _, k := range []struct{ took, want time.Duration }{{20 * ms, 20 * ms}, {-ms, 20 * ms}, {9 * ms, 9 * ms}, {50 * ms, 9 * ms}} {
+		e.Completed(k.took)
+		require.Equal(t, k.want, e.Fastest())
 	}
+	for range 50 {
+		e.ObserveRange(0, 2, 100*ms)
+	}
+	e.Renew()
+	require.Equal(t, 9*ms, e.Fastest(), "it is never forgotten")
 }
 
 func TestEstimatorConcurrent(t *testing.T) {
@@ -150,7 +128,7 @@ func TestEstimatorConcurrent(t *testing.T) {
 				e.Observe(i%50, 2*ms)
 				e.ObserveRange(0, 50, 100*ms)
 				require.Len(t, e.Segments(), 50)
-				e.Relax(time.Second)
+				e.Completed(2 * ms)
 			}
 		})
 	}
@@ -187,49 +165,77 @@ func TestPrepareEstimator(t *testing.T) {
 	}
 }
 
-// TestPrepareEstimatorProbes: one preparation that took long by chance does not refuse all others for ever.
+// TestPrepareEstimatorProbes: one preparation that took long by chance refuses others for half a second, and no longer;
+// where they are slow indeed, one in most of a second is tried.
 func TestPrepareEstimatorProbes(t *testing.T) {
-	var e qos.PrepareEstimator
-	cost := qos.PrepareCost{Pipelines: 3, WeightBytes: 1000, Steps: 4}
-	require.Error(t, qos.CanMeet(time.Now().Add(20*ms), e.Estimate(cost)))
-	e.Observe(cost, 10*time.Second)
-	n := 0
-	for ; e.Estimate(cost) > 20*ms; n++ {
-		require.Less(t, n, 5000)
-		e.Relax(cost, 20*ms)
-	}
-	require.Greater(t, n, 8)
-	e.Observe(cost, 5*ms)
-	require.LessOrEqual(t, e.Estimate(cost), 20*ms)
-	e.Relax(cost, -ms)
-	e.Relax(qos.PrepareCost{}, 0)
-	require.Positive(t, e.Estimate(cost))
-}
-
-// TestQ3PreparationDeadline: now and too soon are missed for good, the maximum of the clock is no deadline.
-func TestQ3PreparationDeadline(t *testing.T) {
-	var e qos.PrepareEstimator
-	needs := e.Estimate(qos.PrepareCost{Pipelines: 3, WeightBytes: 1000, Steps: 4})
-	now := time.Now()
-	for _, tc := range []struct {
-		name     string
-		deadline time.Time
-		want     nn.Status
-	}{
-		{"none", time.Time{}, nn.StatusNone},
-		{"past", now.Add(-time.Hour), nn.StatusMissedDeadlinePersistent},
-		{"now", now, nn.StatusMissedDeadlinePersistent},
-		{"5 ms", now.Add(5 * ms), nn.StatusMissedDeadlinePersistent},
-		{"an hour", now.Add(time.Hour), nn.StatusNone},
-		{"maximum", time.Unix(0, math.MaxInt64), nn.StatusNone},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			err := qos.CanMeet(tc.deadline, needs)
-			require.Equal(t, tc.want, nn.StatusOf(err))
-			if err != nil {
-				require.ErrorIs(t, err, qos.ErrDeadline)
+	for _, slow := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var e qos.PrepareEstimator
+			cost := qos.PrepareCost{Pipelines: 3, WeightBytes: 1000, Steps: 4}
+			for range 20 {
+				e.Observe(cost, 5*ms)
+			}
+			for range 20 {
+				e.Observe(cost, 10*time.Second)
+			}
+			e.Observe(cost, 15*ms) // one was quick
+			began, tried := time.Now(), 0
+			for time.Since(began) < 10*time.Second {
+				if e.Admit(cost, time.Now(), time.Now().Add(20*ms)) == nil {
+					require.GreaterOrEqual(t, time.Since(began), 500*ms)
+					tried++
+					took := 5 * ms
+					if slow {
+						took = 10 * time.Second
+					}
+					e.Observe(cost, took)
+				}
+				time.Sleep(10 * ms)
+			}
+			if slow {
+				require.InDelta(t, 11, tried, 1) // at least 850 ms apart
+			} else {
+				require.InDelta(t, 950, tried, 5)
 			}
 		})
 	}
-	require.NoError(t, qos.CanMeet(time.Unix(0, math.MaxInt64), math.MaxInt64), "as without one")
+}
+
+// TestQ3PreparationDeadline: what has passed, and what is sooner than any preparation was quick, is missed for good;
+// the maximum of the clock is no deadline; and what else cannot be is missed for now.
+func TestQ3PreparationDeadline(t *testing.T) {
+	var e qos.PrepareEstimator
+	cost := qos.PrepareCost{Pipelines: 3, WeightBytes: 1000, Steps: 4} // 90 ms and some by the seeds
+	now := time.Now()
+	for _, tc := range []struct {
+		name            string
+		since, deadline time.Time
+		want            nn.Status
+	}{
+		{"none", now, time.Time{}, nn.StatusNone},
+		{"past", now, now.Add(-time.Hour), nn.StatusMissedDeadlinePersistent},
+		{"now", now, now, nn.StatusMissedDeadlinePersistent},
+		{"5 ms", now, now.Add(5 * ms), nn.StatusMissedDeadlinePersistent},
+		{"past since", now.Add(-2 * time.Hour), now.Add(-time.Hour), nn.StatusMissedDeadlineTransient},
+		{"50 ms", now, now.Add(50 * ms), nn.StatusMissedDeadlineTransient},
+		{"an hour", now, now.Add(time.Hour), nn.StatusNone},
+		{"maximum", now, time.Unix(0, math.MaxInt64), nn.StatusNone},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := e.Admit(cost, tc.since, tc.deadline)
+			require.Equal(t, tc.want, nn.StatusOf(err))
+			if err != nil {
+				require.ErrorIs(t, err, qos.ErrRefused)
+			}
+		})
+	}
+	for range 3 {
+		e.Observe(cost, 40*ms)
+		e.Observe(qos.PrepareCost{}, ms)
+	}
+	e.Observe(cost, 400*ms)
+	e.Observe(cost, 400*ms)
+	e.Observe(cost, 400*ms)
+	require.Equal(t, nn.StatusMissedDeadlinePersistent, nn.StatusOf(e.Admit(cost, now, now.Add(30*ms))), "none was ever as quick")
+	require.Equal(t, nn.StatusMissedDeadlineTransient, nn.StatusOf(e.Admit(cost, time.Now(), time.Now().Add(200*ms))))
 }

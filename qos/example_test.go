@@ -31,7 +31,7 @@ func Example() {
 	report, err := c.Run(context.Background(), j)
 	fmt.Println(report.Submissions, report.Preemptions, err)
 
-	late := &qos.Job{Segments: []time.Duration{20 * time.Millisecond}, Deadline: time.Now().Add(5 * time.Millisecond)}
+	late := &qos.Job{Segments: []time.Duration{20 * time.Millisecond}, Fastest: 18 * time.Millisecond, Deadline: time.Now().Add(5 * time.Millisecond)}
 	_, err = c.Run(context.Background(), late)
 	fmt.Println(nn.StatusOf(err))
 	// Output:

@@ -21,6 +21,8 @@ const (
 	seedPipeline = 30 * time.Millisecond
 	seedMegabyte = 2 * time.Millisecond
 	seedStep     = 50 * time.Microsecond
+	// prepareSlack is by how many times they may overstate.
+	prepareSlack = 16
 )
 
 // Bounds of a PrepareCost; what is beyond counts as this.
@@ -38,7 +40,8 @@ type PrepareEstimator struct {
 	mu sync.Mutex
 	// pipeline has times per pipeline; rest has times in units of 1/1024 of the modelled ones. Guarded by mu.
 	pipeline, rest samples
-	refusals       probing // guarded by mu
+	doubt          doubt // guarded by mu
+	probing        bool  // guarded by mu: the next measurement is that of a probe
 }
 
 // restUnit is the sample that says that the model of all but pipelines is right.
@@ -83,41 +86,50 @@ func (e *PrepareEstimator) perPipeline() time.Duration {
 	return seedPipeline
 }
 
-// Relax is to be called when a preparation of cost c was refused because it had left only. What is refused is not
-// measured, so after eight refusals, then after twice as many each time, the estimate is lowered to left, by half at
-// most, and the next one is tried.
-func (e *PrepareEstimator) Relax(c PrepareCost, left time.Duration) {
-	estimate := e.Estimate(c)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if estimate <= left || !e.refusals.due(false) {
-		return
+// least is a lower bound of Estimate.
+//
+// Preconditions: e.mu held, c bounded.
+func (e *PrepareEstimator) least(c PrepareCost) time.Duration {
+	factor, pipeline := restUnit/prepareSlack, time.Duration(seedPipeline/prepareSlack)
+	if e.rest.n > 0 {
+		factor = e.rest.low
 	}
-	factor := float64(left) / float64(estimate)
-	for _, s := range []struct {
-		*samples
-		seed time.Duration
-	}{{&e.pipeline, seedPipeline}, {&e.rest, restUnit}} {
-		if s.n == 0 {
-			s.add(s.seed)
-		}
-		s.lower(factor)
-		s.add(s.samples.seed)
+	if e.pipeline.n > 0 {
+		pipeline = e.pipeline.low
 	}
+	rest := time.Duration(min(float64(c.modelled())*(float64(factor)/float64(restUnit)), float64(never)))
+	return min(rest+time.Duration(c.Pipelines)*pipeline, never)
 }
 
-// CanMeet returns MISSED_DEADLINE_PERSISTENT when deadline has passed or something that takes needs would end after it,
-// else nil. The zero time and times decades away are no deadline. It serves preparations, which do not
-// queue; Client.Admit is its like for executions.
-func CanMeet(deadline time.Time, needs time.Duration) error {
+// Admit refuses a preparation of cost c that is expected to end after deadline: MISSED_DEADLINE_PERSISTENT where the
+// deadline had passed at since, when it was asked for, or is nearer to that than any preparation was quick; else
+// MISSED_DEADLINE_TRANSIENT. The zero time and times decades away are no deadline. Preparations do not queue;
+// Client.Admit is its like for executions. Once in a while it lets one through as a probe.
+func (e *PrepareEstimator) Admit(c PrepareCost, since, deadline time.Time) error {
 	if deadline.IsZero() {
 		return nil
 	}
-	left := time.Until(deadline)
+	now := time.Now()
+	given, left := deadline.Sub(since), deadline.Sub(now)
+	needs := e.Estimate(c)
 	if left > 0 && (left >= never || needs <= left) {
 		return nil
 	}
-	return nn.Errorf(nn.StatusMissedDeadlinePersistent, "deadline", "it takes about %v and %v are left: %w", needs, left, ErrRefused)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	status := nn.StatusMissedDeadlineTransient
+	switch {
+	case given <= 0 || given < e.least(c.bound()):
+		status = nn.StatusMissedDeadlinePersistent
+	case left > 0 && given < needs:
+		if e.doubt.due(now) {
+			e.doubt.probes(now)
+			e.probing = true
+			return nil
+		}
+		e.doubt.refused(now)
+	}
+	return nn.Errorf(status, "preparation", "it takes about %v and %v are left: %w", needs, left, ErrRefused)
 }
 
 // Observe adds a measurement: a preparation of cost c took d. One that was abandoned must not be given.
@@ -127,7 +139,16 @@ func (e *PrepareEstimator) Observe(c PrepareCost, d time.Duration) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.doubt.measured()
 	c = c.bound()
+	if e.probing {
+		e.probing = false
+		if c.Pipelines > 0 {
+			e.pipeline.forget()
+		} else {
+			e.rest.forget()
+		}
+	}
 	if c.Pipelines == 0 {
 		e.rest.add(min(time.Duration(float64(d)/float64(c.modelled())*float64(restUnit)), maxMeasured))
 		return

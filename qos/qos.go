@@ -100,6 +100,13 @@ type Job struct {
 	Deadline time.Time
 	// Segments has the estimated time of each segment. It must not change during Run. Negative times count as 0.
 	Segments []time.Duration
+	// Fastest is less than which the segments never took together; 0 where nothing is known. A deadline that is nearer
+	// is MISSED_DEADLINE_PERSISTENT.
+	Fastest time.Duration
+	// Probe lets the job through, although its estimates say that it will be late even alone, when they have refused
+	// its Group for half a second with nothing of it measured meanwhile, and no other probe was let through for most
+	// of a second. Others that were admitted do not pay for it. It is given up when its deadline has passed.
+	Probe bool
 	// Begin is optional and called once, before the first Submit, as soon as the job is next in the order of
 	// choice; jobs that are refused never begin. It may block, for instance until arenas are free: meanwhile
 	// others use the device. Its ctx is done when the deadline is or the client is closed. An error ends the job
@@ -119,9 +126,11 @@ type Job struct {
 	Observe func(first, last int, took time.Duration)
 }
 
-// Group is what jobs have in common whose Begins wait for each other. The zero value is ready, for one Scheduler.
+// Group is what jobs of one model have in common: their Begins wait for each other, and their estimates are of the same
+// kind. The zero value is ready, for one Scheduler.
 type Group struct {
 	begins []*run // guarded by Scheduler.mu: inside Begin, in the order in which they were told to
+	doubt  doubt  // guarded by Scheduler.mu: of their estimates
 }
 
 // Fence is signalled when submitted work is done or failed.
@@ -136,6 +145,7 @@ type Report struct {
 	Queued      time.Duration // from the call of Run to the first Submit, or to the end without one
 	Preemptions int           // how often another job went between two of its segments
 	Submissions int           // calls of Submit
+	Probe       bool          // it was let through to test its estimates
 }
 
 // Scheduler orders the work of all clients of one device. Safe for concurrent use. There is nothing to close.

@@ -164,14 +164,14 @@ func (r *run) verdict(ctx context.Context, now time.Duration) error {
 	}
 	s := r.c.s
 	rest := min(r.rest+r.estimate(r.next, r.granted), never)
-	if !expired && (r.deadline == never || now+s.backlog(now)+s.pace.atBest(rest, len(r.job.Segments)-r.next) <= r.deadline+r.tolerance(rest)) {
+	at := now
+	if !r.report.Probe { // nor does a probe believe the estimate of its own segment
+		at += s.backlog(now)
+	}
+	if !expired && (r.deadline == never || at <= r.lostWith(rest)) {
 		return nil
 	}
-	status := nn.StatusMissedDeadlineTransient
-	if r.came+r.used+r.onDevice()+rest > r.deadline {
-		status = nn.StatusMissedDeadlinePersistent
-	}
-	return nn.Errorf(status, "scheduling", "given up at segment %d of %d, whose rest would take %v: %w",
+	return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling", "given up at segment %d of %d, whose rest would take %v: %w",
 		r.next, len(r.job.Segments), rest, ErrDeadline)
 }
 
@@ -185,27 +185,25 @@ func (r *run) tolerance(rest time.Duration) time.Duration {
 	return min(rest/8, clampEstimate(r.job.Segments[n-1])/2)
 }
 
-// onDevice is the estimate of the job's own segments that are on the device.
-func (r *run) onDevice() time.Duration {
-	var sum time.Duration
-	for _, f := range r.flight {
-		sum += f.estimate
-	}
-	return sum
-}
-
 // count adds the end of r to the statistics.
 //
 // Preconditions: s.mu held.
 func (r *run) count(now time.Duration) {
 	s := r.c.s
+	if g := r.job.Group; g != nil && (r.err == nil || r.report.Probe) {
+		g.doubt.measured()
+	}
+	late := &s.stats.Missed
+	if r.report.Probe {
+		late = &s.stats.LateProbes
+	}
 	switch status := nn.StatusOf(r.err); {
 	case status == nn.StatusMissedDeadlineTransient || status == nn.StatusMissedDeadlinePersistent:
-		s.stats.Missed++
+		*late++
 	case r.err == nil:
 		s.stats.Completed++
 		if now > r.deadline {
-			s.stats.Missed++
+			*late++
 		}
 	}
 }
@@ -332,8 +330,17 @@ func (r *run) park(ctx context.Context, now time.Duration) {
 // lost is when the rest of r, which has nothing on the device, can no longer be done in time.
 //
 // Preconditions: s.mu held.
-func (r *run) lost() time.Duration {
-	return r.deadline + r.tolerance(r.rest) - r.c.s.pace.atBest(r.rest, len(r.job.Segments)-r.next)
+func (r *run) lost() time.Duration { return r.lostWith(r.rest) }
+
+// lostWith is when work of r that is estimated to take rest can no longer be done in time. The estimates of a probe are
+// what it tests, so that for it only the deadline counts.
+//
+// Preconditions: s.mu held.
+func (r *run) lostWith(rest time.Duration) time.Duration {
+	if r.report.Probe {
+		return r.deadline
+	}
+	return r.deadline + r.tolerance(rest) - r.c.s.pace.atBest(rest, len(r.job.Segments)-r.next)
 }
 
 // notify makes the goroutine of r look again if it is parked.
