@@ -33,8 +33,8 @@ func (d *Device) NumberOfCacheFilesNeeded() (model, data int) {
 
 // WithCacheFiles keeps the compiled model in the client's files, which are open for reading and writing, to be
 // found under token by PrepareModelFromCache. Files are written from their start, whatever their offset. A
-// failure to save does not fail the preparation: then nothing is found later. With no files at all the token
-// is ignored.
+// failure to save does not fail the preparation: then nothing is found later, and PreparedModel.Saved says why. With no
+// files at all the token is ignored.
 func WithCacheFiles(token cache.Token, model, data []*os.File) Option {
 	return func(o *prepareOptions) { o.files = &cacheFiles{token: token, model: model, data: data} }
 }
@@ -59,12 +59,13 @@ func (d *Device) compileFor(ctx context.Context, m *ownModel, o *prepareOptions)
 func (d *Device) compileNow(ctx context.Context, m *ownModel, o *prepareOptions) (backend.Executable, CacheStatus, error) {
 	f := o.files
 	switch {
-	case f == nil || d.cache.restorer == nil:
+	case f == nil || f.dir == "" && len(f.model) == 0 && len(f.data) == 0:
+		return d.compileCached(ctx, m, o)
+	case d.cache.restorer == nil:
+		o.saving.done(errNotStored)
 		return d.compileCached(ctx, m, o)
 	case f.dir != "":
 		return d.compileInDir(ctx, m, o)
-	case len(f.model) == 0 && len(f.data) == 0:
-		return d.compileCached(ctx, m, o)
 	}
 	exe, err := d.compileAnew(ctx, m, o, &fileKeeper{d, f, m, o.Options})
 	return exe, CacheOff, err
@@ -125,8 +126,10 @@ func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, m
 		return nil, fmt.Errorf("prepare from cache: %w", err)
 	}
 	d.counters.prepared[CacheHit.index()].Add(1)
+	o.saving.done(nil)
 	return c.adopt(&PreparedModel{
 		client: c, exe: exe, signature: signature.model(), needed: signature.Needed, outputs: signature.OutputDims, cached: CacheOff,
+		saving: o.saving,
 	}, priority)
 }
 

@@ -95,11 +95,15 @@ func (c *compiledCache) transparent() *cache.Store {
 func (d *Device) compileCached(ctx context.Context, m *ownModel, o *prepareOptions) (backend.Executable, CacheStatus, error) {
 	store := d.cache.transparent()
 	if store == nil {
+		if d.cache.restorer != nil && !d.cache.options.Off {
+			o.saving.done(errNoCache)
+		}
 		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, CacheOff, err
 	}
 	key, err := modelKey(m.Model, o.Preference)
 	if errors.Is(err, errOverlapping) {
+		o.saving.done(err)
 		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, CacheOff, err
 	}
@@ -108,8 +112,12 @@ func (d *Device) compileCached(ctx context.Context, m *ownModel, o *prepareOptio
 	}
 	p := &entryKeeper{cache: d.cache, store: store, key: key, label: label(m.Model)}
 	exe, status, err := d.restoreEntry(ctx, store, key, o.Options)
-	if exe != nil || err != nil {
-		return exe, status, err
+	if err != nil {
+		return nil, status, err
+	}
+	if exe != nil {
+		o.saving.done(nil)
+		return exe, status, nil
 	}
 	if o.preparing.staged {
 		exe, quick, err := d.restoreEntry(ctx, store, quickKey(key), o.Options)
@@ -117,6 +125,7 @@ func (d *Device) compileCached(ctx context.Context, m *ownModel, o *prepareOptio
 			return nil, quick, err
 		}
 		if exe != nil {
+			o.saving.done(nil)
 			return d.stage(exe, m, o, p), quick, nil
 		}
 		if quick == CacheRejected {
@@ -177,6 +186,9 @@ func label(m *nn.Model) string {
 // maxOverlap bounds how often all bytes of values and pools are hashed for a key. Each operand's constant is hashed by
 // itself, and nothing keeps a small model from having thousands that are the same gigabyte.
 const maxOverlap = 16
+
+// errNoCache: the log tells the cause, once.
+var errNoCache = fmt.Errorf("there is no place for a cache: %w", cache.ErrUnavailable)
 
 var errOverlapping = errors.New("constants overlap too much to be hashed")
 

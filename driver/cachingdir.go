@@ -97,6 +97,7 @@ func (d *Device) compileInDir(ctx context.Context, m *ownModel, o *prepareOption
 	model, data, err := openBoth(modelPaths, dataPaths, os.O_CREATE)
 	if err != nil {
 		d.cache.notKept(err)
+		o.saving.done(err)
 		exe, err := d.compileAnew(ctx, m, o, nil)
 		return exe, status, err
 	}
@@ -140,8 +141,12 @@ func (d *Device) loadFromDir(ctx context.Context, m *ownModel, o *prepareOptions
 	}
 	entry.Model = entry.Model[len(signature):]
 	exe, err := d.restore(ctx, entry, o.Options)
-	if err != nil || !quick {
-		return exe, err
+	if err != nil {
+		return nil, err
+	}
+	o.saving.done(nil)
+	if !quick {
+		return exe, nil
 	}
 	return d.stage(exe, m, o, d.dirKeeper(m, o, model, data)), nil
 }

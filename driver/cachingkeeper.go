@@ -13,8 +13,9 @@ import (
 // keeper is where the compiled form of one model is kept. A form that cannot be kept costs the next start its speed,
 // nothing else: that goes to the device's logger.
 type keeper interface {
-	// keep stores exe and returns it, or what knows where it lies. An optimised form takes the place of a quick one.
-	keep(exe backend.Executable, quick bool) backend.Executable
+	// keep stores exe and returns it, or what knows where it lies; err says why it could not. An optimised form takes the
+	// place of a quick one.
+	keep(exe backend.Executable, quick bool) (_ backend.Executable, err error)
 	// retain returns a keeper that stays usable after the call of the client. Its close must be called.
 	retain() (keeper, error)
 	close()
@@ -33,28 +34,28 @@ type entryKeeper struct {
 // quickKey is where the quick form lies: nobody but a staged compilation finds it.
 func quickKey(k cache.Key) cache.Key { return cache.KeyOf(k[:], []byte("quick")) }
 
-func (p *entryKeeper) keep(exe backend.Executable, quick bool) backend.Executable {
+func (p *entryKeeper) keep(exe backend.Executable, quick bool) (backend.Executable, error) {
 	storer, ok := exe.(backend.Storer)
 	if !ok {
-		return exe
+		return exe, errNotStored
 	}
 	model, data, err := storer.Store()
 	if err != nil {
 		p.cache.notKept(err)
-		return exe
+		return exe, err
 	}
 	key := p.key
 	if quick {
 		key = quickKey(key)
 	}
-	if p.store.Put(key, p.label, model, data) != nil { // of which the cache told itself
-		return exe
+	if err := p.store.Put(key, p.label, model, data); err != nil { // of which the cache told itself
+		return exe, err
 	}
 	if !quick {
 		// One that stays until it is the least recently used does no harm.
 		_ = p.store.Remove(p.store.ID(quickKey(p.key)))
 	}
-	return &kept{Executable: exe, store: p.store, key: key, sum: sha256.Sum256(model)}
+	return &kept{Executable: exe, store: p.store, key: key, sum: sha256.Sum256(model)}, nil
 }
 
 func (p *entryKeeper) retain() (keeper, error) { return p, nil }
@@ -68,13 +69,14 @@ type fileKeeper struct {
 	options backend.Options
 }
 
-func (p *fileKeeper) keep(exe backend.Executable, quick bool) backend.Executable {
+func (p *fileKeeper) keep(exe backend.Executable, quick bool) (backend.Executable, error) {
 	o := p.options
 	o.Quick = quick
-	if err := p.device.save(exe, p.model.Model, p.files, &o); err != nil {
+	err := p.device.save(exe, p.model.Model, p.files, &o)
+	if err != nil {
 		p.device.cache.notKept(err)
 	}
-	return exe
+	return exe, err
 }
 
 func (p *fileKeeper) retain() (keeper, error) {

@@ -63,7 +63,8 @@ func (d *Device) delay(m *ownModel, o *prepareOptions) (*delayed, error) {
 		files, err := f.duplicate()
 		if err != nil { // it could not be saved in them either
 			d.cache.notKept(err)
-			files = nil
+			o.saving.done(err)
+			files, own.saving = nil, &saving{} // the transparent cache is not what was asked for
 		} else {
 			done = files.close
 		}

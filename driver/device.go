@@ -195,6 +195,7 @@ type prepareOptions struct {
 	preparing preparing
 	deadline  time.Time // zero: none
 	start     time.Time // of the call
+	saving    *saving
 }
 
 // WithPrepareDeadline says when the preparation must have ended. It is refused where it is expected to take longer: where
@@ -281,7 +282,7 @@ func (c *Client) prepare(ctx context.Context, m *nn.Model, o *prepareOptions, st
 		rates.observe(own.Model, cost, time.Since(start))
 	}
 	return &PreparedModel{
-		client: c, exe: exe, signature: signature, kept: kept, own: own, needed: validate.Needed(own.Model), outputs: dims, cached: status,
+		client: c, exe: exe, signature: signature, kept: kept, own: own, needed: validate.Needed(own.Model), outputs: dims, cached: status, saving: o.saving,
 	}, nil
 }
 
@@ -298,7 +299,9 @@ func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOpt
 	if c.isClosed() {
 		return nil, nil, closed("client")
 	}
-	o = &prepareOptions{start: time.Now(), Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium}}
+	o = &prepareOptions{
+		start: time.Now(), saving: &saving{}, Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium},
+	}
 	if err := apply(opts, o); err != nil {
 		return nil, nil, err
 	}

@@ -21,6 +21,7 @@ type PreparedModel struct {
 	own       *ownModel // what exe may yet be compiled from; nil: nothing
 	outputs   []nn.Dims // of each output, after inference
 	cached    CacheStatus
+	saving    *saving
 	priority  nn.Priority
 	group     qos.Group // of its executions, which wait for the same slots
 	expected  expectation

@@ -228,7 +228,9 @@ func (d *Device) compileForm(ctx context.Context, m *nn.Model, o *prepareOptions
 	if err != nil || p == nil {
 		return exe, err
 	}
-	return p.keep(exe, quick), nil
+	exe, err = p.keep(exe, quick)
+	o.saving.done(err) // which costs the next start its speed, and this one nothing
+	return exe, nil
 }
 
 // stage makes exe, which is the quick form of m, an executable that becomes the optimised one.
@@ -238,6 +240,7 @@ func (d *Device) stage(exe backend.Executable, m *ownModel, o *prepareOptions, p
 		own, err := p.retain()
 		if p = own; err != nil {
 			d.cache.notKept(err)
+			o.saving.done(err)
 			p = nil
 		} else {
 			done = own.close
