@@ -140,7 +140,8 @@ func (c *Client) isClosed() bool {
 	return c.models == nil
 }
 
-// Close closes the client's prepared models and buffers, which waits for their executions. Idempotent.
+// Close closes the client's prepared models and buffers, which waits for their executions, as Device.Close says.
+// Idempotent.
 func (c *Client) Close() (err error) {
 	c.closing.Do(func() {
 		c.mu.Lock()

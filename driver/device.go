@@ -166,6 +166,9 @@ func (d *Device) enter() error {
 }
 
 // Close closes all clients, waits for the calls that are going on, then frees the device. Idempotent.
+//
+// Fenced executions are waited for as well. One whose wait fence is never signalled, without a deadline and with a
+// context that never ends, holds Close up for ever: signal the fence with an error, or cancel the context, before.
 func (d *Device) Close() (err error) {
 	d.closing.Do(func() {
 		d.mu.Lock()

@@ -125,8 +125,10 @@ func againstVerdict(r *againstResult) string {
 	if r.Alone.Runs == 0 || r.Loaded.Runs == 0 {
 		return "No execution of the first model ended in time: choose a later deadline.\n"
 	}
-	extra := r.Loaded.P99 - r.Alone.P99
-	text := fmt.Sprintf("Under load p99 is %+.3f ms, %.1f segments of at most %g ms", extra, extra/r.SegmentBound, r.SegmentBound)
+	text := "Under load p99 is no later than alone"
+	if extra := r.Loaded.P99 - r.Alone.P99; extra > 0 {
+		text = fmt.Sprintf("Under load p99 is %+.3f ms, %.1f segments of at most %g ms", extra, extra/r.SegmentBound, r.SegmentBound)
+	}
 	switch {
 	case r.NoPreempt.Runs == 0:
 		text += "; without preemption no execution ended in time"

@@ -93,6 +93,9 @@ func TestAgainstTable(t *testing.T) {
 	require.Equal(t, []string{"loaded", "900", "5.000", "7.393", "7.933", "7.993", "7", "0", "3", "1.50"}, strings.Fields(lines[2]))
 	require.Contains(t, lines[4], "segments of at most 4 ms")
 	require.Contains(t, lines[4], "times as long")
+	r.Loaded.P99 = r.Alone.P99 - 0.001
+	require.Contains(t, againstTable(r, 0), "Under load p99 is no later than alone; without preemption")
+	require.NotContains(t, againstVerdict(r), "segments")
 
 	quiet := *r
 	quiet.Loaded.Missed, quiet.NoPreempt.Refused = 0, 0

@@ -144,6 +144,9 @@ wrong; 3 the model is sound but refused, or the device cannot be used; 130 inter
 func flagError(err error) error {
 	var n *strconv.NumError
 	if !errors.As(err, &n) {
+		if text, _, isTime := strings.Cut(err.Error(), "time: "); isTime {
+			return errors.New(text + "not a time such as 300ms or 2s")
+		}
 		return err
 	}
 	why := n.Err.Error()

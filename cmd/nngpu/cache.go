@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -102,13 +104,40 @@ func (a *app) cacheRmCommand() *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.cacheRm(args, all) },
 	}
+	c.ValidArgsFunction = a.completeEntries
 	c.Flags().BoolVar(&all, "all", false, "remove everything")
 	return c
+}
+
+// completeEntries offers the IDs of entries that are not on the command line yet, with what they are.
+func (a *app) completeEntries(_ *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	s, err := a.openStore()
+	if err != nil {
+		return nil, none
+	}
+	list, err := s.List()
+	if err != nil {
+		return nil, none
+	}
+	var words []string
+	for i := range list {
+		e := &list[i]
+		id := entryName(e.ID)
+		taken := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(id, arg) })
+		if !taken && strings.HasPrefix(id, begin) {
+			words = append(words, cobra.CompletionWithDesc(clean(id), clean(brief(e.Identity.Device)+", "+brief(e.Label))))
+		}
+	}
+	return words, none
 }
 
 // openStore opens the cache without a device.
 func (a *app) openStore() (*cache.Store, error) {
 	o := a.cacheOptions()
+	if err := errors.Join(checkFolder("--cache-dir", o.Dir), checkFolder("--state-dir", o.StateDir)); err != nil {
+		return nil, err
+	}
 	s, err := cache.Open(cache.Options{Dir: o.Dir, StateDir: o.StateDir, MaxBytes: o.MaxBytes,
 		Warn: func(err error) { a.warn("%s", oneLine(err.Error())) }})
 	if err != nil {
@@ -211,7 +240,10 @@ func (a *app) cacheRm(names []string, all bool) error {
 				found = append(found, &list[i])
 			}
 		}
-		if len(found) != 1 {
+		if len(found) == 0 {
+			return usageError("no entry has an ID that begins with %q; see nngpu cache ls", name)
+		}
+		if len(found) > 1 {
 			return usageError("%q is the start of the IDs of %s, not of one; see nngpu cache ls", name, count(len(found), "entry"))
 		}
 		take(found[0])
@@ -245,5 +277,8 @@ func (a *app) cacheStats(s *cache.Store) error {
 
 func (a *app) cachePath(s *cache.Store) error {
 	res := &cachePaths{s.Path(), s.StatePath()}
+	if res.Path == "" {
+		return usageError("there is no cache: neither $XDG_CACHE_HOME nor $HOME names a folder; --cache-dir does")
+	}
 	return a.print(res, func() { printf(a.out, "%s\n", res.Path) })
 }

@@ -84,7 +84,7 @@ func (a *app) conformance(ctx context.Context, dir, filter string) error {
 	}
 	switch {
 	case err != nil:
-		return usageError("%w", err)
+		return fileError(err)
 	case closing != nil:
 		return closing
 	case res.total() == 0:

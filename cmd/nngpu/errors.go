@@ -114,6 +114,9 @@ func (a *app) hint(err error) string {
 	case errors.Is(err, vk.ErrNoLoader):
 		return "" // says what to install
 	case errors.Is(err, vk.ErrIncompatibleDriver):
+		if v := os.Getenv("NNGPU_LAVAPIPE"); v != "" && strings.EqualFold(a.device, lavapipe) {
+			return fmt.Sprintf("NNGPU_LAVAPIPE=%s is used instead of what is installed: correct or unset it", v)
+		}
 		for _, name := range []string{"VK_DRIVER_FILES", "VK_ICD_FILENAMES"} {
 			if v := os.Getenv(name); v != "" {
 				return fmt.Sprintf("%s=%s keeps other drivers out: correct or unset it", name, v)

@@ -183,20 +183,23 @@ func (a *app) readPicture(net *tflite.Network, i int, file *os.File, size int64,
 	if f.mean == nil && f.std == nil {
 		norm = fileNormalisation(net, i)
 	}
+	assumed := norm.empty() && o.Type == nn.TensorFloat32
+	if assumed {
+		norm = normalisation{mean: []float64{127.5}, std: []float64{127.5}}
+	}
 	b, pixels, err := picture(data, o, norm)
 	if err != nil {
 		return nil, err
 	}
 	switch name := brief(net.Inputs[i].Name); {
+	case assumed:
+		a.warn("input %s: the model does not say how colours are normalised; -1 to 1 is assumed, and --mean and --std change that (--mean 0 leaves them 0 to 255)", name)
 	case norm.given:
 		a.note("input %s: %v pixels resized to %dx%d, normalised by the flags: mean %v, std %v", name, pixels, o.Dims[2], o.Dims[1], norm.mean, norm.std)
 	case !norm.empty():
 		a.note("input %s: %v pixels resized to %dx%d, normalised as the model says: mean %v, std %v", name, pixels, o.Dims[2], o.Dims[1], norm.mean, norm.std)
 	default:
 		a.note("input %s: %v pixels resized to %dx%d, colours as they are", name, pixels, o.Dims[2], o.Dims[1])
-		if o.Scale == 0 {
-			a.warn("the model does not say how colours are normalised, and gets 0 to 255; --mean and --std change that")
-		}
 	}
 	return b, nil
 }

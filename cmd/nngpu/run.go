@@ -42,7 +42,7 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run MODEL",
 		Short: "Run a network once on files",
 		Long: `Runs a network once. Pictures are resized to the input and normalised as the model file or --mean and
---std say; .npy arrays must have the input's type and shape; .bin files hold its dense little-endian
+--std say, else to -1 to 1 for float inputs; .npy arrays must have the input's type and shape; .bin files hold its dense little-endian
 elements. The best values of the first output are shown when it is classes: with --labels, labels in the
 model file, or without --output.`,
 		Example: `  nngpu run net.tflite --input cat.png --labels labels.txt

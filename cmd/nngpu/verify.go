@@ -213,7 +213,9 @@ func verifyCase(ctx context.Context, s *session, f *modeldata.Folder, c *modelda
 		d, err := modeldata.Compare(operand(s.net.Model, s.net.Model.Main.Outputs, i).Type, got[i], want[i])
 		item.compared = true
 		item.MaxError = finite(max(item.MaxError, d.Max))
-		if err == nil {
+		if err != nil {
+			err = fmt.Errorf("output %d: %w", i, err)
+		} else {
 			err = f.Within(i, d)
 		}
 		if err != nil && miss == nil {

@@ -44,6 +44,16 @@ func TestCacheCommand(t *testing.T) {
 	require.NotEmpty(t, verified["entries"].([]any)[1].(map[string]any)["error"])
 
 	id := first["id"].(string)
+	complete := func(words ...string) string {
+		t.Helper()
+		return ok(t, append(append([]string{"__complete", "cache", "rm"}, flags...), words...)...).stdout
+	}
+	for _, e := range entries {
+		require.Contains(t, complete(""), e.(map[string]any)["id"].(string)+"\t", "with what it is")
+	}
+	require.Regexp(t, `\A`+id+`\t[^\n]*operations[^\n]*\n:4\n\z`, complete(id[:20]), "and no files")
+	require.NotContains(t, complete(id, ""), id, "it is on the command line")
+	require.Equal(t, ":4\n", complete("zz"))
 	require.Equal(t, 1.0, object(t, ok(t, append([]string{"cache", "rm", id[:20], "--json"}, flags...)...).stdout)["removed"])
 	entries = call(right, "ls")["entries"].([]any)
 	require.Len(t, entries, 1)
@@ -69,7 +79,9 @@ func TestBadCacheCommand(t *testing.T) {
 		{name: "argument", args: []string{"cache", "ls", "x"}, says: []string{"no arguments"}},
 		{name: "rm nothing", args: []string{"cache", "rm"}, says: []string{"--all"}},
 		{name: "rm both", args: []string{"cache", "rm", "x", "--all"}, says: []string{"--all"}},
-		{name: "rm unknown", args: []string{"cache", "rm", "0123"}, says: []string{`"0123"`, "cache ls"}},
+		{name: "rm unknown", args: []string{"cache", "rm", "0123"}, says: []string{`no entry has an ID that begins with "0123"`, "cache ls"}},
+		{name: "folder that is a file", args: []string{"cache", "ls", "--cache-dir", "/etc/passwd"}, says: []string{"--cache-dir: /etc/passwd is not a folder"}},
+		{name: "state that is a file", args: []string{"cache", "verify", "--state-dir", "/etc/passwd"}, says: []string{"--state-dir: /etc/passwd is not a folder"}},
 		{name: "rm a path", args: []string{"cache", "rm", "../../x"}, says: []string{"cache ls"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -77,6 +89,13 @@ func TestBadCacheCommand(t *testing.T) {
 			tc.check(t)
 		})
 	}
+}
+
+func TestCachePathWithoutAHome(t *testing.T) {
+	r := (&call{args: []string{"cache", "path"}, env: []string{"HOME=", "XDG_CACHE_HOME="}}).run(t)
+	require.Equal(t, usage, r.code)
+	require.Empty(t, r.stdout, "an empty path would be a folder to some shell")
+	require.Contains(t, r.stderr, "--cache-dir does")
 }
 
 // TestForeignFilesInTheCache: what is listed is not verified, and what is no entry stays.

@@ -56,6 +56,15 @@ func TestCat(t *testing.T) {
 	})
 }
 
+// TestFloatPictures: a network that does not say how colours are normalised gets them from -1 to 1.
+func TestFloatPictures(t *testing.T) {
+	models, images := devices.Shared(t, "models"), devices.Shared(t, "images")
+	r := ok(t, "run", filepath.Join(models, "mobilenet_v1_025_224_f32", "model.tflite"), "--input", filepath.Join(images, "cat.png"),
+		"--labels", filepath.Join(images, "imagenet_labels.txt"), "--device", anyDevice(t), "--json")
+	require.Contains(t, decodeRun(t, r).Top[0].Label, "cat")
+	require.Contains(t, r.stderr, "-1 to 1 is assumed")
+}
+
 // TestDigits reads every picture of the shipped example, and some with every network on every device.
 func TestDigits(t *testing.T) {
 	for digit := range 10 {
@@ -173,7 +182,8 @@ func TestNormalisation(t *testing.T) {
 		flags []string
 		want  float32
 	}{
-		{nil, 255},
+		{nil, 1},
+		{[]string{"--mean", "0"}, 255},
 		{[]string{"--mean", "127.5", "--std", "127.5"}, 1},
 		{[]string{"--std", "255"}, 1},
 		{[]string{"--mean=100,110,120", "--std=10"}, 15.5},
@@ -182,7 +192,7 @@ func TestNormalisation(t *testing.T) {
 		r := ok(t, args...)
 		require.Equal(t, tc.want, readFloats(t, filepath.Join(out, "output_0.bin"))[0], "%v", tc.flags)
 		if tc.flags == nil {
-			require.Contains(t, r.stderr, "--mean and --std")
+			require.Contains(t, r.stderr, "-1 to 1 is assumed")
 		} else {
 			require.Empty(t, r.stderr)
 		}

@@ -46,6 +46,9 @@ func Load(dir string, filter func(name string) bool, fn func(*Case) error) error
 
 // Files lists the model files below dir in the order that Load reads them.
 func Files(dir string) ([]string, error) {
+	if _, err := os.ReadDir(dir); err != nil { // patterns find nothing in silence
+		return nil, err
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.jsonl.gz"))
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func judge(r io.ReaderAt, size int64) error {
 func checkSize(size int64) error {
 	switch {
 	case size < headBytes:
-		return damaged("%d bytes are too few for a model", size)
+		return damaged("the file has %d of the %d bytes that a model begins with", size, headBytes)
 	case size > MaxFileBytes:
 		return fmt.Errorf("%d bytes; constants are addressed with 32 bits", size)
 	}

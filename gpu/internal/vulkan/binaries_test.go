@@ -3,6 +3,7 @@ package vulkan
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -93,6 +94,10 @@ func TestDamagedPlansAreJudged(t *testing.T) {
 	require.ErrorContains(t, d.checkPlan(p), "cannot write texels")
 	d.info.Facts.StorageTexelRGBA32F = true
 	require.NoError(t, d.checkPlan(p))
+	limit := d.props.MaxAllocation
+	d.props.MaxAllocation = 1
+	require.NotContains(t, fmt.Errorf("plan: %w", d.checkPlan(p)).Error(), "plan: plan: ", "callers say which plan")
+	d.props.MaxAllocation = limit
 	data := plan.Encode(p)
 	refused, judged, accepted := 0, 0, 0
 	for i := range data {

@@ -16,7 +16,7 @@ func (d *Device) checkPlan(p *plan.Plan) error {
 	}
 	for _, n := range []int64{p.ArenaBytes, p.WeightBytes, p.HostBytes} {
 		if n > d.props.MaxAllocation {
-			return nn.Errorf(nn.StatusResourceExhaustedPersistent, "plan", "%d bytes in one piece exceed the device's limit of %d",
+			return nn.Errorf(nn.StatusResourceExhaustedPersistent, "memory", "%d bytes in one piece exceed the device's limit of %d",
 				n, d.props.MaxAllocation)
 		}
 	}
@@ -56,7 +56,7 @@ func (d *Device) checkBinding(b *plan.Binding, letter byte) error {
 	f := &d.info.Facts
 	if letter == 's' {
 		if b.Size > f.MaxStorageRange {
-			return nn.Errorf(nn.StatusResourceExhaustedPersistent, "binding", "%d bytes exceed the device's limit of %d",
+			return nn.Errorf(nn.StatusResourceExhaustedPersistent, "storage buffer", "%d bytes exceed the device's limit of %d",
 				b.Size, f.MaxStorageRange)
 		}
 		return nil

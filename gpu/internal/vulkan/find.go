@@ -57,6 +57,14 @@ func findSwiftShader() softwareDriver {
 	return softwareDriver{}
 }
 
+// noSwiftShader says where findSwiftShader looked in vain.
+func noSwiftShader() string {
+	if p := os.Getenv("NNGPU_SWIFTSHADER"); p != "" {
+		return fmt.Sprintf("NNGPU_SWIFTSHADER=%s is neither %s nor a folder with it: correct or unset it", p, swiftShaderLibrary)
+	}
+	return fmt.Sprintf("%s is in none of %s; NNGPU_DEVICE=swiftshader make demo installs it", swiftShaderLibrary, strings.Join(swiftShaderFolders(), ", "))
+}
+
 // swiftShaderAt looks at a folder, a library or a manifest.
 func swiftShaderAt(path string) softwareDriver {
 	path, err := filepath.Abs(path)
@@ -111,9 +119,9 @@ func findLavapipe() softwareDriver {
 // noLavapipe says where findLavapipe looked in vain.
 func noLavapipe() string {
 	if p := os.Getenv("NNGPU_LAVAPIPE"); p != "" {
-		return fmt.Sprintf("NNGPU_LAVAPIPE=%s is no manifest (lvp_icd*.json)", p)
+		return fmt.Sprintf("NNGPU_LAVAPIPE=%s is no manifest (lvp_icd*.json): correct or unset it", p)
 	}
-	return "no lvp_icd*.json in " + strings.Join(lavapipeFolders, ", ")
+	return "no lvp_icd*.json in " + strings.Join(lavapipeFolders, ", ") + "; NNGPU_DEVICE=lavapipe make demo installs it"
 }
 
 // withManifest calls f with the path of s's manifest, a temporary one if it has none of its own.

@@ -79,12 +79,11 @@ func openInstance(selector string, v vk.Validation) (*vk.Instance, error) {
 	case name == SwiftShader && swiftShader.found():
 		err = only(swiftShader)
 	case name == SwiftShader:
-		err = fmt.Errorf("%w: SwiftShader: %s is in none of %s; NNGPU_DEVICE=swiftshader make demo installs it",
-			ErrUnknownDevice, swiftShaderLibrary, strings.Join(swiftShaderFolders(), ", "))
+		err = fmt.Errorf("%w: SwiftShader: %s", ErrUnknownDevice, noSwiftShader())
 	case name == Lavapipe:
 		lavapipe := findLavapipe()
 		if !lavapipe.found() {
-			err = fmt.Errorf("%w: lavapipe: %s; NNGPU_DEVICE=lavapipe make demo installs it", ErrUnknownDevice, noLavapipe())
+			err = fmt.Errorf("%w: lavapipe: %s", ErrUnknownDevice, noLavapipe())
 			break
 		}
 		err = only(lavapipe)
