@@ -39,15 +39,16 @@ func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, erro
 	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("model", m), b.devices.open()); err != nil {
 		return nil, err
 	}
-	g, err := compile.Optimised(&b.facts, m)
+	facts := b.current()
+	g, err := compile.Optimised(&facts, m)
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := compile.Model(ctx, &b.facts, m, nil)
+	p, _, err := compile.Model(ctx, &facts, m, nil)
 	if err != nil {
 		return nil, err
 	}
-	d := &Description{facts: b.facts, plan: p, graph: g}
+	d := &Description{facts: facts, plan: p, graph: g}
 	d.Stats = backend.Stats{
 		Pipelines: len(p.Pipelines()), Dispatches: len(p.Steps), Segments: len(p.Segments),
 		ArenaBytes: p.ArenaBytes, WeightBytes: p.WeightBytes, GFLOP: p.FLOP() / 1e9,
@@ -57,7 +58,7 @@ func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, erro
 	for _, l := range list {
 		d.Layout = max(d.Layout, plan.AlignUp(l.Offset+l.Size))
 	}
-	for _, t := range b.facts.SegmentTimes(p) {
+	for _, t := range facts.SegmentTimes(p) {
 		d.Predicted += t
 	}
 	return d, nil

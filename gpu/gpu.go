@@ -44,6 +44,7 @@ type Backend struct {
 	facts   plan.Facts // without what the self-test found wrong
 	why     string     // see Why
 	test    string     // see SelfTest
+	rates   rateKeeper
 	// copyWeights keeps copies of constants even where the host sees those of the device, for tests.
 	copyWeights bool
 }
@@ -81,6 +82,7 @@ func Open(selector string, o Options) (*Backend, error) {
 	if o.Staged {
 		b.facts.Unified = false
 	}
+	b.rates.open(d, b.facts)
 	return b, nil
 }
 
@@ -123,11 +125,16 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("model", m)); err != nil {
 		return nil, err
 	}
-	facts := b.facts
+	if d, err := b.devices.use(); err == nil {
+		b.rates.mend(ctx, d, b.facts)
+		d.Release()
+	}
+	facts := b.current()
 	facts.Quick = o.Quick
 	p, weights, err := b.plan(ctx, &facts, m, o.MemoryBudget)
 	if err != nil && o.Quick { // Supports did not promise that these kernels can
-		p, weights, err = b.plan(ctx, &b.facts, m, o.MemoryBudget)
+		facts.Quick = false
+		p, weights, err = b.plan(ctx, &facts, m, o.MemoryBudget)
 	}
 	if err != nil {
 		return nil, err
@@ -156,7 +163,10 @@ func executableOptions(o backend.Options) vulkan.ExecutableOptions {
 
 // Close implements backend.Backend. What was made on the device and is still open keeps it until that is closed, too, but
 // nothing begins on it any more; memory goes with it. What is called afterwards is GENERAL_FAILURE with nn.ErrClosed.
-func (b *Backend) Close() error { return b.devices.close() }
+func (b *Backend) Close() error {
+	b.rates.close(b.devices.now())
+	return b.devices.close()
+}
 
 // Queues implements backend.Queued. The priority is "high" where driver and kernel permit that, "default" where nothing
 // else can be asked for.
@@ -182,6 +192,8 @@ type Device struct {
 	Facts plan.Facts `json:"facts"`
 	// External says which memory from outside the device uses in place.
 	External External `json:"external"`
+	// Measured is what is on record of its speed; nil where nothing is.
+	Measured *Measurement `json:"measured,omitempty"`
 	// SelfTest is the recorded verdict of the self-test in a line.
 	SelfTest string `json:"self_test,omitempty"`
 	// Unusable says why Open refuses the device; empty for a usable one.
@@ -205,6 +217,10 @@ func Devices() ([]Device, error) {
 			continue
 		}
 		out[i].Facts, out[i].SelfTest = recordedVerdict(&d)
+		if _, r, ok := readRateRecord(&d); ok && !selfTestOff() {
+			m := r.measurement()
+			out[i].Measured = &m
+		}
 		out[i].External = externalOf(d.External)
 	}
 	return out, nil

@@ -17,7 +17,8 @@ func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Oper
 	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("tensor", o)); err != nil {
 		return nil, err
 	}
-	p, err := compile.Image(&b.facts, d, o)
+	facts := b.current()
+	p, err := compile.Image(&facts, d, o)
 	if err != nil {
 		return nil, err
 	}

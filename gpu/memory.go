@@ -29,7 +29,8 @@ func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backen
 
 // form is what a tensor is like in the device's memory.
 func (b *Backend) form(t nn.OperandType, dims nn.Dims) (vulkan.Form, error) {
-	x, err := compile.Exchange(&b.facts, t, dims)
+	facts := b.current()
+	x, err := compile.Exchange(&facts, t, dims)
 	if err != nil {
 		return vulkan.Form{}, err
 	}

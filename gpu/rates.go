@@ -1,16 +1,15 @@
 package gpu
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
-	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/shaders"
 )
 
@@ -18,7 +17,7 @@ import (
 const (
 	rateSide     = 28
 	rateChannels = 128
-	rateRuns     = 4
+	rateRuns     = 6 // times that each step is repeated
 )
 
 // rateModel has a matrix product, a depthwise convolution, a sum of large tensors and one of tiny ones.
@@ -43,87 +42,42 @@ func rateModel() (*nn.Model, error) {
 	return b.Build()
 }
 
-// measureRates measures what d reaches with the kernels that the compiler chooses for it. It takes some dispatches
-// and the compilation of their pipelines, which the first network shares.
-func measureRates(d *vulkan.Device, facts plan.Facts) (r plan.Rates, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), testLimit)
-	defer cancel()
+// rates measures what the device reaches with the kernels that the compiler chooses for it, and what is paid beside
+// them. It takes some dispatches and the compilation of their pipelines, which the first network shares.
+func (m *meter) rates() (r plan.Rates, err error) {
+	facts := m.facts
 	facts.Measured = plan.Rates{}
-	m, err := rateModel()
+	model, err := rateModel()
 	if err != nil {
 		return r, err
 	}
-	p, weights, err := compile.Model(ctx, &facts, m, nil)
+	p, _, err := compile.Model(m.ctx, &facts, model, nil)
 	if err != nil {
 		return r, err
 	}
-	p.Segments = []int{len(p.Steps)}
-	x, err := vulkan.NewExecutable(ctx, d, p, weights, vulkan.ExecutableOptions{MaxSlots: 1, Profile: true})
-	if err != nil {
+	tiny := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return s.FLOP > 0 && s.FLOP <= 8 })
+	if tiny < 0 {
+		return r, errors.New("the network that measures has no small step")
+	}
+	if r, err = m.costs(&p.Steps[tiny]); err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, x.Close()) }()
-	buffers := func(list []plan.IO) (out [][]byte) {
-		for i := range list {
-			out = append(out, make([]byte, list[i].Size))
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		rate, work := &r.Bandwidth, s.Bytes
+		switch {
+		case s.Kernel == shaders.Copy || s.Serves != 0 || i == tiny:
+			continue
+		case strings.HasPrefix(s.Kernel.String(), "conv_depthwise"):
+			rate, work = &r.Depthwise, s.FLOP
+		case strings.HasPrefix(s.Kernel.String(), "conv_"):
+			rate, work = &r.FLOPS, s.FLOP
 		}
-		return out
-	}
-	best := make([]time.Duration, len(p.Steps))
-	for range rateRuns {
-		times, err := stepTimes(ctx, x, buffers(p.Inputs), buffers(p.Outputs))
+		took, err := m.each(s, rateRuns, false, false)
 		if err != nil {
 			return r, err
 		}
-		if len(times) != len(best) {
-			return r, errors.New("the device has no timestamps")
-		}
-		for i, t := range times {
-			if best[i] == 0 || t < best[i] {
-				best[i] = t
-			}
-		}
-	}
-	return ratesOf(p.Steps, best)
-}
-
-// stepTimes executes x once.
-func stepTimes(ctx context.Context, x *vulkan.Executable, inputs, outputs [][]byte) ([]time.Duration, error) {
-	e, err := x.BeginRun(ctx, inputs, outputs)
-	if err != nil {
-		return nil, err
-	}
-	defer e.Release()
-	f, err := e.Submit(0, e.Segments())
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Wait(ctx); err != nil {
-		return nil, err
-	}
-	return e.StepTimes(), nil
-}
-
-// ratesOf derives the rates from the times of the measuring network's steps.
-func ratesOf(steps []plan.Step, times []time.Duration) (r plan.Rates, err error) {
-	r.Dispatch = time.Hour
-	for _, t := range times {
-		r.Dispatch = min(r.Dispatch, t)
-	}
-	for i := range steps {
-		s := &steps[i]
-		if s.Kernel == shaders.Copy {
-			continue
-		}
-		seconds := max(times[i]-r.Dispatch, time.Nanosecond).Seconds()
-		switch {
-		case strings.HasPrefix(s.Kernel.String(), "conv_depthwise"):
-			r.Depthwise = max(r.Depthwise, s.FLOP/seconds)
-		case strings.HasPrefix(s.Kernel.String(), "conv_"):
-			r.FLOPS = max(r.FLOPS, s.FLOP/seconds)
-		case s.Bytes > 1e6:
-			r.Bandwidth = max(r.Bandwidth, s.Bytes/seconds)
-		}
+		*rate = max(*rate, work/max(took-r.Dispatch, time.Nanosecond).Seconds())
 	}
 	if r.Depthwise == 0 || r.FLOPS == 0 || r.Bandwidth == 0 {
 		return r, fmt.Errorf("rates of %+v", r)

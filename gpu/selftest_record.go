@@ -22,15 +22,13 @@ import (
 // selfTestVersion counts changes of what the self-test checks.
 const selfTestVersion = 2
 
-// testRecord is a verdict as it is kept between runs, with the rates that were measured at the same time. Anybody may
-// have written the file: it is believed only where it says to avoid something, a refusal is never believed, and rates
-// within bounds.
+// testRecord is a verdict as it is kept between runs. Anybody may have written the file: it is believed only where it
+// says to avoid something, and a refusal is never believed.
 type testRecord struct {
 	Key    string `json:"key"`    // see recordKey
 	Device string `json:"device"` // for people
 	Driver string `json:"driver"`
 	verdict
-	Rates plan.Rates `json:"rates"` // zero where they could not be measured
 }
 
 // selfTestOff: NNGPU_SELFTEST says to leave the self-test out.
@@ -44,8 +42,8 @@ func checkDevice(d *vulkan.Device) (plan.Facts, string, error) {
 		return facts, selfTestSkipped, nil
 	}
 	info := d.Describe()
-	path, key := recordPath(&info)
-	record, ok := readRecord(path, key)
+	path, key := recordPath(&info, "selftest")
+	record, ok := readVerdict(path, key)
 	v := record.verdict
 	if !ok || v.Refused != "" {
 		var err error
@@ -57,22 +55,13 @@ func checkDevice(d *vulkan.Device) (plan.Facts, string, error) {
 		default:
 			return facts, "", fmt.Errorf("%s fails the self-test: %w; choose another device", info.Name, err)
 		}
-		record = testRecord{Key: key, Device: info.Name, Driver: info.Driver, verdict: v}
-		if v.Refused == "" {
-			v.restrict(&facts)
-			record.Rates, _ = measureRates(d, facts) // without them those of the class stand in
-		}
-		writeRecord(path, &record)
+		writeRecord(path, &testRecord{Key: key, Device: info.Name, Driver: info.Driver, verdict: v})
 	}
 	if v.Refused != "" {
 		return facts, "", fmt.Errorf("%s (%s) fails the self-test: %s; update its driver or choose another device",
 			info.Name, info.Driver, v.Refused)
 	}
 	v.restrict(&facts)
-	if record.Rates != (plan.Rates{}) {
-		facts.Measured = facts.Bounded(record.Rates)
-		d.SetRates(facts.Measured)
-	}
 	return facts, v.String(), nil
 }
 
@@ -87,21 +76,17 @@ func recordedVerdict(info *vulkan.DeviceInfo) (plan.Facts, string) {
 	if selfTestOff() {
 		return facts, selfTestSkipped
 	}
-	r, ok := readRecord(recordPath(info))
+	r, ok := readVerdict(recordPath(info, "selftest"))
 	if !ok {
 		return facts, selfTestUnknown
 	}
 	r.restrict(&facts)
-	if r.Rates != (plan.Rates{}) {
-		facts.Measured = facts.Bounded(r.Rates)
-	}
 	return facts, r.String()
 }
 
 // recordKey identifies what a verdict is about: the device, its driver, our kernels and the test.
 func recordKey(info *vulkan.DeviceInfo) string {
 	p, facts := info.Properties, info.Facts
-	facts.Measured = plan.Rates{} // what came of it is no part of the question
 	sum := sha256.New()
 	fmt.Fprintf(sum, "self-test %d of %s\n", selfTestVersion, shaders.SetID)
 	fmt.Fprintf(sum, "%x %x %d %d\n", p.DriverUUID, p.DeviceUUID, p.DriverID, p.DriverVersion)
@@ -109,8 +94,9 @@ func recordKey(info *vulkan.DeviceInfo) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// recordPath is where the verdict on a device is kept, with its key; "" where the user has no place for it.
-func recordPath(info *vulkan.DeviceInfo) (path, key string) {
+// recordPath is where something that was found out about a device is kept, with its key; "" where the user has no place
+// for it.
+func recordPath(info *vulkan.DeviceInfo, kind string) (path, key string) {
 	key = recordKey(info)
 	dir := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // the specification says to ignore it then
@@ -120,32 +106,16 @@ func recordPath(info *vulkan.DeviceInfo) (path, key string) {
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(dir, "nngpu", "selftest-"+key[:32]+".json"), key
+	return filepath.Join(dir, "nngpu", kind+"-"+key[:32]+".json"), key
 }
 
 // maxRecord bounds the bytes that are read of a record; ours have some hundreds.
 const maxRecord = 16 << 10
 
-// readRecord returns what the file holds; false where it does not belong to the key.
-func readRecord(path, key string) (testRecord, bool) {
-	if path == "" {
-		return testRecord{}, false
-	}
-	// Not blocking, because the path may lead to a pipe.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return testRecord{}, false
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxRecord {
-		return testRecord{}, false
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
-	if err != nil {
-		return testRecord{}, false
-	}
+// readVerdict returns what the file holds; false where it does not belong to the key.
+func readVerdict(path, key string) (testRecord, bool) {
 	var r testRecord
-	if json.Unmarshal(text, &r) != nil || r.Key != key || r.MaxLoop != 0 && r.MaxLoop != safeLoop {
+	if !readRecord(path, &r) || r.Key != key || r.MaxLoop != 0 && r.MaxLoop != safeLoop {
 		return testRecord{}, false
 	}
 	if strings.ContainsFunc(r.Refused, func(c rune) bool { return !unicode.IsPrint(c) }) { // it is shown on terminals
@@ -154,20 +124,38 @@ func readRecord(path, key string) (testRecord, bool) {
 	return r, true
 }
 
-// writeRecord keeps r for later runs. A failure only means that the test runs again.
-func writeRecord(path string, r *testRecord) {
+// readRecord reads the file into record, a pointer; false where it cannot.
+func readRecord(path string, record any) bool {
+	if path == "" {
+		return false
+	}
+	// Not blocking, because the path may lead to a pipe.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxRecord {
+		return false
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
+	return err == nil && json.Unmarshal(text, record) == nil
+}
+
+// writeRecord keeps record for later runs. A failure only means that the same is found out again.
+func writeRecord(path string, record any) {
 	if path == "" {
 		return
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
+	text, err := json.MarshalIndent(record, "", "  ")
 	if err != nil {
-		panic(err) // strings, numbers and flags
+		panic(err) // strings, flags and finite numbers
 	}
 	dir := filepath.Dir(path)
 	if os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	f, err := os.CreateTemp(dir, "selftest-*.tmp")
+	f, err := os.CreateTemp(dir, "record-*.tmp")
 	if err != nil {
 		return
 	}

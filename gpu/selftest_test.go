@@ -140,7 +140,7 @@ func TestRecordIsKeptAndUsed(t *testing.T) {
 		require.Equal(t, facts, known)
 		require.Equal(t, line, again)
 
-		path, key := recordPath(&info)
+		path, key := recordPath(&info, "selftest")
 		writeRecord(path, &testRecord{Key: key, verdict: verdict{DotWrong: true}})
 		facts, line, err = checkDevice(d)
 		require.NoError(t, err)
@@ -161,7 +161,7 @@ func TestDamagedRecords(t *testing.T) {
 	path := filepath.Join(dir, "nngpu", "selftest-0.json")
 	const key = "0123"
 	writeRecord(path, &testRecord{Key: key, verdict: verdict{MaxLoop: safeLoop}})
-	v, ok := readRecord(path, key)
+	v, ok := readVerdict(path, key)
 	require.True(t, ok)
 	require.Equal(t, verdict{MaxLoop: safeLoop}, v.verdict)
 	good, err := os.ReadFile(path)
@@ -169,7 +169,7 @@ func TestDamagedRecords(t *testing.T) {
 
 	for n := range len(good) - 2 { // the closing brace and the line feed
 		require.NoError(t, os.WriteFile(path, good[:n], 0o600))
-		_, ok := readRecord(path, key)
+		_, ok := readVerdict(path, key)
 		require.False(t, ok, "%d bytes", n)
 	}
 	for _, text := range []string{
@@ -178,16 +178,16 @@ func TestDamagedRecords(t *testing.T) {
 		string(good) + strings.Repeat(" ", maxRecord), strings.Repeat("[", 10_000), "\x00\xff",
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		_, ok := readRecord(path, key)
+		_, ok := readVerdict(path, key)
 		require.False(t, ok, "%.40q", text)
 	}
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	_, ok = readRecord(path, key)
+	_, ok = readVerdict(path, key)
 	require.False(t, ok)
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.Mkdir(path, 0o700))
-	_, ok = readRecord(path, key)
+	_, ok = readVerdict(path, key)
 	require.False(t, ok)
 	writeRecord(path, &testRecord{Key: key}) // cannot replace the folder
 	require.Len(t, files(t, dir), 1)
@@ -198,15 +198,15 @@ func TestRecordPlaces(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{"Name":"x","Properties":{}}`), info))
 	t.Setenv("HOME", "/home/somebody")
 	t.Setenv("XDG_STATE_HOME", "")
-	path, key := recordPath(info)
+	path, key := recordPath(info, "selftest")
 	require.Equal(t, "/home/somebody/.local/state/nngpu/selftest-"+key[:32]+".json", path)
 	t.Setenv("XDG_STATE_HOME", "relative")
-	again, _ := recordPath(info)
+	again, _ := recordPath(info, "selftest")
 	require.Equal(t, path, again)
 	t.Setenv("HOME", "")
-	path, _ = recordPath(info)
+	path, _ = recordPath(info, "selftest")
 	require.Empty(t, path)
-	_, ok := readRecord(path, key)
+	_, ok := readVerdict(path, key)
 	require.False(t, ok)
 	writeRecord(path, &testRecord{})
 

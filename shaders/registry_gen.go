@@ -263,423 +263,437 @@ const (
 	MeanFedF16                       Kernel = 258
 	MeanFedF32                       Kernel = 259
 	MeanFedQ8                        Kernel = 260
-	PoolAverageF16                   Kernel = 261
-	PoolAverageF32                   Kernel = 262
-	PoolAverageF32Texel              Kernel = 263
-	PoolAverageQ8                    Kernel = 264
-	PoolAverageQ8Texel               Kernel = 265
-	PoolL2F16                        Kernel = 266
-	PoolL2F32                        Kernel = 267
-	PoolMaxF16                       Kernel = 268
-	PoolMaxF32                       Kernel = 269
-	PoolMaxF32Texel                  Kernel = 270
-	PoolMaxQ8                        Kernel = 271
-	PoolMaxQ8Texel                   Kernel = 272
-	QuantizeF16                      Kernel = 273
-	QuantizeF32                      Kernel = 274
-	ResizeBilinearF16                Kernel = 275
-	ResizeBilinearF32                Kernel = 276
-	ResizeBilinearF32Texel           Kernel = 277
-	ResizeBilinearQ8                 Kernel = 278
-	ResizeBilinearQ8Texel            Kernel = 279
-	ResizeNearestW1                  Kernel = 280
-	ResizeNearestW2                  Kernel = 281
-	ResizeNearestW4                  Kernel = 282
-	Selftest                         Kernel = 283
-	SelftestDot                      Kernel = 284
-	SoftmaxColumnF16                 Kernel = 285
-	SoftmaxColumnF32                 Kernel = 286
-	SoftmaxColumnQ8                  Kernel = 287
-	SoftmaxRowF16                    Kernel = 288
-	SoftmaxRowF32                    Kernel = 289
-	SoftmaxRowLongF16                Kernel = 290
-	SoftmaxRowLongF32                Kernel = 291
-	SoftmaxRowQ8                     Kernel = 292
-	SumColumnF16F16                  Kernel = 293
-	SumColumnF16F32                  Kernel = 294
-	SumColumnF32F16                  Kernel = 295
-	SumColumnF32F32                  Kernel = 296
-	SumColumnI32I32                  Kernel = 297
-	SumColumnI32Q8                   Kernel = 298
-	SumColumnQ8I32                   Kernel = 299
-	SumColumnQ8Q8                    Kernel = 300
-	SumRowF16F16                     Kernel = 301
-	SumRowF16F32                     Kernel = 302
-	SumRowF32F16                     Kernel = 303
-	SumRowF32F32                     Kernel = 304
-	SumRowI32I32                     Kernel = 305
-	SumRowI32Q8                      Kernel = 306
-	SumRowQ8I32                      Kernel = 307
-	SumRowQ8Q8                       Kernel = 308
-	UnaryAbsF16                      Kernel = 309
-	UnaryAbsF32                      Kernel = 310
-	UnaryAbsI32                      Kernel = 311
-	UnaryClampF16                    Kernel = 312
-	UnaryClampF32                    Kernel = 313
-	UnaryEluF16                      Kernel = 314
-	UnaryEluF32                      Kernel = 315
-	UnaryExpF16                      Kernel = 316
-	UnaryExpF32                      Kernel = 317
-	UnaryFloorF16                    Kernel = 318
-	UnaryFloorF32                    Kernel = 319
-	UnaryHardswishF16                Kernel = 320
-	UnaryHardswishF32                Kernel = 321
-	UnaryLogF16                      Kernel = 322
-	UnaryLogF32                      Kernel = 323
-	UnaryLogisticF16                 Kernel = 324
-	UnaryLogisticF32                 Kernel = 325
-	UnaryNegF16                      Kernel = 326
-	UnaryNegF32                      Kernel = 327
-	UnaryNegI32                      Kernel = 328
-	UnaryRsqrtF16                    Kernel = 329
-	UnaryRsqrtF32                    Kernel = 330
-	UnarySinF16                      Kernel = 331
-	UnarySinF32                      Kernel = 332
-	UnarySqrtF16                     Kernel = 333
-	UnarySqrtF32                     Kernel = 334
-	UnaryTanhF16                     Kernel = 335
-	UnaryTanhF32                     Kernel = 336
+	MeasureMove                      Kernel = 261
+	MeasureMoveSum                   Kernel = 262
+	MeasureMoveSumTexel              Kernel = 263
+	MeasureMoveTexel                 Kernel = 264
+	MeasureMultiplyDot               Kernel = 265
+	MeasureMultiplyF16               Kernel = 266
+	MeasureMultiplyF32               Kernel = 267
+	PoolAverageF16                   Kernel = 268
+	PoolAverageF32                   Kernel = 269
+	PoolAverageF32Texel              Kernel = 270
+	PoolAverageQ8                    Kernel = 271
+	PoolAverageQ8Texel               Kernel = 272
+	PoolL2F16                        Kernel = 273
+	PoolL2F32                        Kernel = 274
+	PoolMaxF16                       Kernel = 275
+	PoolMaxF32                       Kernel = 276
+	PoolMaxF32Texel                  Kernel = 277
+	PoolMaxQ8                        Kernel = 278
+	PoolMaxQ8Texel                   Kernel = 279
+	QuantizeF16                      Kernel = 280
+	QuantizeF32                      Kernel = 281
+	ResizeBilinearF16                Kernel = 282
+	ResizeBilinearF32                Kernel = 283
+	ResizeBilinearF32Texel           Kernel = 284
+	ResizeBilinearQ8                 Kernel = 285
+	ResizeBilinearQ8Texel            Kernel = 286
+	ResizeNearestW1                  Kernel = 287
+	ResizeNearestW2                  Kernel = 288
+	ResizeNearestW4                  Kernel = 289
+	Selftest                         Kernel = 290
+	SelftestDot                      Kernel = 291
+	SoftmaxColumnF16                 Kernel = 292
+	SoftmaxColumnF32                 Kernel = 293
+	SoftmaxColumnQ8                  Kernel = 294
+	SoftmaxRowF16                    Kernel = 295
+	SoftmaxRowF32                    Kernel = 296
+	SoftmaxRowLongF16                Kernel = 297
+	SoftmaxRowLongF32                Kernel = 298
+	SoftmaxRowQ8                     Kernel = 299
+	SumColumnF16F16                  Kernel = 300
+	SumColumnF16F32                  Kernel = 301
+	SumColumnF32F16                  Kernel = 302
+	SumColumnF32F32                  Kernel = 303
+	SumColumnI32I32                  Kernel = 304
+	SumColumnI32Q8                   Kernel = 305
+	SumColumnQ8I32                   Kernel = 306
+	SumColumnQ8Q8                    Kernel = 307
+	SumRowF16F16                     Kernel = 308
+	SumRowF16F32                     Kernel = 309
+	SumRowF32F16                     Kernel = 310
+	SumRowF32F32                     Kernel = 311
+	SumRowI32I32                     Kernel = 312
+	SumRowI32Q8                      Kernel = 313
+	SumRowQ8I32                      Kernel = 314
+	SumRowQ8Q8                       Kernel = 315
+	UnaryAbsF16                      Kernel = 316
+	UnaryAbsF32                      Kernel = 317
+	UnaryAbsI32                      Kernel = 318
+	UnaryClampF16                    Kernel = 319
+	UnaryClampF32                    Kernel = 320
+	UnaryEluF16                      Kernel = 321
+	UnaryEluF32                      Kernel = 322
+	UnaryExpF16                      Kernel = 323
+	UnaryExpF32                      Kernel = 324
+	UnaryFloorF16                    Kernel = 325
+	UnaryFloorF32                    Kernel = 326
+	UnaryHardswishF16                Kernel = 327
+	UnaryHardswishF32                Kernel = 328
+	UnaryLogF16                      Kernel = 329
+	UnaryLogF32                      Kernel = 330
+	UnaryLogisticF16                 Kernel = 331
+	UnaryLogisticF32                 Kernel = 332
+	UnaryNegF16                      Kernel = 333
+	UnaryNegF32                      Kernel = 334
+	UnaryNegI32                      Kernel = 335
+	UnaryRsqrtF16                    Kernel = 336
+	UnaryRsqrtF32                    Kernel = 337
+	UnarySinF16                      Kernel = 338
+	UnarySinF32                      Kernel = 339
+	UnarySqrtF16                     Kernel = 340
+	UnarySqrtF32                     Kernel = 341
+	UnaryTanhF16                     Kernel = 342
+	UnaryTanhF32                     Kernel = 343
 )
 
 var infos = [...]Info{
 	{Name: "copy", Bindings: "ss"},
-	{Name: "binary_add_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_add_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_add_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_add_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_add_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_add_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_add_f32_texel", Bindings: "tts", PushWords: 6, IntegerDot: false},
-	{Name: "binary_add_i32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_add_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_add_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_addsub_q8", Bindings: "sss", PushWords: 15, IntegerDot: false},
-	{Name: "binary_addsub_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false},
-	{Name: "binary_addsub_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false},
-	{Name: "binary_div_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_div_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_div_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_div_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_div_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_div_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_div_i32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_div_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_div_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_max_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_max_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_max_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_max_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_max_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_max_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_max_i32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_max_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_max_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_maxmin_q8", Bindings: "sss", PushWords: 15, IntegerDot: false},
-	{Name: "binary_maxmin_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false},
-	{Name: "binary_maxmin_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false},
-	{Name: "binary_min_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_min_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_min_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_min_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_min_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_min_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_min_i32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_min_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_min_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_mul_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_mul_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_mul_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_mul_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_mul_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_mul_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_mul_f32_texel", Bindings: "tts", PushWords: 6, IntegerDot: false},
-	{Name: "binary_mul_i32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_mul_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_mul_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_mul_q8", Bindings: "sss", PushWords: 15, IntegerDot: false},
-	{Name: "binary_mul_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false},
-	{Name: "binary_mul_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false},
-	{Name: "binary_pow_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_pow_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_pow_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_pow_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_pow_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_pow_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_prelu_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_prelu_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_prelu_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_prelu_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_prelu_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_prelu_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_prelu_q8", Bindings: "sss", PushWords: 15, IntegerDot: false},
-	{Name: "binary_prelu_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false},
-	{Name: "binary_prelu_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false},
-	{Name: "binary_sqdiff_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_sqdiff_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_sqdiff_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_sqdiff_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_sqdiff_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_sqdiff_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_sqdiff_i32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_sqdiff_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_sqdiff_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_sqdiff_q8", Bindings: "sss", PushWords: 15, IntegerDot: false},
-	{Name: "binary_sqdiff_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false},
-	{Name: "binary_sqdiff_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false},
-	{Name: "binary_sub_f16", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_sub_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_sub_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_sub_f32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_sub_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_sub_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "binary_sub_i32", Bindings: "sss", PushWords: 6, IntegerDot: false},
-	{Name: "binary_sub_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false},
-	{Name: "binary_sub_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false},
-	{Name: "cast_f16_f32", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_f16_i32", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_f16_u8", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_f32_f16", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_f32_i32", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_f32_u8", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_i32_f16", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_i32_f32", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_i32_u8", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_u8_f16", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_u8_f32", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "cast_u8_i32", Bindings: "ss", PushWords: 3, IntegerDot: false},
-	{Name: "conv_depthwise_f16", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f16_k3s1", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f16_k3s2", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f16_k5s1", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f16_k5s2", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k3s1", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k3s1_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k3s1_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k3s2", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k3s2_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k3s2_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k5s1", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k5s1_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k5s1_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k5s2", Bindings: "stss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k5s2_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_k5s2_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_f32_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false},
-	{Name: "conv_depthwise_q8", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k3s1", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k3s1_shift", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k3s1_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k3s1_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k3s2", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k3s2_shift", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k3s2_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k3s2_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k5s1", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k5s1_shift", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k5s1_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k5s1_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k5s2", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k5s2_shift", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k5s2_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_k5s2_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_shift", Bindings: "stss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_depthwise_q8_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false},
-	{Name: "conv_direct_depthwise_f16", Bindings: "ssss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_direct_depthwise_f32", Bindings: "ssss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_direct_depthwise_q8", Bindings: "sssss", PushWords: 26, IntegerDot: false},
-	{Name: "conv_direct_f16", Bindings: "ssss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_direct_f32", Bindings: "ssss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_direct_q8", Bindings: "sssss", PushWords: 26, IntegerDot: false},
-	{Name: "conv_gemm_f16_1x8", Bindings: "stss", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_1x8", Bindings: "stss", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_1x8_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_8x16", Bindings: "stss", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_8x16_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_8x8", Bindings: "stss", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false},
-	{Name: "conv_gemm_q8_1x8", Bindings: "stss", PushWords: 12, IntegerDot: false},
-	{Name: "conv_gemm_q8_1x8_flush", Bindings: "stss", PushWords: 12, IntegerDot: false},
-	{Name: "conv_gemm_q8_8x8", Bindings: "stss", PushWords: 12, IntegerDot: false},
-	{Name: "conv_gemm_q8_8x8_flush", Bindings: "stss", PushWords: 12, IntegerDot: false},
-	{Name: "conv_gemm_q8_dot_1x8", Bindings: "ttss", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_8x16", Bindings: "ttss", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_8x8", Bindings: "ttss", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true},
-	{Name: "conv_gemm_window_f16_1x8", Bindings: "stss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_1x8", Bindings: "stss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_1x8_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_8x16", Bindings: "stss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_8x16_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false},
-	{Name: "conv_gemm_window_q8_1x8", Bindings: "stss", PushWords: 25, IntegerDot: false},
-	{Name: "conv_gemm_window_q8_1x8_flush", Bindings: "stss", PushWords: 25, IntegerDot: false},
-	{Name: "conv_gemm_window_q8_8x8", Bindings: "stss", PushWords: 25, IntegerDot: false},
-	{Name: "conv_gemm_window_q8_8x8_flush", Bindings: "stss", PushWords: 25, IntegerDot: false},
-	{Name: "conv_gemm_window_q8_dot_1x8", Bindings: "ttss", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_8x16", Bindings: "ttss", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_8x8", Bindings: "ttss", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true},
-	{Name: "conv_gemm_window_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true},
-	{Name: "data_concat_e1", Bindings: "ss", PushWords: 9, IntegerDot: false},
-	{Name: "data_concat_e2", Bindings: "ss", PushWords: 9, IntegerDot: false},
-	{Name: "data_concat_e4", Bindings: "ss", PushWords: 9, IntegerDot: false},
-	{Name: "data_copy_w1_d3", Bindings: "ss", PushWords: 16, IntegerDot: false},
-	{Name: "data_copy_w1_d6", Bindings: "ss", PushWords: 31, IntegerDot: false},
-	{Name: "data_copy_w2_d3", Bindings: "ss", PushWords: 16, IntegerDot: false},
-	{Name: "data_copy_w2_d6", Bindings: "ss", PushWords: 31, IntegerDot: false},
-	{Name: "data_copy_w4_d3", Bindings: "ss", PushWords: 16, IntegerDot: false},
-	{Name: "data_copy_w4_d6", Bindings: "ss", PushWords: 31, IntegerDot: false},
-	{Name: "data_image_f16_f16", Bindings: "ss", PushWords: 7, IntegerDot: false},
-	{Name: "data_image_f16_f32", Bindings: "ss", PushWords: 7, IntegerDot: false},
-	{Name: "data_image_f16_q8", Bindings: "ss", PushWords: 11, IntegerDot: false},
-	{Name: "data_image_u8_f16", Bindings: "ss", PushWords: 8, IntegerDot: false},
-	{Name: "data_image_u8_f32", Bindings: "ss", PushWords: 8, IntegerDot: false},
-	{Name: "data_image_u8_q8", Bindings: "ss", PushWords: 9, IntegerDot: false},
-	{Name: "data_mirror_e1", Bindings: "ss", PushWords: 24, IntegerDot: false},
-	{Name: "data_mirror_e2", Bindings: "ss", PushWords: 24, IntegerDot: false},
-	{Name: "data_mirror_e4", Bindings: "ss", PushWords: 24, IntegerDot: false},
-	{Name: "data_mirror_fed_e1", Bindings: "ssss", PushWords: 8, IntegerDot: false},
-	{Name: "data_mirror_fed_e2", Bindings: "ssss", PushWords: 8, IntegerDot: false},
-	{Name: "data_mirror_fed_e4", Bindings: "ssss", PushWords: 8, IntegerDot: false},
-	{Name: "data_mirror_lanes_e1", Bindings: "ss", PushWords: 26, IntegerDot: false},
-	{Name: "data_mirror_lanes_e2", Bindings: "ss", PushWords: 26, IntegerDot: false},
-	{Name: "data_mirror_lanes_e4", Bindings: "ss", PushWords: 26, IntegerDot: false},
-	{Name: "data_pad_e1", Bindings: "ss", PushWords: 25, IntegerDot: false},
-	{Name: "data_pad_e2", Bindings: "ss", PushWords: 25, IntegerDot: false},
-	{Name: "data_pad_e4", Bindings: "ss", PushWords: 25, IntegerDot: false},
-	{Name: "data_pad_fed_e1", Bindings: "ssss", PushWords: 8, IntegerDot: false},
-	{Name: "data_pad_fed_e2", Bindings: "ssss", PushWords: 8, IntegerDot: false},
-	{Name: "data_pad_fed_e4", Bindings: "ssss", PushWords: 8, IntegerDot: false},
-	{Name: "data_pad_lanes_e1", Bindings: "ss", PushWords: 26, IntegerDot: false},
-	{Name: "data_pad_lanes_e2", Bindings: "ss", PushWords: 26, IntegerDot: false},
-	{Name: "data_pad_lanes_e4", Bindings: "ss", PushWords: 26, IntegerDot: false},
-	{Name: "data_reshape_e1", Bindings: "ss", PushWords: 11, IntegerDot: false},
-	{Name: "data_reshape_e2", Bindings: "ss", PushWords: 11, IntegerDot: false},
-	{Name: "data_reshape_e4", Bindings: "ss", PushWords: 11, IntegerDot: false},
-	{Name: "data_rgb_e1", Bindings: "ss", PushWords: 2, IntegerDot: false},
-	{Name: "data_rgb_e4", Bindings: "ss", PushWords: 2, IntegerDot: false},
-	{Name: "data_transpose_e1", Bindings: "ss", PushWords: 28, IntegerDot: false},
-	{Name: "data_transpose_e2", Bindings: "ss", PushWords: 28, IntegerDot: false},
-	{Name: "data_transpose_e4", Bindings: "ss", PushWords: 28, IntegerDot: false},
-	{Name: "data_transpose_fed_e1", Bindings: "ssss", PushWords: 6, IntegerDot: false},
-	{Name: "data_transpose_fed_e2", Bindings: "ssss", PushWords: 6, IntegerDot: false},
-	{Name: "data_transpose_fed_e4", Bindings: "ssss", PushWords: 6, IntegerDot: false},
-	{Name: "dequantize_f16", Bindings: "sss", PushWords: 7, IntegerDot: false},
-	{Name: "dequantize_f32", Bindings: "sss", PushWords: 7, IntegerDot: false},
-	{Name: "log_softmax_column_f16", Bindings: "ss", PushWords: 8, IntegerDot: false},
-	{Name: "log_softmax_column_f32", Bindings: "ss", PushWords: 8, IntegerDot: false},
-	{Name: "log_softmax_row_f16", Bindings: "ss", PushWords: 4, IntegerDot: false},
-	{Name: "log_softmax_row_f32", Bindings: "ss", PushWords: 4, IntegerDot: false},
-	{Name: "log_softmax_row_long_f16", Bindings: "ss", PushWords: 4, IntegerDot: false},
-	{Name: "log_softmax_row_long_f32", Bindings: "ss", PushWords: 4, IntegerDot: false},
-	{Name: "lut8", Bindings: "sts", PushWords: 1, IntegerDot: false},
-	{Name: "mean_fed_f16", Bindings: "sss", PushWords: 16, IntegerDot: false},
-	{Name: "mean_fed_f32", Bindings: "sss", PushWords: 16, IntegerDot: false},
-	{Name: "mean_fed_q8", Bindings: "sss", PushWords: 21, IntegerDot: false},
-	{Name: "pool_average_f16", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "pool_average_f32", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "pool_average_f32_texel", Bindings: "ts", PushWords: 20, IntegerDot: false},
-	{Name: "pool_average_q8", Bindings: "ss", PushWords: 21, IntegerDot: false},
-	{Name: "pool_average_q8_texel", Bindings: "ts", PushWords: 21, IntegerDot: false},
-	{Name: "pool_l2_f16", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "pool_l2_f32", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "pool_max_f16", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "pool_max_f32", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "pool_max_f32_texel", Bindings: "ts", PushWords: 20, IntegerDot: false},
-	{Name: "pool_max_q8", Bindings: "ss", PushWords: 21, IntegerDot: false},
-	{Name: "pool_max_q8_texel", Bindings: "ts", PushWords: 21, IntegerDot: false},
-	{Name: "quantize_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "quantize_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "resize_bilinear_f16", Bindings: "ss", PushWords: 18, IntegerDot: false},
-	{Name: "resize_bilinear_f32", Bindings: "ss", PushWords: 18, IntegerDot: false},
-	{Name: "resize_bilinear_f32_texel", Bindings: "ts", PushWords: 18, IntegerDot: false},
-	{Name: "resize_bilinear_q8", Bindings: "ss", PushWords: 18, IntegerDot: false},
-	{Name: "resize_bilinear_q8_texel", Bindings: "ts", PushWords: 18, IntegerDot: false},
-	{Name: "resize_nearest_w1", Bindings: "ss", PushWords: 18, IntegerDot: false},
-	{Name: "resize_nearest_w2", Bindings: "ss", PushWords: 18, IntegerDot: false},
-	{Name: "resize_nearest_w4", Bindings: "ss", PushWords: 18, IntegerDot: false},
-	{Name: "selftest", Bindings: "tttttts", PushWords: 2, IntegerDot: false},
-	{Name: "selftest_dot", Bindings: "tttttts", PushWords: 2, IntegerDot: true},
-	{Name: "softmax_column_f16", Bindings: "ss", PushWords: 8, IntegerDot: false},
-	{Name: "softmax_column_f32", Bindings: "ss", PushWords: 8, IntegerDot: false},
-	{Name: "softmax_column_q8", Bindings: "sts", PushWords: 11, IntegerDot: false},
-	{Name: "softmax_row_f16", Bindings: "ss", PushWords: 4, IntegerDot: false},
-	{Name: "softmax_row_f32", Bindings: "ss", PushWords: 4, IntegerDot: false},
-	{Name: "softmax_row_long_f16", Bindings: "ss", PushWords: 4, IntegerDot: false},
-	{Name: "softmax_row_long_f32", Bindings: "ss", PushWords: 4, IntegerDot: false},
-	{Name: "softmax_row_q8", Bindings: "sts", PushWords: 11, IntegerDot: false},
-	{Name: "sum_column_f16_f16", Bindings: "ss", PushWords: 15, IntegerDot: false},
-	{Name: "sum_column_f16_f32", Bindings: "ss", PushWords: 15, IntegerDot: false},
-	{Name: "sum_column_f32_f16", Bindings: "ss", PushWords: 15, IntegerDot: false},
-	{Name: "sum_column_f32_f32", Bindings: "ss", PushWords: 15, IntegerDot: false},
-	{Name: "sum_column_i32_i32", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "sum_column_i32_q8", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "sum_column_q8_i32", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "sum_column_q8_q8", Bindings: "ss", PushWords: 20, IntegerDot: false},
-	{Name: "sum_row_f16_f16", Bindings: "ss", PushWords: 10, IntegerDot: false},
-	{Name: "sum_row_f16_f32", Bindings: "ss", PushWords: 10, IntegerDot: false},
-	{Name: "sum_row_f32_f16", Bindings: "ss", PushWords: 10, IntegerDot: false},
-	{Name: "sum_row_f32_f32", Bindings: "ss", PushWords: 10, IntegerDot: false},
-	{Name: "sum_row_i32_i32", Bindings: "ss", PushWords: 15, IntegerDot: false},
-	{Name: "sum_row_i32_q8", Bindings: "ss", PushWords: 15, IntegerDot: false},
-	{Name: "sum_row_q8_i32", Bindings: "ss", PushWords: 15, IntegerDot: false},
-	{Name: "sum_row_q8_q8", Bindings: "ss", PushWords: 15, IntegerDot: false},
-	{Name: "unary_abs_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_abs_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_abs_i32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_clamp_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_clamp_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_elu_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_elu_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_exp_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_exp_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_floor_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_floor_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_hardswish_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_hardswish_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_log_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_log_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_logistic_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_logistic_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_neg_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_neg_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_neg_i32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_rsqrt_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_rsqrt_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_sin_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_sin_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_sqrt_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_sqrt_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_tanh_f16", Bindings: "ss", PushWords: 5, IntegerDot: false},
-	{Name: "unary_tanh_f32", Bindings: "ss", PushWords: 5, IntegerDot: false},
+	{Name: "binary_add_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_add_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_add_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_add_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_add_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_add_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_add_f32_texel", Bindings: "tts", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_add_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_add_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_add_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_addsub_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "binary_addsub_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
+	{Name: "binary_addsub_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
+	{Name: "binary_div_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_div_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_div_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_div_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_div_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_div_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_div_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_div_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_div_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_max_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_max_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_max_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_max_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_max_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_max_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_max_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_max_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_max_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_maxmin_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "binary_maxmin_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
+	{Name: "binary_maxmin_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
+	{Name: "binary_min_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_min_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_min_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_min_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_min_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_min_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_min_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_min_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_min_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_f32_texel", Bindings: "tts", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
+	{Name: "binary_mul_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
+	{Name: "binary_pow_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_pow_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_pow_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_pow_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_pow_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_pow_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
+	{Name: "binary_prelu_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
+	{Name: "binary_sqdiff_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
+	{Name: "binary_sub_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "cast_f16_f32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_f16_i32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_f16_u8", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_f32_f16", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_f32_i32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_f32_u8", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_i32_f16", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_i32_f32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_i32_u8", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_u8_f16", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_u8_f32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "cast_u8_i32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f16", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f16_k3s1", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f16_k3s2", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f16_k5s1", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f16_k5s2", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k3s1", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k3s1_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k3s1_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k3s2", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k3s2_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k3s2_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k5s1", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k5s1_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k5s1_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k5s2", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k5s2_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_k5s2_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_f32_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k3s1", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k3s1_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k3s1_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k3s1_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k3s2", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k3s2_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k3s2_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k3s2_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k5s1", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k5s1_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k5s1_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k5s1_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k5s2", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k5s2_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k5s2_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_k5s2_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_depthwise_q8_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "conv_direct_depthwise_f16", Bindings: "ssss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_direct_depthwise_f32", Bindings: "ssss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_direct_depthwise_q8", Bindings: "sssss", PushWords: 26, IntegerDot: false, Float16: false},
+	{Name: "conv_direct_f16", Bindings: "ssss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_direct_f32", Bindings: "ssss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_direct_q8", Bindings: "sssss", PushWords: 26, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f16_1x8", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_1x8", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_1x8_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_8x16", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_8x16_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_8x8", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_q8_1x8", Bindings: "stss", PushWords: 12, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_q8_1x8_flush", Bindings: "stss", PushWords: 12, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_q8_8x8", Bindings: "stss", PushWords: 12, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_q8_8x8_flush", Bindings: "stss", PushWords: 12, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_q8_dot_1x8", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_8x16", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_8x8", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_f16_1x8", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_1x8", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_1x8_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_8x16", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_8x16_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_q8_1x8", Bindings: "stss", PushWords: 25, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_q8_1x8_flush", Bindings: "stss", PushWords: 25, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_q8_8x8", Bindings: "stss", PushWords: 25, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_q8_8x8_flush", Bindings: "stss", PushWords: 25, IntegerDot: false, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_1x8", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_8x16", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_8x8", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "conv_gemm_window_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
+	{Name: "data_concat_e1", Bindings: "ss", PushWords: 9, IntegerDot: false, Float16: false},
+	{Name: "data_concat_e2", Bindings: "ss", PushWords: 9, IntegerDot: false, Float16: false},
+	{Name: "data_concat_e4", Bindings: "ss", PushWords: 9, IntegerDot: false, Float16: false},
+	{Name: "data_copy_w1_d3", Bindings: "ss", PushWords: 16, IntegerDot: false, Float16: false},
+	{Name: "data_copy_w1_d6", Bindings: "ss", PushWords: 31, IntegerDot: false, Float16: false},
+	{Name: "data_copy_w2_d3", Bindings: "ss", PushWords: 16, IntegerDot: false, Float16: false},
+	{Name: "data_copy_w2_d6", Bindings: "ss", PushWords: 31, IntegerDot: false, Float16: false},
+	{Name: "data_copy_w4_d3", Bindings: "ss", PushWords: 16, IntegerDot: false, Float16: false},
+	{Name: "data_copy_w4_d6", Bindings: "ss", PushWords: 31, IntegerDot: false, Float16: false},
+	{Name: "data_image_f16_f16", Bindings: "ss", PushWords: 7, IntegerDot: false, Float16: false},
+	{Name: "data_image_f16_f32", Bindings: "ss", PushWords: 7, IntegerDot: false, Float16: false},
+	{Name: "data_image_f16_q8", Bindings: "ss", PushWords: 11, IntegerDot: false, Float16: false},
+	{Name: "data_image_u8_f16", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "data_image_u8_f32", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "data_image_u8_q8", Bindings: "ss", PushWords: 9, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_e1", Bindings: "ss", PushWords: 24, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_e2", Bindings: "ss", PushWords: 24, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_e4", Bindings: "ss", PushWords: 24, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_fed_e1", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_fed_e2", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_fed_e4", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_lanes_e1", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_lanes_e2", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
+	{Name: "data_mirror_lanes_e4", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
+	{Name: "data_pad_e1", Bindings: "ss", PushWords: 25, IntegerDot: false, Float16: false},
+	{Name: "data_pad_e2", Bindings: "ss", PushWords: 25, IntegerDot: false, Float16: false},
+	{Name: "data_pad_e4", Bindings: "ss", PushWords: 25, IntegerDot: false, Float16: false},
+	{Name: "data_pad_fed_e1", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "data_pad_fed_e2", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "data_pad_fed_e4", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "data_pad_lanes_e1", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
+	{Name: "data_pad_lanes_e2", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
+	{Name: "data_pad_lanes_e4", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
+	{Name: "data_reshape_e1", Bindings: "ss", PushWords: 11, IntegerDot: false, Float16: false},
+	{Name: "data_reshape_e2", Bindings: "ss", PushWords: 11, IntegerDot: false, Float16: false},
+	{Name: "data_reshape_e4", Bindings: "ss", PushWords: 11, IntegerDot: false, Float16: false},
+	{Name: "data_rgb_e1", Bindings: "ss", PushWords: 2, IntegerDot: false, Float16: false},
+	{Name: "data_rgb_e4", Bindings: "ss", PushWords: 2, IntegerDot: false, Float16: false},
+	{Name: "data_transpose_e1", Bindings: "ss", PushWords: 28, IntegerDot: false, Float16: false},
+	{Name: "data_transpose_e2", Bindings: "ss", PushWords: 28, IntegerDot: false, Float16: false},
+	{Name: "data_transpose_e4", Bindings: "ss", PushWords: 28, IntegerDot: false, Float16: false},
+	{Name: "data_transpose_fed_e1", Bindings: "ssss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "data_transpose_fed_e2", Bindings: "ssss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "data_transpose_fed_e4", Bindings: "ssss", PushWords: 6, IntegerDot: false, Float16: false},
+	{Name: "dequantize_f16", Bindings: "sss", PushWords: 7, IntegerDot: false, Float16: false},
+	{Name: "dequantize_f32", Bindings: "sss", PushWords: 7, IntegerDot: false, Float16: false},
+	{Name: "log_softmax_column_f16", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "log_softmax_column_f32", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "log_softmax_row_f16", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
+	{Name: "log_softmax_row_f32", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
+	{Name: "log_softmax_row_long_f16", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
+	{Name: "log_softmax_row_long_f32", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
+	{Name: "lut8", Bindings: "sts", PushWords: 1, IntegerDot: false, Float16: false},
+	{Name: "mean_fed_f16", Bindings: "sss", PushWords: 16, IntegerDot: false, Float16: false},
+	{Name: "mean_fed_f32", Bindings: "sss", PushWords: 16, IntegerDot: false, Float16: false},
+	{Name: "mean_fed_q8", Bindings: "sss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "measure_move", Bindings: "ss", PushWords: 2, IntegerDot: false, Float16: false},
+	{Name: "measure_move_sum", Bindings: "ss", PushWords: 2, IntegerDot: false, Float16: false},
+	{Name: "measure_move_sum_texel", Bindings: "ts", PushWords: 2, IntegerDot: false, Float16: false},
+	{Name: "measure_move_texel", Bindings: "ts", PushWords: 2, IntegerDot: false, Float16: false},
+	{Name: "measure_multiply_dot", Bindings: "s", PushWords: 5, IntegerDot: true, Float16: false},
+	{Name: "measure_multiply_f16", Bindings: "s", PushWords: 5, IntegerDot: false, Float16: true},
+	{Name: "measure_multiply_f32", Bindings: "s", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "pool_average_f16", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "pool_average_f32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "pool_average_f32_texel", Bindings: "ts", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "pool_average_q8", Bindings: "ss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "pool_average_q8_texel", Bindings: "ts", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "pool_l2_f16", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "pool_l2_f32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "pool_max_f16", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "pool_max_f32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "pool_max_f32_texel", Bindings: "ts", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "pool_max_q8", Bindings: "ss", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "pool_max_q8_texel", Bindings: "ts", PushWords: 21, IntegerDot: false, Float16: false},
+	{Name: "quantize_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "quantize_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "resize_bilinear_f16", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
+	{Name: "resize_bilinear_f32", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
+	{Name: "resize_bilinear_f32_texel", Bindings: "ts", PushWords: 18, IntegerDot: false, Float16: false},
+	{Name: "resize_bilinear_q8", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
+	{Name: "resize_bilinear_q8_texel", Bindings: "ts", PushWords: 18, IntegerDot: false, Float16: false},
+	{Name: "resize_nearest_w1", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
+	{Name: "resize_nearest_w2", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
+	{Name: "resize_nearest_w4", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
+	{Name: "selftest", Bindings: "tttttts", PushWords: 2, IntegerDot: false, Float16: false},
+	{Name: "selftest_dot", Bindings: "tttttts", PushWords: 2, IntegerDot: true, Float16: false},
+	{Name: "softmax_column_f16", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "softmax_column_f32", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
+	{Name: "softmax_column_q8", Bindings: "sts", PushWords: 11, IntegerDot: false, Float16: false},
+	{Name: "softmax_row_f16", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
+	{Name: "softmax_row_f32", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
+	{Name: "softmax_row_long_f16", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
+	{Name: "softmax_row_long_f32", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
+	{Name: "softmax_row_q8", Bindings: "sts", PushWords: 11, IntegerDot: false, Float16: false},
+	{Name: "sum_column_f16_f16", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "sum_column_f16_f32", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "sum_column_f32_f16", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "sum_column_f32_f32", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "sum_column_i32_i32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "sum_column_i32_q8", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "sum_column_q8_i32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "sum_column_q8_q8", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
+	{Name: "sum_row_f16_f16", Bindings: "ss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "sum_row_f16_f32", Bindings: "ss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "sum_row_f32_f16", Bindings: "ss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "sum_row_f32_f32", Bindings: "ss", PushWords: 10, IntegerDot: false, Float16: false},
+	{Name: "sum_row_i32_i32", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "sum_row_i32_q8", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "sum_row_q8_i32", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "sum_row_q8_q8", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
+	{Name: "unary_abs_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_abs_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_abs_i32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_clamp_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_clamp_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_elu_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_elu_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_exp_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_exp_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_floor_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_floor_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_hardswish_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_hardswish_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_log_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_log_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_logistic_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_logistic_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_neg_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_neg_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_neg_i32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_rsqrt_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_rsqrt_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_sin_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_sin_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_sqrt_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_sqrt_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_tanh_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "unary_tanh_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
 }
 
 // SetID identifies the whole set: SHA-256 over names, interfaces and code.
-const SetID = "2274b3a60e46c76552883d0b92ee2ea4b6dfb53b17ddfbbbfbacaa74759eb63a"
+const SetID = "7320241c90becd9289f3264fd0fd56a0ca23fa3ec4d9d0861bf582f0f4026758"

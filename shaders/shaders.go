@@ -30,6 +30,8 @@ type Info struct {
 	PushWords int
 	// IntegerDot: needs VK_KHR_shader_integer_dot_product.
 	IntegerDot bool
+	// Float16: needs arithmetic with floats of 16 bits, a feature of VK_KHR_shader_float16_int8.
+	Float16 bool
 }
 
 // Info returns the interface of k.

@@ -5,7 +5,11 @@ package vk
 */
 import "C"
 
-import "sync/atomic"
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
 
 // Features that are switched on with a device.
 type Features uint32
@@ -22,6 +26,9 @@ const (
 	FeatureSyncFD Features = C.NNGPU_FEATURE_SEMAPHORE_FD
 	// FeatureBinaries: CapturePipeline and the like.
 	FeatureBinaries Features = C.NNGPU_FEATURE_PIPELINE_BINARY
+	FeatureFloat16  Features = C.NNGPU_FEATURE_FLOAT16
+	// FeatureCalibrated: Calibrate.
+	FeatureCalibrated Features = C.NNGPU_FEATURE_CALIBRATED
 )
 
 // Device is a VkDevice with one or two queues, each with a timeline semaphore.
@@ -78,4 +85,22 @@ func (d *Device) Timestamps(p QueryPool, firstQuery int, out []uint64) error {
 	}
 	r := C.nngpu_timestamps(d.c, C.uint64_t(p), C.uint32_t(firstQuery), C.uint32_t(len(out)), first(out))
 	return check("vkGetQueryPoolResults", r)
+}
+
+// Moment is one moment on the device's clock and on the host's.
+type Moment struct {
+	Ticks     uint64        // as of Timestamps
+	Host      time.Duration // of CLOCK_MONOTONIC
+	Deviation time.Duration // by how much the two may be apart
+}
+
+// Calibrate reads both clocks. Without FeatureCalibrated the error is ErrNotSupported.
+func (d *Device) Calibrate() (Moment, error) {
+	if d.features&FeatureCalibrated == 0 {
+		return Moment{}, fmt.Errorf("%w: no calibrated timestamps", ErrNotSupported)
+	}
+	m := C.nngpu_calibrate(d.c)
+	return Moment{
+		Ticks: uint64(m.ticks), Host: time.Duration(m.host_ns), Deviation: time.Duration(m.deviation_ns),
+	}, check("vkGetCalibratedTimestampsEXT", m.result)
 }

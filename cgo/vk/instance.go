@@ -180,6 +180,8 @@ type Properties struct {
 	Timeline            bool
 	IntegerDot          bool
 	IntegerDotFast      bool
+	Float16             bool // shaderFloat16
+	Calibrated          bool // Device.Calibrate
 	Robust              bool // robustBufferAccess can be asked for
 	StorageTexelRGBA32F bool
 	MemoryTypes         []MemoryType
@@ -232,6 +234,8 @@ func (p Physical) Properties() (*Properties, error) {
 	out.Timeline = info.timeline != 0
 	out.IntegerDot = info.integer_dot != 0
 	out.IntegerDotFast = info.dot_fast != 0
+	out.Float16 = info.float16 != 0
+	out.Calibrated = info.calibrated != 0
 	out.Robust = info.robust != 0
 	out.StorageTexelRGBA32F = info.texel_rgba32f != 0
 	out.hasBudget = info.budget != 0

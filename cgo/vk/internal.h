@@ -39,7 +39,8 @@ struct nngpu_instance {
 
 // Functions of extensions: NULL where the device was made without them.
 #define NNGPU_EXTENSION_FUNCTIONS(X) \
-    X(GetMemoryHostPointerPropertiesEXT) X(GetMemoryFdKHR) X(GetMemoryFdPropertiesKHR) X(GetSemaphoreFdKHR)
+    X(GetMemoryHostPointerPropertiesEXT) X(GetMemoryFdKHR) X(GetMemoryFdPropertiesKHR) X(GetSemaphoreFdKHR) \
+    X(GetCalibratedTimestampsEXT)
 
 struct nngpu_device {
     VkDevice handle;

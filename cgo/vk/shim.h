@@ -84,6 +84,8 @@ typedef struct nngpu_physical_info {
     uint32_t priority;      // NNGPU_PRIORITY_KHR or NNGPU_PRIORITY_EXT, 0 without either
     uint32_t semaphore_fd;    // VK_KHR_external_semaphore_fd
     uint32_t pipeline_binary; // VK_KHR_pipeline_binary, with VK_KHR_maintenance5, on 1.3: features present
+    uint32_t float16;         // shaderFloat16: feature present
+    uint32_t calibrated;      // VK_EXT_calibrated_timestamps, for the device's clock and CLOCK_MONOTONIC
     uint64_t host_align;    // minImportedHostPointerAlignment, bytes
     uint64_t max_allocation;
     char driver_name[256];
@@ -133,6 +135,8 @@ enum {
     NNGPU_FEATURE_DMA_BUF = 16,    // VK_EXT_external_memory_dma_buf and VK_KHR_external_memory_fd
     NNGPU_FEATURE_PIPELINE_BINARY = 32, // VK_KHR_pipeline_binary and VK_KHR_maintenance5
     NNGPU_FEATURE_SEMAPHORE_FD = 64,    // VK_KHR_external_semaphore_fd
+    NNGPU_FEATURE_FLOAT16 = 128,        // shaderFloat16
+    NNGPU_FEATURE_CALIBRATED = 256,     // VK_EXT_calibrated_timestamps
 };
 
 enum { NNGPU_MAX_QUEUES = 2 };
@@ -192,6 +196,19 @@ typedef struct nngpu_value {
 //
 // Ownership: borrows dev.    Threads: any.    Blocking: no.    Go memory: none.
 nngpu_value nngpu_reached(nngpu_device *dev, uint32_t queue);
+
+typedef struct nngpu_moment {
+    int32_t result;
+    uint64_t ticks;        // of the device's timestamps
+    uint64_t host_ns;      // of CLOCK_MONOTONIC
+    uint64_t deviation_ns; // by how much the two may be apart
+} nngpu_moment;
+
+// nngpu_calibrate reads the device's clock and the host's at one moment. VK_ERROR_EXTENSION_NOT_PRESENT where the device
+// was made without NNGPU_FEATURE_CALIBRATED.
+//
+// Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_moment nngpu_calibrate(nngpu_device *dev);
 
 // nngpu_query_pool makes a pool of `count` timestamps.
 //

@@ -34,7 +34,7 @@ static int load(nngpu_instance *inst, nngpu_device *dev) {
 
 static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice physical, uint32_t api,
                        nngpu_queues queues, uint32_t features) {
-    const char *extensions[12];
+    const char *extensions[13];
     const float priorities[NNGPU_MAX_QUEUES] = {1, 0.25f};
     VkDeviceQueueGlobalPriorityCreateInfoKHR global = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
@@ -52,6 +52,8 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
         .shaderIntegerDotProduct = VK_TRUE};
+    VkPhysicalDeviceShaderFloat16Int8Features float16 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES, .shaderFloat16 = VK_TRUE};
     NngpuOneFeature binaries = {
         .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_FEATURES, .feature = VK_TRUE};
     NngpuOneFeature maintenance5 = {
@@ -90,6 +92,16 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
     }
     if ((features & NNGPU_FEATURE_SEMAPHORE_FD) != 0) {
         extensions[info.enabledExtensionCount++] = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
+    }
+    if ((features & NNGPU_FEATURE_FLOAT16) != 0) {
+        float16.pNext = (void *)info.pNext;
+        info.pNext = &float16;
+        if (api < VK_API_VERSION_1_2) {
+            extensions[info.enabledExtensionCount++] = VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME;
+        }
+    }
+    if ((features & NNGPU_FEATURE_CALIBRATED) != 0) {
+        extensions[info.enabledExtensionCount++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
     }
     if ((features & NNGPU_FEATURE_PIPELINE_BINARY) != 0) {
         binaries.pNext = (void *)info.pNext;
@@ -206,4 +218,20 @@ void nngpu_query_pool_destroy(nngpu_device *dev, uint64_t pool) {
 int32_t nngpu_timestamps(nngpu_device *dev, uint64_t pool, uint32_t first, uint32_t count, uint64_t *out) {
     return dev->GetQueryPoolResults(dev->handle, NNGPU_HANDLE(VkQueryPool, pool), first, count,
                                     count * sizeof *out, out, sizeof *out, VK_QUERY_RESULT_64_BIT);
+}
+
+nngpu_moment nngpu_calibrate(nngpu_device *dev) {
+    nngpu_moment out = {.result = VK_ERROR_EXTENSION_NOT_PRESENT};
+    if (dev->GetCalibratedTimestampsEXT == NULL) {
+        return out;
+    }
+    const VkCalibratedTimestampInfoEXT clocks[2] = {
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT},
+    };
+    uint64_t now[2] = {0};
+    out.result = dev->GetCalibratedTimestampsEXT(dev->handle, 2, clocks, now, &out.deviation_ns);
+    out.ticks = now[0];
+    out.host_ns = now[1];
+    return out;
 }

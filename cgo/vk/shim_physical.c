@@ -46,13 +46,15 @@ static int available(const extension_list *list, uint32_t api, uint32_t core, co
 }
 
 static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_physical_info *out, int timeline,
-                           int dot, int binary) {
+                           int dot, int binary, int float16) {
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline_features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot_features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
     NngpuOneFeature binaries = {.sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_FEATURES};
     NngpuOneFeature maintenance5 = {.sType = (VkStructureType)NNGPU_STYPE_MAINTENANCE_5_FEATURES, .pNext = &binaries};
+    VkPhysicalDeviceShaderFloat16Int8Features float16_features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     void **tail = &features.pNext;
     if (timeline) {
@@ -63,6 +65,10 @@ static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngp
         *tail = &dot_features;
         tail = &dot_features.pNext;
     }
+    if (float16) {
+        *tail = &float16_features;
+        tail = &float16_features.pNext;
+    }
     if (binary) {
         *tail = &maintenance5;
     }
@@ -72,6 +78,7 @@ static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngp
     out->timeline = timeline_features.timelineSemaphore;
     out->integer_dot = dot_features.shaderIntegerDotProduct;
     out->pipeline_binary = maintenance5.feature && binaries.feature;
+    out->float16 = float16_features.shaderFloat16;
     out->robust = features.features.robustBufferAccess;
 }
 
@@ -119,6 +126,23 @@ static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nn
                     dot_properties.integerDotProduct4x8BitPackedMixedSignednessAccelerated;
 }
 
+// calibrates tells whether the device's clock and CLOCK_MONOTONIC can be read at one moment.
+static int calibrates(nngpu_instance *inst, VkPhysicalDevice physical) {
+    PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT get = (PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)inst->proc(
+        inst->handle, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT");
+    VkTimeDomainEXT domains[8];
+    uint32_t count = 8;
+    if (get == NULL || get(physical, &count, domains) < 0) {
+        return 0;
+    }
+    int device = 0, monotonic = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        device |= domains[i] == VK_TIME_DOMAIN_DEVICE_EXT;
+        monotonic |= domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
+    }
+    return device && monotonic;
+}
+
 nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t handle, uint32_t api) {
     nngpu_physical_info out = {0};
     VkPhysicalDevice physical = NNGPU_HANDLE(VkPhysicalDevice, handle);
@@ -140,7 +164,10 @@ nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t handle, 
         query_features(inst, physical, &out,
                        available(&list, api, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME), dot,
                        api >= VK_API_VERSION_1_3 && listed(&list, NNGPU_PIPELINE_BINARY_EXTENSION) &&
-                           listed(&list, NNGPU_MAINTENANCE_5_EXTENSION));
+                           listed(&list, NNGPU_MAINTENANCE_5_EXTENSION),
+                       available(&list, api, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME));
+        out.calibrated =
+            listed(&list, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) && calibrates(inst, physical);
         query_properties(inst, physical, &out,
                          available(&list, api, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME), dot,
                          out.host_memory);

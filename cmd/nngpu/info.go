@@ -30,6 +30,7 @@ type infoDevice struct {
 	Variants string        `json:"variants,omitempty"`
 	Limits   *infoLimits   `json:"limits,omitempty"`
 	Features *infoFeatures `json:"features,omitempty"`
+	Measured *infoMeasured `json:"measured,omitempty"`
 	// Memory is what becomes of the memory of pools, by kind, and ExportsBuffers whether buffers can leave the device.
 	Memory         []gpu.PoolKind `json:"memory,omitempty"`
 	ExportsBuffers bool           `json:"exports_buffers"`
@@ -59,16 +60,30 @@ type infoFeatures struct {
 }
 
 func (a *app) infoCommand() *cobra.Command {
-	return &cobra.Command{
+	var measure bool
+	c := &cobra.Command{
 		Use:   "info",
 		Short: "List the Vulkan devices, their limits and what is used of them",
 		Long: `Lists the Vulkan devices with their limits, the features that are used and the kernels that are chosen,
 and for each kind of pool whether the device uses its memory where it is or copies it.
 A star marks the device that the other commands use with the same --device. A driver that is not installed, and
-that only $NNGPU_LAVAPIPE names, has no index: --device lavapipe opens it.`,
+that only $NNGPU_LAVAPIPE names, has no index: --device lavapipe opens it.
+
+With --measure it finds out what the chosen device can do at most, what kernels of networks reach, and what a
+dispatch, a barrier, a timestamp and a submission cost. That is kept for later runs with how busy the machine was: the
+compiler divides networks by it, deadlines are judged by it until a network has run, and profile compares with it.`,
 		Args: exactArgs(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error { return a.info() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if measure {
+				if err := a.measureChosen(c.Context()); err != nil {
+					return err
+				}
+			}
+			return a.info()
+		},
 	}
+	c.Flags().BoolVar(&measure, "measure", false, "measure first what the chosen device can do, for some seconds, and keep it")
+	return c
 }
 
 func (a *app) info() error {
@@ -131,6 +146,7 @@ func describeDevice(d *gpu.Device) infoDevice {
 		f.MaxInvocations, f.MaxLocalX, f.MaxGroupsX, f.MaxGroupsY, f.SubgroupSize,
 	}
 	r.Features = &infoFeatures{f.IntegerDot, f.IntegerDotFast, f.StorageTexelRGBA32F, f.Unified, f.TimestampPeriod}
+	r.Measured = describeMeasured(d.Measured)
 	r.Memory, r.ExportsBuffers = d.External.Pools, d.External.Export
 	return r
 }
@@ -156,6 +172,7 @@ func (a *app) printDevice(d *infoDevice) {
 		l.StorageBufferBytes>>20, l.TexelBufferElements, l.WorkgroupInvocations, l.SubgroupSize)
 	printf(a.out, "     features integer dot product %s, unified memory %s, timestamps %s\n",
 		dotText(f), yesNo(f.UnifiedMemory), yesNo(f.TimestampNanoseconds > 0))
+	a.printMeasured(d.Measured)
 	a.printMemory(d)
 }
 

@@ -26,6 +26,7 @@ type variant struct {
 	bindings   string            // see shaders.Info
 	pushWords  int
 	integerDot bool
+	float16    bool
 }
 
 // passes unroll and scalarise: SwiftShader neither unrolls after specialisation nor keeps arrays in
@@ -165,7 +166,7 @@ func writeRegistry(list []variant) error {
 	sum := sha256.New()
 	for i := range list {
 		v := &list[i]
-		fmt.Fprintf(&b, "{Name: %q, Bindings: %q, PushWords: %d, IntegerDot: %v},\n", v.name, v.bindings, v.pushWords, v.integerDot)
+		fmt.Fprintf(&b, "{Name: %q, Bindings: %q, PushWords: %d, IntegerDot: %v, Float16: %v},\n", v.name, v.bindings, v.pushWords, v.integerDot, v.float16)
 		code, err := os.ReadFile(filepath.Join("spv", v.name+".spv"))
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ func manifest() []variant {
 	list = append(list, resizeVariants()...)
 	list = append(list, convVariants()...)
 	list = append(list, selfTestVariants()...)
+	list = append(list, measureVariants()...)
 	return list
 }
 

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -98,4 +100,69 @@ func TestInfoNamed(t *testing.T) {
 	require.NotEmpty(t, v.Devices[0].Limits)
 	text := (&call{args: []string{"info", "--device", "lavapipe"}, env: env}).run(t)
 	require.Regexp(t, `\A\* lavapipe: \S`, text.stdout)
+}
+
+// TestInfoMeasure: what --measure finds is kept, told by later calls, and called busy where the machine was.
+func TestInfoMeasure(t *testing.T) {
+	type measured struct {
+		Devices []struct {
+			Chosen   bool
+			Features struct {
+				Dot bool `json:"integer_dot_product"`
+			}
+			Measured *struct {
+				Dot        float64   `json:"dot_int8_gops"`
+				FMA        float64   `json:"fma_f32_gflops"`
+				CacheRate  float64   `json:"cache_gbps"`
+				MemoryRate float64   `json:"memory_gbps"`
+				CopyRate   float64   `json:"copy_gbps"`
+				MatrixRate float64   `json:"matrix_gflops"`
+				Submit     float64   `json:"submit_us"`
+				Dispatch   float64   `json:"dispatch_us"`
+				Load       float64   `json:"load"`
+				Busy       bool      `json:"busy"`
+				At         time.Time `json:"at"`
+			}
+		}
+	}
+	eachDevice(t, func(t *testing.T, device string) {
+		state := "XDG_STATE_HOME=" + t.TempDir()
+		info := func(args ...string) (v measured, text string) {
+			r := (&call{args: append([]string{"info", "--device", device}, args...), env: []string{state}}).run(t)
+			require.Equal(t, right, r.code, r.stderr)
+			if args[len(args)-1] == "--json" {
+				require.NoError(t, json.Unmarshal([]byte(r.stdout), &v))
+			}
+			return v, r.stdout
+		}
+		chosen := func(v measured) int {
+			for i, d := range v.Devices {
+				if d.Chosen {
+					return i
+				}
+			}
+			t.Fatal("no device is chosen")
+			return 0
+		}
+		begin := time.Now()
+		v, _ := info("--measure", "--json")
+		d := v.Devices[chosen(v)]
+		m := d.Measured
+		require.NotNil(t, m)
+		for name, x := range map[string]float64{
+			"FMA": m.FMA, "cache": m.CacheRate, "memory": m.MemoryRate, "copy": m.CopyRate, "matrix": m.MatrixRate,
+			"submission": m.Submit, "dispatch": m.Dispatch,
+		} {
+			require.Positive(t, x, name)
+		}
+		require.Equal(t, d.Features.Dot, m.Dot > 0)
+		require.Equal(t, m.Load > 0.15, m.Busy)
+		require.False(t, m.At.Before(begin))
+
+		again, _ := info("--verbose", "--json")
+		require.Equal(t, m.FMA, again.Devices[chosen(again)].Measured.FMA, "kept")
+		_, text := info("--device", device)
+		require.Regexp(t, `(?m)^     at most  [\d.]+ GFLOP/s f32, (no|[\d.]+) f16, (no|[\d.]+) GOP/s int8; [\d.]+ GB/s in a cache`, text)
+		require.Equal(t, m.Busy, strings.Contains(text, "on a busy machine"))
+	})
 }

@@ -69,7 +69,8 @@ func split(f *plan.Facts, s *plan.Step, room int) []plan.Step {
 		return []plan.Step{*s}
 	}
 	// Of the estimate all but the dispatch itself is divided.
-	overhead := f.Rates().Dispatch
+	r := f.Rates()
+	overhead := r.Overhead(s)
 	work := f.StepTime(s) - overhead
 	each := int(float64(groups) * float64(f.SegmentBound()-overhead) / float64(work))
 	n := groups

@@ -97,7 +97,8 @@ func TestLongStepsAreSplit(t *testing.T) {
 		{"an hour", [3]uint32{32768, 32768, 1}, time.Hour, nil, maxParts / 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := plan.Step{Kernel: shaders.UnaryAbsF32, Groups: tc.groups, Barrier: true, FLOP: (tc.time - r.Dispatch).Seconds() * r.FLOPS, Bytes: 1000, Label: "x"}
+			s := plan.Step{Kernel: shaders.UnaryAbsF32, Groups: tc.groups, Barrier: true, Bytes: 1000, Label: "x"}
+			s.FLOP = (tc.time - r.Overhead(&s)).Seconds() * r.FLOPS
 			short := plan.Step{FLOP: 1}
 			list, ends := segments(facts, []plan.Step{short, s, short})
 			parts := list[1 : len(list)-1]

@@ -7,19 +7,35 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// Rates is what a device is expected to reach: the cost model of a step that was never measured.
+// Rates is what kernels are expected to reach on a device: the cost model of a step that was never measured.
 type Rates struct {
 	FLOPS     float64       `json:"flops"`           // multiplications and additions a second, in convolutions and matrix products
 	Depthwise float64       `json:"depthwise_flops"` // the same in depthwise convolutions, which reuse little
 	Bandwidth float64       `json:"bandwidth"`       // bytes a second, of kernels that move
 	Dispatch  time.Duration `json:"dispatch_ns"`     // of one dispatch that does nothing
+	Barrier   time.Duration `json:"barrier_ns"`      // of a barrier between two
+	Submit    time.Duration `json:"submit_ns"`       // from handing over nothing to seeing that it is done
+	Stamp     time.Duration `json:"timestamp_ns"`    // of a timestamp between two dispatches
+}
+
+// Ceilings is what a device can do at most, by kernels that do nothing else; 0 for what it cannot do or what was not
+// measured.
+type Ceilings struct {
+	F32    float64 `json:"fma_f32"`  // multiplications and additions a second, of 32-bit floats
+	F16    float64 `json:"fma_f16"`  // of 16-bit floats
+	Dot    float64 `json:"dot_int8"` // of 8-bit integers, in packed dot products
+	Cache  float64 `json:"cache"`    // bytes a second, read and written, that stay in a cache
+	Memory float64 `json:"memory"`   // that no cache holds
+	Copy   float64 `json:"copy"`     // of copy commands, beyond caches
 }
 
 // classRates stand in for a device that was not measured. From docs/measurements.md: two cores of SwiftShader, the
 // slower of the software implementations; a GPU of 2020.
 var classRates = map[Class]Rates{
-	ClassCPU: {FLOPS: 10e9, Depthwise: 1.5e9, Bandwidth: 3e9, Dispatch: 30 * time.Microsecond},
-	ClassGPU: {FLOPS: 2e12, Depthwise: 500e9, Bandwidth: 200e9, Dispatch: 5 * time.Microsecond},
+	ClassCPU: {FLOPS: 10e9, Depthwise: 1.5e9, Bandwidth: 3e9, Dispatch: 30 * time.Microsecond,
+		Barrier: time.Microsecond, Submit: 30 * time.Microsecond, Stamp: 10 * time.Microsecond},
+	ClassGPU: {FLOPS: 2e12, Depthwise: 500e9, Bandwidth: 200e9, Dispatch: 5 * time.Microsecond,
+		Barrier: time.Microsecond, Submit: 20 * time.Microsecond, Stamp: time.Microsecond},
 }
 
 // rateRange is by how much measured rates may differ from those of the class. What is further off was measured
@@ -35,9 +51,12 @@ func (f *Facts) Bounded(r Rates) Rates {
 		}
 		return min(max(x, def/rateRange), def*rateRange)
 	}
+	// What is paid beside the work may be next to nothing.
+	cost := func(x, def time.Duration) time.Duration { return min(max(x, 0), def*rateRange) }
 	return Rates{
 		FLOPS: clamp(r.FLOPS, d.FLOPS), Depthwise: clamp(r.Depthwise, d.Depthwise), Bandwidth: clamp(r.Bandwidth, d.Bandwidth),
 		Dispatch: time.Duration(clamp(float64(r.Dispatch), float64(d.Dispatch))),
+		Barrier:  cost(r.Barrier, d.Barrier), Submit: cost(r.Submit, d.Submit), Stamp: cost(r.Stamp, d.Stamp),
 	}
 }
 
@@ -57,21 +76,35 @@ func (f *Facts) SegmentBound() time.Duration {
 	return 2 * time.Millisecond
 }
 
-// StepTime is the expected time of s: that of its arithmetic or of its memory traffic, whichever is longer.
+// Overhead is what s is expected to take beside its work.
+func (r *Rates) Overhead(s *Step) time.Duration {
+	if s.Barrier {
+		return r.Dispatch + r.Barrier
+	}
+	return r.Dispatch
+}
+
+// StepTime is the expected time of s: that of its arithmetic or of its memory traffic, whichever is longer, and what is
+// paid for a dispatch.
 func (f *Facts) StepTime(s *Step) time.Duration {
 	r := f.Rates()
 	flops := r.FLOPS
 	if s.Kernel != shaders.Copy && strings.HasPrefix(s.Kernel.String(), "conv_depthwise") {
 		flops = r.Depthwise
 	}
-	return r.Dispatch + time.Duration(max(s.FLOP/flops, s.Bytes/r.Bandwidth)*1e9)
+	return r.Overhead(s) + time.Duration(max(s.FLOP/flops, s.Bytes/r.Bandwidth)*1e9)
 }
 
-// SegmentTimes has the expected time of each segment of p.
+// SegmentTimes has the expected time of each segment of p, from handing it over to seeing its end where the device is
+// timed by the host.
 func (f *Facts) SegmentTimes(p *Plan) []time.Duration {
 	list := make([]time.Duration, len(p.Segments))
+	r := f.Rates()
 	first := 0
 	for i, end := range p.Segments {
+		if f.Class == ClassCPU {
+			list[i] = r.Submit
+		}
 		for k := first; k < end; k++ {
 			list[i] += f.StepTime(&p.Steps[k])
 		}

@@ -25,6 +25,8 @@ type Facts struct {
 	IntegerDot bool
 	// IntegerDotFast: the device reports them as accelerated, of mixed signedness too.
 	IntegerDotFast bool
+	// Float16: arithmetic with floats of 16 bits is a feature of the device and enabled.
+	Float16 bool
 	// StorageTexelRGBA32F: storage texel buffers of this format can be written.
 	StorageTexelRGBA32F bool
 	// MaxLoop is the number of iterations that a rolled loop may have; 0 for any. lower stays below 60,000

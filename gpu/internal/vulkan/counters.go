@@ -9,7 +9,7 @@ type Counters struct {
 	Allocations int64 // of device memory
 }
 
-type counters struct{ recordings, imports, allocations atomic.Int64 }
+type counters struct{ recordings, imports, allocations, submissions atomic.Int64 }
 
 // Counters of the device since it was opened.
 func (d *Device) Counters() Counters {
@@ -17,3 +17,6 @@ func (d *Device) Counters() Counters {
 		Recordings: d.counters.recordings.Load(), Imports: d.counters.imports.Load(), Allocations: d.counters.allocations.Load(),
 	}
 }
+
+// Submissions is how often executions have submitted work since the device was opened.
+func (d *Device) Submissions() int64 { return d.counters.submissions.Load() }

@@ -49,6 +49,8 @@ type Device struct {
 	stampMask uint64
 	account   account
 	counters  counters
+	rates     atomic.Pointer[plan.Rates] // see SetRates; nil where nothing was measured
+	wrong     atomic.Bool                // see Contradicted
 	pipelines pipelineTable
 
 	queueMu sync.Mutex
@@ -116,6 +118,12 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 	f := info.Properties.ExternalFeatures()
 	if info.Facts.IntegerDot {
 		f |= vk.FeatureIntegerDot
+	}
+	if info.Facts.Float16 {
+		f |= vk.FeatureFloat16
+	}
+	if info.Properties.Calibrated {
+		f |= vk.FeatureCalibrated
 	}
 	if info.Properties.Binaries {
 		f |= vk.FeatureBinaries
@@ -210,9 +218,15 @@ func (d *Device) Close() error {
 }
 
 // Facts is what the compiler may know of the device.
-func (d *Device) Facts() plan.Facts { return d.info.Facts }
+func (d *Device) Facts() plan.Facts {
+	f := d.info.Facts
+	if r := d.rates.Load(); r != nil {
+		f.Measured = *r
+	}
+	return f
+}
 
-// Describe returns all that is known of the device.
+// Describe returns all that is known of the device, but the rates.
 func (d *Device) Describe() DeviceInfo { return d.info }
 
 // Info describes the device to the driver.

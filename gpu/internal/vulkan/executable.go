@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
@@ -44,6 +45,8 @@ type Executable struct {
 	estimates []time.Duration // by segment
 	ios       []ioFacts       // inputs, then outputs
 	borrowed  bool            // arena and host of its slot are another's
+	runs      atomic.Int64    // executions that compare saw
+	fastest   atomic.Int64    // of them, in nanoseconds
 
 	viewsMu sync.Mutex // slots may be made concurrently
 	views   viewTable  // guarded by viewsMu; of weights, shared by the slots
@@ -134,7 +137,8 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 	}
 	x.slots = 1
 	x.free <- s
-	x.estimates = d.info.Facts.SegmentTimes(p)
+	facts := d.Facts()
+	x.estimates = facts.SegmentTimes(p)
 	x.stats = backend.Stats{
 		Pipelines: len(list), Dispatches: len(p.Steps), Segments: len(p.Segments),
 		ArenaBytes: p.ArenaBytes, WeightBytes: p.WeightBytes, GFLOP: p.FLOP() / 1e9,

@@ -42,6 +42,7 @@ func (e *Execution) Submit(first, last int) (backend.Fence, error) {
 		e.begun, e.before = now(), before
 	}
 	e.next, e.last = last, f
+	e.slot.x.dev.counters.submissions.Add(1)
 	return f, nil
 }
 
@@ -93,14 +94,14 @@ func (e *Execution) DeviceTime() time.Duration {
 	if e.slot == nil || e.last == nil {
 		return 0
 	}
+	var took time.Duration
 	if e.slot.stamps == 0 {
-		return e.hostTime()
+		took = e.hostTime()
+	} else if t := e.stamps(0, 2*e.segments()); len(t) > 0 {
+		took = e.elapsed(t[0], t[len(t)-1])
 	}
-	t := e.stamps(0, 2*e.segments())
-	if len(t) == 0 {
-		return 0
-	}
-	return e.elapsed(t[0], t[len(t)-1])
+	e.slot.x.compare(took)
+	return took
 }
 
 // hostTime is the time from when the device could begin to when a waiter saw the end, by the host's clock.

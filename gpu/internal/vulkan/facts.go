@@ -23,6 +23,7 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 		SubgroupSize:        p.SubgroupSize,
 		IntegerDot:          p.IntegerDot,
 		IntegerDotFast:      p.IntegerDot && p.IntegerDotFast,
+		Float16:             p.Float16,
 		StorageTexelRGBA32F: p.StorageTexelRGBA32F,
 		Unified:             unified(p),
 	}

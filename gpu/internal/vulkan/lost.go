@@ -172,7 +172,7 @@ func (d *Device) Reopen() (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.SetRates(d.info.Facts.Measured)
+	n.rates.Store(d.rates.Load())
 	return n, nil
 }
 

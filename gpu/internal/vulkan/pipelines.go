@@ -194,6 +194,8 @@ func (d *Device) checkPipeline(key plan.Pipeline) error {
 	case key.LocalX == 0 || key.LocalX > f.MaxLocalX || key.LocalX > f.MaxInvocations:
 		return fmt.Errorf("kernel %s: workgroup of %d; the device allows 1 to %d", key.Kernel, key.LocalX,
 			min(f.MaxLocalX, f.MaxInvocations))
+	case info.Float16 && !f.Float16:
+		return fmt.Errorf("kernel %s needs arithmetic with 16-bit floats, which the device lacks", key.Kernel)
 	case info.IntegerDot && !f.IntegerDot:
 		return fmt.Errorf("kernel %s needs integer dot products, which the device lacks", key.Kernel)
 	}

@@ -1,7 +1,60 @@
 package vulkan
 
-import "github.com/nngpu/nngpu/gpu/internal/plan"
+import (
+	"time"
 
-// SetRates notes what was measured, for the estimates of executables that are made later. Precondition: nobody else
-// uses d yet.
-func (d *Device) SetRates(r plan.Rates) { d.info.Facts.Measured = r }
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// SetRates notes what was measured, for the estimates of executables that are made later.
+func (d *Device) SetRates(r plan.Rates) {
+	d.rates.Store(&r)
+	d.wrong.Store(false)
+}
+
+// Contradicted reports whether, since SetRates, the executions of some model took less or more than the cost model says,
+// by more than contradiction.
+func (d *Device) Contradicted() bool { return d.wrong.Load() }
+
+// Idle reports whether the device has nothing to do.
+func (d *Device) Idle() bool {
+	d.queueMu.Lock()
+	defer d.queueMu.Unlock()
+	for _, q := range d.queues {
+		if reached, err := d.dev.Reached(q.index); err != nil || reached < q.next {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	// enoughRuns is how many executions of a model must have ended before the fastest of them says something.
+	enoughRuns = 16
+	// contradiction is a factor that the cost model does not miss by itself.
+	contradiction = 3
+)
+
+// compare holds what an execution took against what was expected of the model: the fastest one counts, since others on
+// the machine only slow executions down.
+func (x *Executable) compare(took time.Duration) {
+	if took <= 0 {
+		return
+	}
+	for {
+		least := x.fastest.Load()
+		if least != 0 && least <= int64(took) || x.fastest.CompareAndSwap(least, int64(took)) {
+			break
+		}
+	}
+	if n := x.runs.Add(1); n < enoughRuns || n&(n-1) != 0 {
+		return
+	}
+	var expected time.Duration
+	for _, t := range x.estimates {
+		expected += t
+	}
+	if ratio := float64(x.fastest.Load()) / float64(expected); ratio > contradiction || ratio < 1./contradiction {
+		x.dev.wrong.Store(true)
+	}
+}

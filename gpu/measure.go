@@ -1,0 +1,321 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+var errNoTimestamps = errors.New("the device has no timestamps")
+
+// meter times small plans on a device. Not safe for concurrent use.
+type meter struct {
+	ctx   context.Context
+	dev   *vulkan.Device
+	facts plan.Facts
+	runs  int // of each measurement
+
+	submitted int64 // how often it submitted work
+}
+
+const (
+	meterRuns   = 7                      // of each measurement; the fastest counts, since nothing makes a device faster than it is
+	firstRuns   = 3                      // the same where the first use of a device waits for it
+	meterTarget = 8 * time.Millisecond   // that a measurement is made to take, if the work can be made to last
+	meterLimit  = 400 * time.Millisecond // after which a measurement does with three runs
+)
+
+// run executes p, which has no inputs or outputs, several times. device is the shortest time of its work on the device,
+// latency the lower quartile of the time from handing it over to seeing its end.
+func (m *meter) run(p *plan.Plan, o vulkan.ExecutableOptions, runs int) (device, latency time.Duration, err error) {
+	o.MaxSlots = 1
+	x, err := vulkan.NewExecutable(m.ctx, m.dev, p, make([]byte, p.WeightBytes), o)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	var waits []time.Duration
+	begin := time.Now()
+	for i := range runs {
+		if i >= 3 && time.Since(begin) > meterLimit {
+			break
+		}
+		took, waited, err := m.once(x)
+		if err != nil {
+			return 0, 0, err
+		}
+		if took <= 0 {
+			return 0, 0, errNoTimestamps
+		}
+		if device == 0 || took < device {
+			device = took
+		}
+		waits = append(waits, waited)
+	}
+	slices.Sort(waits)
+	return device, waits[len(waits)/4], nil
+}
+
+func (m *meter) once(x *vulkan.Executable) (device, latency time.Duration, err error) {
+	e, err := x.BeginRun(m.ctx, nil, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer e.Release()
+	begin := time.Now()
+	f, err := e.Submit(0, e.Segments())
+	if err != nil {
+		return 0, 0, err
+	}
+	m.submitted++
+	if err := f.Wait(m.ctx); err != nil {
+		return 0, 0, err
+	}
+	return e.DeviceTime(), time.Since(begin), nil
+}
+
+// each measures what one more execution of step s takes, with a barrier or a timestamp behind it or not: by the
+// difference that n more make.
+func (m *meter) each(s *plan.Step, n int, barriers, stamps bool) (time.Duration, error) {
+	const few = 2
+	var times [2]time.Duration
+	var err error
+	for i, n := range []int{few, few + n} {
+		if times[i], _, err = m.run(repeated(s, n, barriers), vulkan.ExecutableOptions{Profile: stamps}, m.runs); err != nil {
+			return 0, err
+		}
+	}
+	return max(times[1]-times[0], 0) / time.Duration(n), nil
+}
+
+// costs measures what is paid for a dispatch, a barrier, a timestamp and a submission beside the work, with a step that
+// does next to nothing.
+func (m *meter) costs(tiny *plan.Step) (r plan.Rates, err error) {
+	const steps = 80
+	plain, err := m.each(tiny, steps, false, false)
+	if err != nil {
+		return r, err
+	}
+	ordered, err := m.each(tiny, steps, true, false)
+	if err != nil {
+		return r, err
+	}
+	stamped, err := m.each(tiny, steps, true, true)
+	if err != nil {
+		return r, err
+	}
+	const latencies = 64
+	_, latency, err := m.run(repeated(tiny, 1, false), vulkan.ExecutableOptions{}, latencies)
+	if err != nil {
+		return r, err
+	}
+	// A difference may be lost in the noise; nothing costs nothing.
+	const least = time.Nanosecond
+	r.Dispatch, r.Barrier, r.Stamp = max(plain, least), max(ordered-plain, least), max(stamped-ordered, least)
+	r.Submit = max(latency-plain, least)
+	return r, nil
+}
+
+// repeated is n times the step s, on memory of the arena.
+func repeated(s *plan.Step, n int, barriers bool) *plan.Plan {
+	one, bytes := *s, int64(0)
+	one.Serves, one.When, one.Bindings = 0, plan.Always, slices.Clone(s.Bindings)
+	for i := range one.Bindings {
+		b := &one.Bindings[i]
+		*b = plan.Binding{Buffer: plan.Arena, Format: b.Format, Offset: bytes, Size: b.Size, Write: b.Write}
+		bytes += plan.AlignUp(b.Size)
+	}
+	steps := make([]plan.Step, n)
+	for i := range steps {
+		steps[i] = one
+		steps[i].Barrier = barriers && i > 0
+	}
+	return &plan.Plan{ArenaBytes: bytes, Steps: steps, Segments: []int{n}}
+}
+
+// multiplyLocal is the workgroup size of the kernels that measure.
+const multiplyLocal = 64
+
+// multiplyStep is count invocations of measure/multiply.comp, which write the first 4 bytes each of the arena.
+func multiplyStep(k shaders.Kernel, count, iterations int) plan.Step {
+	return flatStep(k, count, []uint32{uint32(count), uint32(iterations), 0x01020304, math.Float32bits(0.5), math.Float32bits(0.25)},
+		plan.Binding{Buffer: plan.Arena, Size: plan.AlignUp(4 * int64(count)), Write: true})
+}
+
+// flatStep is a dispatch of count invocations; see shaders/include/common.glsl.
+func flatStep(k shaders.Kernel, count int, push []uint32, bindings ...plan.Binding) plan.Step {
+	const row = 32768
+	groups := uint32((count + multiplyLocal - 1) / multiplyLocal)
+	s := plan.Step{
+		Kernel: k, LocalX: multiplyLocal, Groups: [3]uint32{min(groups, row), (groups + row - 1) / row, 1},
+		Push: push, Bindings: bindings, Label: "measurement",
+	}
+	return s
+}
+
+const (
+	// multiplyRounds is the number of iterations of the loop in measure/multiply.comp, each of so many operations.
+	multiplyRounds    = 4096
+	vectorFLOP        = 4 * 3 * 8  // REPEATS times CHAINS vectors of four
+	dotFLOP           = 4 * 12 * 8 // packed products of four, with their sums
+	multiplyMostCount = 1 << 24    // invocations
+)
+
+// multiplications measures operations a second of a kernel of measure/multiply.comp, which makes so many in a round.
+func (m *meter) multiplications(k shaders.Kernel, each float64, overhead time.Duration) (float64, error) {
+	count := multiplyLocal * 4
+	for {
+		p := &plan.Plan{ArenaBytes: plan.AlignUp(4 * int64(count)), Steps: []plan.Step{multiplyStep(k, count, multiplyRounds)}, Segments: []int{1}}
+		took, _, err := m.run(p, vulkan.ExecutableOptions{}, m.runs)
+		if err != nil {
+			return 0, err
+		}
+		work := max(took-overhead, time.Nanosecond)
+		if work >= meterTarget || count >= multiplyMostCount {
+			return float64(count) * multiplyRounds * each / work.Seconds(), nil
+		}
+		count = grown(count, work)
+	}
+}
+
+// grown is a larger amount of work than n, which took that long: enough to reach the target, if not in one go.
+func grown(n int, took time.Duration) int {
+	factor := min(max(1.2*float64(meterTarget)/float64(took), 2), 16)
+	return int(float64(n)*factor+multiplyLocal-1) / multiplyLocal * multiplyLocal
+}
+
+// Sizes of what is moved, in bytes: one side of a copy that stays in the cache nearest to the whole device, and of one
+// that no cache holds, by class.
+const cacheBytes = 256 << 10
+
+var memoryBytes = map[plan.Class]int64{plan.ClassCPU: 64 << 20, plan.ClassGPU: 256 << 20}
+
+// mover is a kernel of measure/move.comp.
+type mover struct {
+	kernel  shaders.Kernel
+	texel   bool    // it reads a texel buffer
+	traffic float64 // bytes that it reads and writes for one that it reads
+}
+
+var movers = []mover{
+	{shaders.MeasureMove, false, 2}, {shaders.MeasureMoveTexel, true, 2},
+	{shaders.MeasureMoveSum, false, 1.25}, {shaders.MeasureMoveSumTexel, true, 1.25},
+}
+
+// moves measures bytes a second, read and written, within a cache and beyond all, by the best of the kernels, and by
+// copy commands. A device without memory for what no cache holds gives 0 there.
+func (m *meter) moves(overhead time.Duration) (c plan.Ceilings, err error) {
+	size := min(memoryBytes[m.facts.Class], m.facts.MaxStorageRange) &^ (plan.Align - 1)
+	for _, k := range movers {
+		rate, err := m.cached(k, overhead)
+		if err != nil {
+			return c, err
+		}
+		c.Cache = max(c.Cache, rate)
+		if rate, err = m.moved(k.slabs(&m.facts, size), size, k.traffic, overhead); err != nil {
+			return c, err
+		}
+		c.Memory = max(c.Memory, rate)
+	}
+	c.Copy, err = m.moved([]plan.Step{{
+		Kernel:   shaders.Copy,
+		Bindings: []plan.Binding{{Buffer: plan.Arena, Size: size}, {Buffer: plan.Arena, Offset: size, Size: size, Write: true}},
+		Label:    "measurement",
+	}}, size, 2, overhead)
+	return c, err
+}
+
+// moved times steps that read the first half of the arena, of size bytes, and write to the second; 0 where there is no
+// memory for it.
+func (m *meter) moved(steps []plan.Step, size int64, traffic float64, overhead time.Duration) (float64, error) {
+	p := &plan.Plan{ArenaBytes: 2 * size, Steps: steps, Segments: []int{len(steps)}}
+	took, _, err := m.run(p, vulkan.ExecutableOptions{}, m.runs)
+	switch nn.StatusOf(err) {
+	case nn.StatusResourceExhaustedTransient, nn.StatusResourceExhaustedPersistent:
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return traffic * float64(size) / max(took-overhead*time.Duration(len(steps)), time.Nanosecond).Seconds(), nil
+}
+
+// slabs are the dispatches that read size bytes of the arena, each of what one texel buffer holds.
+func (k *mover) slabs(f *plan.Facts, size int64) []plan.Step {
+	slab := size
+	if k.texel {
+		slab = min(size, f.MaxTexelElements*16) &^ (plan.Align - 1)
+	}
+	var steps []plan.Step
+	for at := int64(0); at < size; at += slab {
+		n := min(slab, size-at)
+		steps = append(steps, k.step(int(n/16), ^uint32(0), at, size+at, n))
+	}
+	return steps
+}
+
+// moveEach is EACH of measure/move.comp: texels of one invocation.
+const moveEach = 4
+
+// step is a dispatch that reads count texels, a multiple of moveEach, between places of the arena.
+func (k *mover) step(count int, mask uint32, from, to, bytes int64) plan.Step {
+	format := plan.FormatNone
+	if k.texel {
+		format = plan.FormatRGBA32F
+	}
+	count /= moveEach
+	return flatStep(k.kernel, count, []uint32{uint32(count), mask},
+		plan.Binding{Buffer: plan.Arena, Format: format, Offset: from, Size: bytes},
+		plan.Binding{Buffer: plan.Arena, Offset: to, Size: bytes, Write: true})
+}
+
+// cached measures k within cacheBytes.
+func (m *meter) cached(k mover, overhead time.Duration) (float64, error) {
+	count := 4 * cacheBytes / 16
+	for {
+		p := &plan.Plan{ArenaBytes: 2 * cacheBytes, Segments: []int{1},
+			Steps: []plan.Step{k.step(count, cacheBytes/16-1, 0, cacheBytes, cacheBytes)}}
+		took, _, err := m.run(p, vulkan.ExecutableOptions{}, m.runs)
+		if err != nil {
+			return 0, err
+		}
+		work := max(took-overhead, time.Nanosecond)
+		if work >= meterTarget || count >= 1<<28 {
+			return k.traffic * 16 * float64(count) / work.Seconds(), nil
+		}
+		count = grown(count, work)
+	}
+}
+
+// ceilings measures what the device can do at most, beside r, which costs measured.
+func (m *meter) ceilings(r plan.Rates) (c plan.Ceilings, err error) {
+	overhead := r.Submit + r.Dispatch
+	if c, err = m.moves(overhead); err != nil {
+		return c, err
+	}
+	for _, what := range []struct {
+		kernel shaders.Kernel
+		has    bool
+		each   float64
+		rate   *float64
+	}{
+		{shaders.MeasureMultiplyF32, true, vectorFLOP, &c.F32},
+		{shaders.MeasureMultiplyF16, m.facts.Float16, vectorFLOP, &c.F16},
+		{shaders.MeasureMultiplyDot, m.facts.IntegerDot, dotFLOP, &c.Dot},
+	} {
+		if !what.has {
+			continue
+		}
+		if *what.rate, err = m.multiplications(what.kernel, what.each, overhead); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}

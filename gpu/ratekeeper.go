@@ -1,0 +1,263 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+)
+
+// Measurement is what microbenchmarks found out about a device. Rates are in units a second, 0 where they are not
+// known or the device cannot do it.
+type Measurement struct {
+	// What the device can do at most: multiplications and additions of floats of 32 and 16 bits and, by packed dot
+	// products, of 8-bit integers; bytes that kernels read and write within a cache and beyond all, and copy commands
+	// beyond all.
+	FMA32, FMA16, Dot8        float64
+	Cache, Memory, CopyMemory float64
+	// What kernels reach: matrix products and depthwise convolutions (operations), sums of tensors (bytes).
+	Matrix, Depthwise, Elementwise float64
+	// What is paid beside the work: from handing over nothing to seeing that it is done; for a dispatch, a barrier
+	// between two, and a timestamp.
+	Submit, Dispatch, Barrier, Timestamp time.Duration
+	// Load is the share of the machine's processor time, 0 to 1, that went to other processes while the rates of kernels
+	// and the costs were measured, at the time At, and CeilingLoad while the ceilings were.
+	Load, CeilingLoad float64
+	At                time.Time
+}
+
+// Busy reports whether others were in the way of the measurement.
+func (m *Measurement) Busy() bool { return max(m.Load, m.CeilingLoad) > busyLoad }
+
+const (
+	// busyLoad is the share of the processors that others may use before a measurement is not believed for ever.
+	busyLoad = 0.15
+	// measureAgain is how long a measurement stands that was made on a busy machine or that executions contradict; with
+	// each one that does not help the latter wait twice as long.
+	measureAgain = time.Minute
+	mostDoubts   = 12 // which is three days
+	// newRates is by what factor rates must differ from those before to be other ones.
+	newRates = 1.25
+)
+
+// rateRecord is a measurement as it is kept between runs. Anybody may have written the file: rates are believed within
+// bounds, and ceilings decide nothing but what profiles show.
+type rateRecord struct {
+	Key         string        `json:"key"`    // see recordKey
+	Device      string        `json:"device"` // for people
+	Driver      string        `json:"driver"`
+	Rates       plan.Rates    `json:"rates"`
+	Ceilings    plan.Ceilings `json:"ceilings"` // zero until somebody asks for them
+	Load        float64       `json:"load"`     // as in Measurement
+	CeilingLoad float64       `json:"ceiling_load"`
+	At          time.Time     `json:"at"`
+	// Doubted: executions took far less or more than the rates say. Doubts counts the measurements since that only
+	// confirmed the one before.
+	Doubted bool `json:"doubted,omitempty"`
+	Doubts  int  `json:"doubts,omitempty"`
+}
+
+// due reports whether it is time to measure again.
+func (r *rateRecord) due(now time.Time) bool {
+	if r.At.After(now) { // the clock was set, or somebody else wrote this
+		return true
+	}
+	wait := measureAgain << min(max(r.Doubts, 0), mostDoubts)
+	return r.Load > busyLoad && now.Sub(r.At) >= measureAgain || r.Doubted && now.Sub(r.At) >= wait
+}
+
+// rateKeeper has what is known of a device's speed. Safe for concurrent use.
+type rateKeeper struct {
+	path      string
+	measuring sync.Mutex // held by who measures; comes before mu
+
+	mu     sync.Mutex
+	record rateRecord // guarded by mu
+}
+
+// readRateRecord returns the record of a device; false where there is none that can be used.
+func readRateRecord(info *vulkan.DeviceInfo) (path string, r rateRecord, ok bool) {
+	path, key := recordPath(info, "rates")
+	if !readRecord(path, &r) || r.Key != key || r.Rates == (plan.Rates{}) {
+		return path, rateRecord{Key: key, Device: info.Name, Driver: info.Driver}, false
+	}
+	r.Rates = info.Facts.Bounded(r.Rates)
+	r.Device, r.Driver = info.Name, info.Driver
+	for _, x := range []*float64{&r.Ceilings.F32, &r.Ceilings.F16, &r.Ceilings.Dot, &r.Ceilings.Cache, &r.Ceilings.Memory, &r.Ceilings.Copy} {
+		if !(*x >= 0 && *x <= mostRate) {
+			*x = 0
+		}
+	}
+	for _, x := range []*float64{&r.Load, &r.CeilingLoad} {
+		if !(*x >= 0 && *x <= 1) {
+			*x = 1
+		}
+	}
+	return path, r, true
+}
+
+// mostRate bounds a ceiling on record: a million times the fastest device.
+const mostRate = 1e21
+
+// open takes what is on record of d, and measures where nothing is or what is there is not believed.
+func (k *rateKeeper) open(d *vulkan.Device, facts plan.Facts) {
+	if selfTestOff() {
+		return
+	}
+	info := d.Describe()
+	var ok bool
+	k.path, k.record, ok = readRateRecord(&info)
+	if ok {
+		d.SetRates(k.record.Rates)
+	}
+	if !ok || k.record.due(time.Now()) {
+		_ = k.measure(context.Background(), d, facts, false) // without rates those of the class stand in
+	}
+}
+
+// measure measures d and keeps what came out: the ceilings too where full is set. Rates that were measured before on a
+// machine that was less busy stay.
+//
+// Errors: those of the device.
+func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.Facts, full bool) error {
+	k.measuring.Lock()
+	defer k.measuring.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, testLimit)
+	defer cancel()
+	m := &meter{ctx: ctx, dev: d, facts: facts, runs: firstRuns}
+	if full {
+		m.runs = meterRuns
+	}
+	before, submitted := readProcessors(), d.Submissions()
+	rates, err := m.rates()
+	if err != nil {
+		return fmt.Errorf("measure: %w", err)
+	}
+	load := before.othersSince()
+	if d.Submissions() != submitted+m.submitted {
+		load = 1 // others of this process, on the device itself
+	}
+	var ceilings plan.Ceilings
+	var ceilingLoad float64
+	if full {
+		before = readProcessors()
+		if ceilings, err = m.ceilings(rates); err != nil {
+			return fmt.Errorf("measure: %w", err)
+		}
+		ceilingLoad = before.othersSince()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.record.take(facts.Bounded(rates), load, time.Now())
+	if full {
+		k.record.Ceilings, k.record.CeilingLoad = ceilings, ceilingLoad
+	}
+	d.SetRates(k.record.Rates)
+	writeRecord(k.path, &k.record)
+	return nil
+}
+
+// take replaces the rates of r by new ones, unless those before are better: from a machine that was less busy, and not
+// doubted. A doubt that changes nothing was in vain.
+func (r *rateRecord) take(rates plan.Rates, load float64, now time.Time) {
+	r.At = now
+	switch {
+	case r.Doubted && alike(&r.Rates, &rates):
+		r.Doubts, r.Load = min(r.Doubts+1, mostDoubts), min(r.Load, load)
+	case r.Rates == (plan.Rates{}) || r.Doubted || load <= busyLoad || load < r.Load:
+		r.Rates, r.Load, r.Doubts = rates, load, 0
+	}
+	r.Doubted = false
+}
+
+// alike: no rate of kernels differs by more than newRates.
+func alike(a, b *plan.Rates) bool {
+	for _, pair := range [][2]float64{{a.FLOPS, b.FLOPS}, {a.Depthwise, b.Depthwise}, {a.Bandwidth, b.Bandwidth}} {
+		if math.Abs(math.Log(pair[0]/pair[1])) > math.Log(newRates) {
+			return false
+		}
+	}
+	return true
+}
+
+// mend measures again where executions contradict the rates and nobody uses the device.
+func (k *rateKeeper) mend(ctx context.Context, d *vulkan.Device, facts plan.Facts) {
+	if selfTestOff() || !d.Contradicted() || !k.doubt() || !d.Idle() {
+		return
+	}
+	_ = k.measure(ctx, d, facts, false) // without it what is known stands
+}
+
+// doubt notes that executions contradict the rates, and reports whether it is time to measure again.
+func (k *rateKeeper) doubt() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.record.Doubted = true
+	return k.record.due(time.Now())
+}
+
+// close keeps a doubt for the next use of the device.
+func (k *rateKeeper) close(d *vulkan.Device) {
+	if selfTestOff() || !d.Contradicted() {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.record.Rates != (plan.Rates{}) {
+		k.record.Doubted = true
+		writeRecord(k.path, &k.record)
+	}
+}
+
+// measurement is r for users.
+func (r *rateRecord) measurement() Measurement {
+	c, t := &r.Ceilings, &r.Rates
+	return Measurement{
+		FMA32: c.F32, FMA16: c.F16, Dot8: c.Dot, Cache: c.Cache, Memory: c.Memory, CopyMemory: c.Copy,
+		Matrix: t.FLOPS, Depthwise: t.Depthwise, Elementwise: t.Bandwidth,
+		Submit: t.Submit, Dispatch: t.Dispatch, Barrier: t.Barrier, Timestamp: t.Stamp,
+		Load: r.Load, CeilingLoad: r.CeilingLoad, At: r.At,
+	}
+}
+
+// Measure finds out what the device can do, in some seconds, and keeps it for later runs beside the record of the
+// self-test. Executions at the same time spoil it.
+//
+// Errors: INVALID_ARGUMENT without a context; DEVICE_UNAVAILABLE; RESOURCE_EXHAUSTED_* where the memory budget has no room;
+// GENERAL_FAILURE for a device without timestamps.
+func (b *Backend) Measure(ctx context.Context) (Measurement, error) {
+	if err := nn.NotNil("context", ctx); err != nil {
+		return Measurement{}, err
+	}
+	d, err := b.devices.use()
+	if err != nil {
+		return Measurement{}, err
+	}
+	defer d.Release()
+	if err := b.rates.measure(ctx, d, b.facts, true); err != nil {
+		return Measurement{}, err
+	}
+	m, _ := b.Measured()
+	return m, nil
+}
+
+// Measured is what is known of the device's speed; false where nothing is.
+func (b *Backend) Measured() (Measurement, bool) {
+	b.rates.mu.Lock()
+	defer b.rates.mu.Unlock()
+	return b.rates.record.measurement(), b.rates.record.Rates != (plan.Rates{})
+}
+
+// current is the facts of the device with the rates as they are now known.
+func (b *Backend) current() plan.Facts {
+	f := b.facts
+	b.rates.mu.Lock()
+	defer b.rates.mu.Unlock()
+	f.Measured = b.rates.record.Rates
+	return f
+}
