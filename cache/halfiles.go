@@ -113,14 +113,22 @@ func (m *HashMap) load(token Token, modelFiles, dataFiles []*os.File) (*Entry, e
 	if err != nil {
 		return nil, err
 	}
-	r, known := m.lookup(token)
-	if !known {
-		m.refresh()
-		if r, known = m.lookup(token); !known {
-			return nil, ErrMiss
-		}
+	var modelBytes int64
+	for _, size := range sizes[:len(modelFiles)] {
+		modelBytes = addBytes(modelBytes, size)
 	}
-	contents, err := m.readModelFiles(modelFiles, sizes)
+	r, known := m.lookup(token)
+	if !known || r.size != modelBytes {
+		m.refresh()
+		r, known = m.lookup(token)
+	}
+	switch {
+	case !known:
+		return nil, ErrMiss
+	case r.size != modelBytes || modelBytes > m.opts.MaxModelBytes: // before anything is allocated for it
+		return nil, fmt.Errorf("model files of %d bytes instead of %d: %w", modelBytes, r.size, ErrRejected)
+	}
+	contents, err := readModelFiles(modelFiles, sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -136,15 +144,8 @@ func (m *HashMap) load(token Token, modelFiles, dataFiles []*os.File) (*Entry, e
 }
 
 // readModelFiles reads each file once, as many bytes as inspect found.
-func (m *HashMap) readModelFiles(files []*os.File, sizes []int64) ([][]byte, error) {
+func readModelFiles(files []*os.File, sizes []int64) ([][]byte, error) {
 	contents := make([][]byte, len(files))
-	left := m.opts.MaxModelBytes
-	for _, size := range sizes[:len(files)] {
-		if size > left {
-			return nil, fmt.Errorf("model files of more than %d bytes: %w", m.opts.MaxModelBytes, ErrRejected)
-		}
-		left -= size
-	}
 	for i, f := range files {
 		contents[i] = make([]byte, sizes[i])
 		if n, err := f.ReadAt(contents[i], 0); n < len(contents[i]) {

@@ -109,6 +109,9 @@ func (m *HashMap) openState() (err error) {
 			return err
 		}
 	}
+	if dir, err = filepath.Abs(dir); err != nil { // the program may go elsewhere
+		return err
+	}
 	if err := privateDir(dir); err != nil {
 		return err
 	}

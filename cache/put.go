@@ -52,10 +52,10 @@ func (s *Store) write(key Key, label string, model, data []byte) error {
 		return err
 	}
 	defer tmp.discard()
-	if err := os.WriteFile(filepath.Join(tmp.path, dataName), data, 0o600); err != nil {
+	if err := tmp.write(dataName, data); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(tmp.path, modelName), content, 0o600); err != nil {
+	if err := tmp.write(modelName, content); err != nil {
 		return err
 	}
 	unlock, err := s.lock()
@@ -125,7 +125,7 @@ func (s *Store) newTemp() (*tempDir, error) {
 		if err := os.Mkdir(t.path, 0o700); err != nil {
 			return nil, err
 		}
-		f, err := os.Open(t.path)
+		f, err := openDir(t.path)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // a clean-up took it before it was locked
 		}
@@ -147,6 +147,23 @@ func (s *Store) newTemp() (*tempDir, error) {
 		f.Close()
 	}
 	return nil, fmt.Errorf("no temporary folder in %d tries: %w", tries, ErrUnavailable)
+}
+
+// write makes a file in the folder. Others may be able to put something else in the folder's place, so it is the one that
+// was opened, and nothing that lies in it is written to or followed.
+func (t *tempDir) write(name string, content []byte) error {
+	path := filepath.Join(t.path, name)
+	var fd int
+	err := withFD(t.f, func(at int) (err error) {
+		fd, err = unix.Openat(at, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		return err
+	})
+	if err != nil {
+		return &os.PathError{Op: "create", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
 }
 
 // same reports whether path still is what f has open.
@@ -179,8 +196,8 @@ func (s *Store) trash(path string) error {
 		return err
 	}
 	build := filepath.Dir(path)
-	if os.Remove(build) == nil { // it was empty
-		_ = os.Remove(filepath.Dir(build))
+	if unix.Rmdir(build) == nil { // it was empty
+		_ = unix.Rmdir(filepath.Dir(build))
 	}
 	return os.RemoveAll(to)
 }

@@ -69,12 +69,11 @@ func (s *Store) updateModel(key Key, update func(model []byte) []byte) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(tmp.path, modelName)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
+	if err := tmp.write(modelName, content); err != nil {
 		return err
 	}
 	if err := s.evict(s.maxBytes-need, id); err != nil {
 		return err
 	}
-	return os.Rename(path, filepath.Join(final, modelName))
+	return os.Rename(filepath.Join(tmp.path, modelName), filepath.Join(final, modelName))
 }
