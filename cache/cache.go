@@ -20,7 +20,7 @@
 // entry whole or not at all. A missing home, a read-only directory or a full disk costs the caller the
 // cache and one call of Warn, nothing else.
 //
-// The package deals in bytes; it knows no GPU and no model. README.md beside this file gives the formats.
+// The package deals in bytes; it knows no GPU and no model, and of the driver nothing but statuses. README.md beside this file gives the formats.
 //
 // Lock order: a HAL model file, then the database file; a store's lock file alone.
 package cache
@@ -29,6 +29,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // TokenSize is the length of a token in bytes. From NN HAL 1.2, Constant::BYTE_SIZE_OF_CACHE_TOKEN.
@@ -82,8 +84,8 @@ var (
 	// with another key. Prepare in full.
 	ErrRejected = errors.New("cache content rejected")
 	// ErrInvalid: the caller's arguments are wrong: another number of files, no file where there must be one, the same
-	// one twice, too large.
-	ErrInvalid = errors.New("invalid argument for the cache")
+	// one twice, too large. It is INVALID_ARGUMENT to nn.StatusOf, all others are GENERAL_FAILURE.
+	ErrInvalid error = invalidArgument{}
 	// ErrUnusable: a file of the caller's cannot be used: it is closed, no regular file, or not open in the way that is
 	// needed.
 	ErrUnusable = errors.New("cache file that cannot be used")
@@ -91,6 +93,16 @@ var (
 	// held too long). Nothing was saved; the caller goes on without.
 	ErrUnavailable = errors.New("cache unavailable")
 )
+
+// invalidArgument is the type of ErrInvalid.
+type invalidArgument struct{}
+
+func (invalidArgument) Error() string { return "invalid argument for the cache" }
+
+// Unwrap gives the status.
+func (invalidArgument) Unwrap() error { return errStatus }
+
+var errStatus = nn.Invalid("cache", "invalid argument")
 
 // Entry is the content of a compiled model. The caller closes it once Data has been read.
 type Entry struct {
@@ -100,7 +112,7 @@ type Entry struct {
 	Data *Data
 }
 
-// Close releases the files behind e.Data.
+// Close releases the files behind e.Data. Idempotent.
 func (e *Entry) Close() error {
 	if e == nil || e.Data == nil {
 		return nil

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // Both forms of the cache keep a SHA-256 of each chunk of the data part among what is authenticated.
@@ -27,6 +29,8 @@ type Data struct {
 	// chunks are the hashes that the content must have, chunkBytes apart.
 	chunks     [][sha256.Size]byte
 	chunkBytes int64
+
+	closed atomic.Bool
 }
 
 // dataPart is the bytes [from, from+size) of the data; they start the file.
@@ -48,8 +52,11 @@ func newData(files []*os.File, sizes []int64, chunks [][sha256.Size]byte, chunkB
 // Size is the number of bytes that were saved; reading may find fewer.
 func (d *Data) Size() int64 { return d.size }
 
-// Close releases the files.
+// Close releases the files. Idempotent.
 func (d *Data) Close() error {
+	if d.closed.Swap(true) {
+		return nil
+	}
 	var first error
 	for _, p := range d.parts {
 		if err := p.f.Close(); err != nil && first == nil {
@@ -61,8 +68,17 @@ func (d *Data) Close() error {
 
 // ReadAt fills p with the bytes from off, as io.ReaderAt has it. Whole chunks are read into private memory and judged
 // there, and only what was judged right is copied to p, which may be memory that is slow to read, or that others see. The
-// error of anything else wraps ErrRejected, and p is left as it was where it would have gone.
+// error of anything else wraps ErrRejected, and p is left as it was where it would have gone. After Close it is
+// nn.ErrClosed.
 func (d *Data) ReadAt(p []byte, off int64) (int, error) {
+	n, err := d.readAt(p, off)
+	if err != nil && d.closed.Load() {
+		return n, nn.Errorf(nn.StatusGeneralFailure, "cache data", "%w", nn.ErrClosed)
+	}
+	return n, err
+}
+
+func (d *Data) readAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("offset %d: %w", off, ErrInvalid)
 	}

@@ -13,11 +13,14 @@ import (
 // once with the verified model part, under the store's lock, and returns what takes its place; nil leaves the entry as
 // it is. Readers find the old model part or the new one, with the same data.
 //
-// It fails with ErrMiss or ErrRejected where there is no such entry, with ErrInvalid if it would exceed the bound,
-// otherwise with ErrUnavailable; Warn has then been told.
+// It fails with ErrMiss or ErrRejected where there is no such entry, with ErrInvalid if it would exceed the bound or
+// without an update, otherwise with ErrUnavailable; Warn has then been told.
 func (s *Store) UpdateModel(key Key, update func(model []byte) []byte) error {
 	if !s.Enabled() {
 		return fmt.Errorf("cache is off: %w", ErrUnavailable)
+	}
+	if update == nil {
+		return fmt.Errorf("there is no update: %w", ErrInvalid)
 	}
 	err := s.updateModel(key, update)
 	switch {

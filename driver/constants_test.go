@@ -13,6 +13,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/memory"
@@ -26,7 +27,7 @@ func growModel(amounts nn.Memory) *nn.Model {
 	y := b.Temp(nn.TensorQuant8Asymm, nn.Dims{0, 6}, 1, 0)
 	b.Op(nn.OpPad, []uint32{x, pads}, []uint32{y})
 	b.Output(y)
-	m := b.Model()
+	m := nntest.Build(&b)
 	o := &m.Main.Operands[pads]
 	o.Lifetime, o.Location = nn.ConstantReference, nn.Location{Length: o.Location.Length}
 	m.Values, m.Pools = nil, []nn.Memory{amounts}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // PrometheusContentType is what an HTTP handler says of the text that WritePrometheus writes.
@@ -16,6 +18,9 @@ const PrometheusContentType = "text/plain; version=0.0.4; charset=utf-8"
 // seconds; every sample has the label device, whose values must differ: change Metrics.Device where two devices have the
 // same name. Clients with the same identity are added up.
 func WritePrometheus(w io.Writer, devices ...Metrics) error {
+	if err := nn.NotNil("writer", w); err != nil {
+		return err
+	}
 	var b bytes.Buffer
 	for _, f := range families {
 		b.WriteString("# HELP " + f.name + " " + f.help + "\n# TYPE " + f.name + " " + f.kind + "\n")

@@ -36,7 +36,7 @@ type Description struct {
 //
 // Precondition: m passed validate.Model. Errors as of Compile, without those of the device.
 func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, error) {
-	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("model", m), b.devices.open()); err != nil {
+	if err := cmp.Or(nn.NotNil("context", ctx), checkModel(m), b.devices.open()); err != nil {
 		return nil, err
 	}
 	facts := b.current()

@@ -106,7 +106,7 @@ func (b *Backend) Info() backend.Info { return b.device.Info() }
 
 // Supports implements backend.Backend.
 func (b *Backend) Supports(m *nn.Model) ([]error, error) {
-	if err := nn.NotNil("model", m); err != nil {
+	if err := checkModel(m); err != nil {
 		return nil, err
 	}
 	d, err := b.devices.use()
@@ -117,12 +117,25 @@ func (b *Backend) Supports(m *nn.Model) ([]error, error) {
 	return compile.Supports(&b.facts, m)
 }
 
+// checkModel refuses a model that is nil, or whose pools are. All else validate.Model has refused.
+func checkModel(m *nn.Model) error {
+	if err := nn.NotNil("model", m); err != nil {
+		return err
+	}
+	for i, p := range m.Pools {
+		if err := nn.NotNil(fmt.Sprintf("pool %d", i), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Compile implements backend.Backend. What has more weights than there is memory for is refused while they are packed.
 //
 // Errors: INVALID_ARGUMENT without a context or a model; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE; where ctx ends,
 // context.Canceled as GENERAL_FAILURE or context.DeadlineExceeded as MISSED_DEADLINE_TRANSIENT.
 func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, error) {
-	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("model", m)); err != nil {
+	if err := cmp.Or(nn.NotNil("context", ctx), checkModel(m)); err != nil {
 		return nil, err
 	}
 	if d, err := b.devices.use(); err == nil {

@@ -23,7 +23,7 @@ var layers = map[string][]string{
 	"driver/validate":                  {"driver/nn", "driver/ops"},
 	"memory":                           {"driver/nn", "driver/backend", "memory/planner"},
 	"qos":                              {"driver/nn", "driver/backend"},
-	"cache":                            {},
+	"cache":                            {"driver/nn"},
 	"driver":                           {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "memory", "qos", "cache"},
 	"driver/importer/tflite":           {"driver/nn", "driver/ops"},
 	"driver/importer/tflite/tflitegen": {},

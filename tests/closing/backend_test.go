@@ -13,6 +13,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/memory"
@@ -28,7 +29,7 @@ func relu() *nn.Model {
 	y := b.Temp(nn.TensorFloat32, nn.Dims{4}, 0, 0)
 	b.Op(nn.OpRelu, []uint32{x}, []uint32{y})
 	b.Output(y)
-	return b.Model()
+	return nntest.Build(&b)
 }
 
 // eachBackend runs f on the null backend and on the Vulkan devices that are to be tested. open opens one more; the test

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/memory"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
@@ -26,7 +27,7 @@ func growModel(amounts nn.Memory) *nn.Model {
 	y := b.Temp(nn.TensorFloat32, nn.Dims{0, rowBytes / 4}, 0, 0)
 	b.Op(nn.OpPad, []uint32{x, pads}, []uint32{y})
 	b.Output(y)
-	m := b.Model()
+	m := nntest.Build(&b)
 	o := &m.Main.Operands[pads]
 	o.Lifetime, o.Location = nn.ConstantReference, nn.Location{Length: o.Location.Length}
 	m.Values, m.Pools = nil, []nn.Memory{amounts}
