@@ -21,8 +21,8 @@ type Options struct {
 	// ModelFiles and DataFiles are how many files of each kind an entry of a HashMap has; 0 means 1, the
 	// most is MaxFiles.
 	ModelFiles, DataFiles int
-	// MaxEntries bounds the entries of all identities in a HashMap, the oldest are dropped; 0 means 4096, the
-	// most is 32768.
+	// MaxEntries bounds the entries of all identities, those of a Store, of which the least recently used are dropped, and
+	// those of a HashMap, of which the oldest are; 0 means 4096, the most is 32768.
 	MaxEntries int
 	// MaxModelBytes bounds model parts, and so what reading one allocates; 0 means 256 MiB.
 	MaxModelBytes int64

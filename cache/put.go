@@ -15,7 +15,7 @@ import (
 // Put keeps an entry under key, in place of what was there. label is for people (the model's name, say)
 // and cut to 256 bytes. model and data are borrowed for the call.
 //
-// It drops the least recently used entries, whoever made them, where the bound is exceeded. It fails with ErrInvalid if the entry alone exceeds the bound, otherwise with
+// It drops the least recently used entries, whoever made them, where a bound is exceeded. It fails with ErrInvalid if the entry alone exceeds the bound, otherwise with
 // ErrUnavailable; Warn has then been told, and the caller goes on.
 //
 // Nothing is synced to the disk: what a power cut leaves half-written does not verify, which costs one

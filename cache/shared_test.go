@@ -71,6 +71,25 @@ func TestLeastRecentlyUsedOfAll(t *testing.T) {
 	require.Equal(t, 2, st.Entries)
 }
 
+// TestNumberOfEntries: entries that are small are bounded by their number, of which the time of a Put depends.
+func TestNumberOfEntries(t *testing.T) {
+	o := options(t)
+	o.MaxEntries = 5
+	for i := range 12 {
+		s := of(t, o, "a", fmt.Sprint(i%2))
+		require.NoError(t, s.Put(key(i), "", nil, nil))
+		setUsed(t, s, key(i), time.Duration(i-100)*time.Minute)
+	}
+	for i := range 12 {
+		require.Equal(t, i >= 7, hits(t, of(t, o, "a", fmt.Sprint(i%2)), key(i)), "%d", i)
+	}
+	s := of(t, o, "a", "0")
+	require.NoError(t, s.Put(key(8), "", noise(1, 10), nil), "in place of what is there")
+	st, err := s.Stats()
+	require.NoError(t, err)
+	require.Equal(t, 5, st.Entries)
+}
+
 // sharedKeys and sharedRounds are how often each program of TestProgramsAlternate wants how many models.
 const sharedKeys, sharedRounds = 4, 25
 

@@ -113,8 +113,8 @@ func (s *Store) sizes(id string) Info {
 	return i
 }
 
-// evict drops the least recently used entries until the others have at most room bytes. The entry except
-// is about to be replaced: it is neither counted nor dropped.
+// evict drops the least recently used entries until the others have at most room bytes and are fewer than MaxEntries, each
+// of which has to be looked at here. The entry except is about to be replaced: it is neither counted nor dropped.
 //
 // Preconditions: the store's lock is held.
 func (s *Store) evict(room int64, except string) error {
@@ -138,18 +138,20 @@ func (s *Store) evict(room int64, except string) error {
 		infos = append(infos, i)
 		sum = addBytes(sum, i.Bytes())
 	}
-	if sum <= room {
+	count := len(infos)
+	if sum <= room && count < s.opts.MaxEntries {
 		return nil
 	}
 	slices.SortFunc(infos, func(a, b Info) int { return cmp.Or(a.Used.Compare(b.Used), cmp.Compare(a.ID, b.ID)) })
 	for _, i := range infos {
-		if sum <= room {
+		if sum <= room && count < s.opts.MaxEntries {
 			break
 		}
 		if err := s.trash(filepath.Join(s.dir, i.ID)); err != nil {
 			return err
 		}
 		sum -= i.Bytes()
+		count--
 	}
 	return nil
 }
