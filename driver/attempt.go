@@ -49,12 +49,20 @@ func (a *attempt) plan() bool {
 		return false
 	}
 	a.job = qos.Job{
-		Priority: a.p.priority, Deadline: a.o.deadline, Segments: a.form.est.Segments(), Fastest: a.form.est.Fastest(),
+		Priority: a.priority(), Deadline: a.o.deadline, Segments: a.form.est.Segments(), Fastest: a.form.est.Fastest(),
 		Group: &a.p.group, Lane: a.p.lane(),
 	}
 	// Time that was lost in waiting is no reason to doubt the estimates.
 	a.job.Probe = a.given() < a.converting+sum(a.job.Segments)
 	return true
+}
+
+// priority is that of the execution.
+func (a *attempt) priority() nn.Priority {
+	if a.o.priority != nil {
+		return *a.o.priority
+	}
+	return a.p.priority
 }
 
 // admit refuses what the scheduler would refuse, before anything is done for it. It costs nothing without a deadline.

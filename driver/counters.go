@@ -53,7 +53,7 @@ func took(h *histogram, start time.Time, err error) {
 
 // executionEnded notes how a ended; res is its result, nil where there is none.
 func (c *counters) executionEnded(a *attempt, res *Result, err error) {
-	x := &c.executions[min(max(int(a.p.priority), 0), priorities-1)]
+	x := &c.executions[min(max(int(a.priority()), 0), priorities-1)]
 	status := int(nn.StatusOf(err))
 	if status < 0 || status >= statuses {
 		status = statuses - 1

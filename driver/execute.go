@@ -19,6 +19,7 @@ type executeOptions struct {
 	after    time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
 	since    time.Time     // from when the client counts: the call, or the fences of after; zero: not known yet
 	timing   bool
+	priority *nn.Priority                                                        // nil: the model's
 	exported *export                                                             // WithSyncFile; nil: not asked
 	bind     func(context.Context, *nn.Request, *attempt) (*boundRequest, error) // nil: PreparedModel.bind
 	err      error                                                               // of an option
@@ -42,6 +43,54 @@ func decodeExecute(ctx context.Context, opts []ExecuteOption) (o executeOptions,
 // the nearer of both. It is a hint: what ends late may still be right.
 func WithDeadline(t time.Time) ExecuteOption {
 	return func(o *executeOptions) { o.deadline = t }
+}
+
+// WithExecutionPriority gives the execution a lower priority than its model was prepared with, so that one model serves
+// several tiers. A higher one is INVALID_ARGUMENT.
+func WithExecutionPriority(p nn.Priority) ExecuteOption {
+	return func(o *executeOptions) {
+		if o.priority = &p; p > nn.PriorityHigh {
+			o.err = nn.Invalid("priority", "%v", p)
+		}
+	}
+}
+
+// checkPriority refuses executions of o with a higher priority than the model has.
+func (p *PreparedModel) checkPriority(o *executeOptions) error {
+	if o.priority != nil && *o.priority > p.priority {
+		return nn.Invalid("priority", "%v is above that of the model, %v", *o.priority, p.priority)
+	}
+	return nil
+}
+
+// CanMeet says whether an execution with that deadline, called now, would be admitted: nil, or the error with which it
+// would be refused. It asks the forecast that admission asks, before inputs are decoded and prepared; it queues nothing,
+// reserves nothing, is not counted as a refusal, and needs no request, so that what making inputs of images takes is not
+// in it. Of the options only WithExecutionPriority changes the answer, and WithDeadline, where that is nearer. Without a
+// deadline only the room in the queue is looked at.
+func (p *PreparedModel) CanMeet(deadline time.Time, opts ...ExecuteOption) error {
+	o := executeOptions{since: time.Now()}
+	if err := apply(opts, &o); err != nil {
+		return err
+	}
+	if err := cmp.Or(o.err, p.checkPriority(&o)); err != nil {
+		return err
+	}
+	if !deadline.IsZero() && (o.deadline.IsZero() || deadline.Before(o.deadline)) {
+		o.deadline = deadline
+	}
+	if err := checkDeadline("execution", o.deadline, o.since); err != nil {
+		return err
+	}
+	if err := p.enter(); err != nil {
+		return err
+	}
+	defer p.running.Done()
+	a := newAttempt(p, &o)
+	if !a.plan() {
+		return nil // it is not compiled yet, and nothing is known of it
+	}
+	return a.verdict(p.client.queue.CanMeet(&a.job))
 }
 
 // WithTiming asks for Result.OnDevice and Result.InDriver.
@@ -120,6 +169,9 @@ func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOp
 // execute binds r, runs it and brings its outputs to their places.
 func (a *attempt) execute(ctx context.Context, r *nn.Request) (*Result, error) {
 	p, o := a.p, a.o
+	if err := p.checkPriority(o); err != nil {
+		return nil, err
+	}
 	if o.since.IsZero() {
 		o.since = a.start
 	}

@@ -44,7 +44,7 @@ var errStillRunning = errors.New("the execution has not ended")
 // fence, and its deadline is one like WithDeadline.
 func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {
 	o, err := decodeExecute(ctx, opts)
-	if err != nil {
+	if err = cmp.Or(err, p.checkPriority(&o)); err != nil {
 		return nil, err
 	}
 	o.since = time.Now()

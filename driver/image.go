@@ -318,7 +318,7 @@ func (b *boundRequest) runConverter(ctx context.Context, exe backend.Executable,
 	segments := exe.Estimates()
 	b.attempt.converting += sum(segments)
 	job := qos.Job{
-		Priority: b.model.priority, Segments: segments,
+		Priority: b.attempt.priority(), Segments: segments,
 		Begin: func(ctx context.Context) (err error) {
 			x, err = exe.Begin(ctx, []backend.Binding{from}, []backend.Binding{to})
 			return err

@@ -267,3 +267,89 @@ func TestManySegments(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, pm.Close())
 }
+
+// TestQueueLimitByPriority: in a full queue a HIGH execution gets in, in the place of the last LOW one of its client,
+// which ends with RESOURCE_EXHAUSTED_TRANSIENT, its fence too, and its buffer keeps what it holds.
+func TestQueueLimitByPriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &null.Backend{Compute: add, Gate: make(chan struct{})}
+		d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}), driver.WithScheduling(driver.SchedulingOptions{QueueLimit: 4}))
+		c, err := d.NewClient("test")
+		require.NoError(t, err)
+		pm, err := c.PrepareModel(context.Background(), addModel(), driver.WithPriority(nn.PriorityHigh))
+		require.NoError(t, err)
+		low := driver.WithExecutionPriority(nn.PriorityLow)
+		var all []*driver.Execution
+		for range 4 {
+			all = append(all, pm.ExecuteAsync(context.Background(), addRequest(), low))
+			synctest.Wait()
+		}
+		buffer := allocate(t, c, nil, nil, roleOf(pm, 0))
+		require.NoError(t, buffer.CopyFrom(context.Background(), nn.HostMemory{1, 2, 3, 4, 5, 6}, nil))
+		last, err := pm.ExecuteFenced(context.Background(), bufferRequest(nil, nil, buffer), nil, low)
+		require.NoError(t, err)
+		synctest.Wait()
+		requireStatus(t, nn.StatusResourceExhaustedTransient, pm.CanMeet(time.Time{}, low))
+		require.NoError(t, pm.CanMeet(time.Time{}))
+		_, err = pm.Execute(context.Background(), addRequest(), low)
+		requireStatus(t, nn.StatusResourceExhaustedTransient, err)
+		high := pm.ExecuteAsync(context.Background(), addRequest())
+		requireStatus(t, nn.StatusResourceExhaustedTransient, last.Fence().Wait(context.Background()))
+		_, err = last.Result()
+		requireStatus(t, nn.StatusResourceExhaustedTransient, err)
+		require.Equal(t, []byte{1, 2, 3, 4, 5, 6}, read(t, buffer, 6))
+		close(b.Gate)
+		for _, e := range append(all, high) {
+			_, err := e.Wait()
+			require.NoError(t, err)
+		}
+		require.NoError(t, d.Close())
+	})
+}
+
+// TestExecutionPriority: lower than that of the model, or as high; what is higher is a mistake in every form.
+func TestExecutionPriority(t *testing.T) {
+	_, c := open(t, &null.Backend{Compute: add})
+	pm, err := c.PrepareModel(t.Context(), addModel(), driver.WithPriority(nn.PriorityMedium))
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		priority nn.Priority
+		want     nn.Status
+	}{{nn.PriorityLow, nn.StatusNone}, {nn.PriorityMedium, nn.StatusNone}, {nn.PriorityHigh, nn.StatusInvalidArgument}, {3, nn.StatusInvalidArgument}} {
+		o := driver.WithExecutionPriority(tc.priority)
+		_, err := pm.Execute(t.Context(), addRequest(), o)
+		require.Equal(t, tc.want, nn.StatusOf(err))
+		_, err = pm.ExecuteAsync(t.Context(), addRequest(), o).Wait()
+		require.Equal(t, tc.want, nn.StatusOf(err))
+		require.Equal(t, tc.want, nn.StatusOf(fencedEnd(pm, nil, o)))
+		require.Equal(t, tc.want, nn.StatusOf(pm.CanMeet(time.Now().Add(time.Hour), o)))
+	}
+}
+
+// TestCanMeet says what a call would be told, and does nothing.
+func TestCanMeet(t *testing.T) {
+	b := &null.Backend{Compute: add, SegmentTime: time.Hour}
+	d, c := open(t, b)
+	pm := prepareOn(t, c, addModel())
+	calls := len(b.Calls())
+	for _, tc := range []struct {
+		name     string
+		deadline time.Time
+		want     nn.Status
+	}{
+		{"none", time.Time{}, nn.StatusNone},
+		{"far", time.Now().Add(2 * time.Hour), nn.StatusNone},
+		{"expected to be late", time.Now().Add(time.Hour / 2), nn.StatusMissedDeadlineTransient},
+		{"hopeless", time.Now().Add(time.Minute), nn.StatusMissedDeadlinePersistent},
+		{"past", time.Now(), nn.StatusMissedDeadlinePersistent},
+	} {
+		require.Equal(t, tc.want, nn.StatusOf(pm.CanMeet(tc.deadline)))
+		if !tc.deadline.IsZero() {
+			require.Equal(t, tc.want, nn.StatusOf(pm.CanMeet(farFuture, driver.WithDeadline(tc.deadline))))
+		}
+	}
+	require.Len(t, b.Calls(), calls)
+	require.Zero(t, d.Scheduling().Refused)
+	require.NoError(t, pm.Close())
+	require.ErrorIs(t, pm.CanMeet(time.Time{}), driver.ErrClosed)
+}

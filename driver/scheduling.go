@@ -16,7 +16,7 @@ type SchedulingOptions struct {
 	// the default of package qos, negative for never.
 	Ageing time.Duration
 	// QueueLimit bounds the executions of one client that wait; 0 for the default of package qos. One more is
-	// RESOURCE_EXHAUSTED_TRANSIENT.
+	// RESOURCE_EXHAUSTED_TRANSIENT, or, where one of a lower priority waits, the last of the lowest is.
 	QueueLimit int
 	// NoPreempt submits every execution whole, whatever waits: to compare with.
 	NoPreempt bool

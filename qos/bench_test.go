@@ -56,45 +56,51 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit is the admission test behind long queues of several clients.
+// BenchmarkAdmit is the admission test behind long queues of several clients: of what will be in time, and of what
+// others are in the way of, in a client of its own.
 func BenchmarkAdmit(b *testing.B) {
-	for _, jobs := range []int{1, 10, 250} {
-		b.Run(fmt.Sprintf("4 clients, %d jobs each", jobs), func(b *testing.B) {
-			s := qos.New(qos.Options{})
-			ctx, cancel := context.WithCancel(context.Background())
-			var wg sync.WaitGroup
-			var last *qos.Client
-			blocked := make(chan struct{})
-			for range 4 {
-				c := s.MustClient("c", 1)
-				last = c
-				for range jobs {
-					wg.Go(func() {
-						_, _ = c.Run(ctx, &qos.Job{
-							Segments: each(100, 2*ms),
-							Deadline: time.Now().Add(time.Hour),
-							Submit:   func(int, int) (qos.Fence, error) { return until(blocked), nil },
-						})
-					})
-				}
+	for _, k := range []struct{ clients, jobs int }{{4, 1}, {4, 10}, {4, 250}, {64, 256}} {
+		s := qos.New(qos.Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		blocked := make(chan struct{})
+		for range k.clients {
+			c := s.MustClient("c", 1)
+			for i := range k.jobs {
+				wg.Go(func() {
+					j := &qos.Job{
+						Segments: each(100, 2*ms),
+						Submit:   func(int, int) (qos.Fence, error) { return until(blocked), nil },
+					}
+					if i == 0 {
+						j.Deadline = time.Now().Add(24 * time.Hour)
+					}
+					_, _ = c.Run(ctx, j)
+				})
 			}
-			for n := 0; n < 4*jobs; time.Sleep(ms) {
-				n = 0
-				for _, c := range s.Stats().Clients {
-					n += c.Jobs
-				}
+		}
+		for n := 0; n < k.clients*k.jobs; time.Sleep(ms) {
+			n = 0
+			for _, c := range s.Stats().Clients {
+				n += c.Jobs
 			}
-			j := &qos.Job{Segments: each(100, 2*ms), Deadline: time.Now().Add(time.Hour)}
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := last.Admit(j); err != nil {
-					b.Fatal(err)
+		}
+		c := s.MustClient("asks", 1)
+		for name, left := range map[string]time.Duration{"met": 48 * time.Hour, "refused": 201 * ms} {
+			j := &qos.Job{Segments: each(100, 2*ms)}
+			b.Run(fmt.Sprintf("%s, %d clients with %d jobs", name, k.clients, k.jobs), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					j.Deadline = time.Now().Add(left)
+					if err := c.CanMeet(j); (err == nil) != (left > time.Hour) {
+						b.Fatal(err)
+					}
 				}
-			}
-			cancel()
-			close(blocked)
-			wg.Wait()
-		})
+			})
+		}
+		cancel()
+		close(blocked)
+		wg.Wait()
 	}
 }
 

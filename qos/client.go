@@ -57,10 +57,7 @@ func (c *Client) Close() {
 	}
 	c.closed = true
 	for _, r := range c.runs {
-		r.notify()
-		if r.stopBegin != nil {
-			r.stopBegin()
-		}
+		r.stop()
 	}
 	s.forget(c)
 }
@@ -91,10 +88,29 @@ func (c *Client) Admit(j *Job) error {
 	if c.closed {
 		return closedError()
 	}
-	r := newRun(c, j, s.now(), time.Time{})
-	err := s.admit(r)
+	err := s.admit(newRun(c, j, s.now(), time.Time{}))
 	if err != nil {
 		s.stats.Refused++
+	}
+	return err
+}
+
+// CanMeet returns the error with which Run would refuse j at this moment, also for want of room in the queue, or nil. It
+// reserves nothing, queues nothing, and does not count as a refusal in Stats. A nil job is INVALID_ARGUMENT.
+func (c *Client) CanMeet(j *Job) error {
+	if err := nn.NotNil("job", j); err != nil {
+		return err
+	}
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.closed {
+		return closedError()
+	}
+	r := newRun(c, j, s.now(), time.Time{})
+	err := s.admit(r)
+	if err == nil {
+		_, err = c.room(r)
 	}
 	return err
 }
@@ -109,7 +125,8 @@ func (c *Client) Admit(j *Job) error {
 //   - MISSED_DEADLINE_TRANSIENT: refused before any work, because it would miss by its estimates, be it behind what is
 //     running and queued, or would make an admitted job of its level or above miss; or given up at a border of
 //     segments.
-//   - RESOURCE_EXHAUSTED_TRANSIENT: too many jobs of the client wait.
+//   - RESOURCE_EXHAUSTED_TRANSIENT: too many jobs of the client wait; or it waited, there were too many, and one of a
+//     higher priority came.
 //   - ErrClosed, as GENERAL_FAILURE: the client was closed.
 //   - the error of ctx when it was cancelled, at once while the job waits, at the next border when it runs.
 //   - the first error of Begin, Submit or a fence.
@@ -147,12 +164,16 @@ func (s *Scheduler) enter(r *run) error {
 	if err == nil && r.job.Submit == nil && len(r.job.Segments) > 0 {
 		err = nn.Invalid("scheduling", "there is nothing to submit %d segments with", len(r.job.Segments))
 	}
-	if err == nil && c.waiting >= s.queueLimit {
-		err = nn.Errorf(nn.StatusResourceExhaustedTransient, "scheduling", "%d executions of client %q are waiting", c.waiting, c.name)
+	var less *run
+	if err == nil {
+		less, err = c.room(r)
 	}
 	if err != nil {
 		s.stats.Refused++
 		return err
+	}
+	if less != nil {
+		s.displace(less)
 	}
 	if r.state == begun {
 		s.join(c)
@@ -170,6 +191,40 @@ func (s *Scheduler) enter(r *run) error {
 	c.waiting++
 	s.jobs++
 	return nil
+}
+
+// room reports whether there is room in the queue of c for r, or, where it is full, who gives its place to r: of the
+// lowest priority, which must be below that of r, the last in the order of choice that never got the device.
+//
+// Preconditions: s.mu held.
+func (c *Client) room(r *run) (less *run, err error) {
+	if c.waiting < c.s.queueLimit {
+		return nil, nil
+	}
+	for _, o := range c.runs {
+		if !o.waiting || o.err != nil || o.level >= r.level {
+			continue
+		}
+		if less == nil || o.level < less.level || o.level == less.level && c.s.compare(less, o, r.came) < 0 {
+			less = o
+		}
+	}
+	if less == nil {
+		err = nn.Errorf(nn.StatusResourceExhaustedTransient, "scheduling", "%d executions of client %q are waiting", c.waiting, c.name)
+	}
+	return less, err
+}
+
+// displace ends r, which never got the device, for the sake of another.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) displace(r *run) {
+	r.err = nn.Errorf(nn.StatusResourceExhaustedTransient, "scheduling", "one of higher priority took its place among those of client %q that wait", r.c.name)
+	r.waiting = false
+	r.c.waiting--
+	s.version++
+	s.stats.Displaced++
+	r.stop()
 }
 
 // leave takes r out. r has nothing on the device and no grants.
@@ -195,6 +250,7 @@ func (s *Scheduler) leave(r *run) {
 	}
 	if s.jobs == 0 {
 		s.vclock = max(s.vclock, c.virtual)
+		s.forecast.drop()
 	}
 	s.forget(c)
 }

@@ -27,6 +27,7 @@ const (
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) dispatch(now time.Duration) {
+	s.version++
 	for s.inFlight < s.slots {
 		r := s.choose(now, (*run).ready)
 		if r == nil {

@@ -178,7 +178,7 @@ func TestQueueLimit(t *testing.T) {
 			all = append(all, start(t.Context(), c, d.job("a", nn.PriorityLow, 2*ms)))
 			synctest.Wait()
 		}
-		_, err := c.Run(t.Context(), d.job("too many", nn.PriorityHigh, 2*ms))
+		_, err := c.Run(t.Context(), d.job("too many", nn.PriorityLow, 2*ms))
 		require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf(err))
 		all = append(all, start(t.Context(), other, d.job("o", nn.PriorityLow, 2*ms)))
 		for _, o := range all {
@@ -188,6 +188,62 @@ func TestQueueLimit(t *testing.T) {
 		_, err = c.Run(t.Context(), d.job("again", nn.PriorityHigh, 2*ms))
 		require.NoError(t, err)
 	})
+}
+
+// TestQueueLimitByPriority: in a full queue one of higher priority takes the place of the last of the lowest that has not
+// had the device, wherever that is with Begin; others keep theirs, and nobody of the same priority is pushed out.
+func TestQueueLimitByPriority(t *testing.T) {
+	for _, begin := range []string{"none", "waits for an arena", "at once"} {
+		t.Run(begin, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &device{t: t}
+				s := qos.New(qos.Options{QueueLimit: 4})
+				c := s.MustClient("c", 1)
+				job := func(name string, p nn.Priority) *qos.Job {
+					j := d.job(name, p, 10*ms)
+					switch begin {
+					case "at once":
+						j.Begin = func(context.Context) error { return nil }
+					case "waits for an arena":
+						j.Begin = func(ctx context.Context) error {
+							select {
+							case <-time.After(15 * ms):
+							case <-ctx.Done():
+							}
+							return ctx.Err()
+						}
+					}
+					return j
+				}
+				run := func(name string, p nn.Priority) <-chan outcome {
+					out := start(t.Context(), c, job(name, p))
+					synctest.Wait()
+					return out
+				}
+				running := start(t.Context(), c, d.job("running", nn.PriorityLow, 10*ms))
+				synctest.Wait()
+				first, second := run("low 1", nn.PriorityLow), run("low 2", nn.PriorityLow)
+				medium, third := run("medium", nn.PriorityMedium), run("low 3", nn.PriorityLow)
+				require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf((<-run("low 4", nn.PriorityLow)).err))
+				require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf(c.CanMeet(job("low", nn.PriorityLow))))
+				require.NoError(t, c.CanMeet(job("high", nn.PriorityHigh)))
+				high := run("high", nn.PriorityHigh)
+				o := <-third
+				require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf(o.err), "%v", o.err)
+				require.Zero(t, o.report.Submissions)
+				require.Equal(t, 0*ms, time.Since(o.end), "at once")
+				highs := []<-chan outcome{high, run("high", nn.PriorityHigh), run("high", nn.PriorityHigh)}
+				require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf((<-second).err))
+				require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf((<-first).err))
+				require.Equal(t, nn.StatusResourceExhaustedTransient, nn.StatusOf((<-run("medium 2", nn.PriorityMedium)).err))
+				for _, o := range append(highs, medium, running) {
+					require.NoError(t, (<-o).err)
+				}
+				require.EqualValues(t, 3, s.Stats().Displaced)
+				require.NotContains(t, d.order(), "low 1")
+			})
+		})
+	}
 }
 
 func TestNoSegments(t *testing.T) {

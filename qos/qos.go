@@ -85,7 +85,8 @@ type Options struct {
 	// from then on, so each of the n goes before it at most once more.
 	Ageing time.Duration
 	// QueueLimit is how many jobs of one client may wait for their first turn; 0 for DefaultQueueLimit. Beyond it
-	// Run refuses with RESOURCE_EXHAUSTED_TRANSIENT.
+	// Run refuses with RESOURCE_EXHAUSTED_TRANSIENT, or, where one of a lower priority waits, the last of the lowest
+	// ends with that in its place.
 	QueueLimit int
 	// NoPreempt submits each execution whole, in the order in which they came, whatever their client and
 	// priority. It is there for comparison.
@@ -170,6 +171,7 @@ type Scheduler struct {
 	lastEnd  [lanes]time.Duration // guarded by mu: when the device last was seen to end a submission
 	stats    Stats                // guarded by mu: totals; Clients unused
 	pace     pace                 // guarded by mu
+	version  uint64               // guarded by mu: changes with all that a forecast depends on
 	forecast forecast             // guarded by mu: memory of the admission test
 	above    []*run               // guarded by mu: memory of rescue
 }

@@ -227,6 +227,7 @@ func (r *run) submit(now time.Duration) {
 	r.next = last
 	s.flight = append(s.flight, sub)
 	r.flight = append(r.flight, sub)
+	s.version++
 	if r.report.Submissions == 0 {
 		r.report.Queued = now - r.came
 	}
@@ -293,7 +294,7 @@ func (r *run) begin(ctx context.Context) {
 	s.join(r.c)
 	r.state = begun
 	switch {
-	case err == nil:
+	case err == nil || r.err != nil:
 	case r.c.closed:
 		r.err = closedError()
 	case expired:
@@ -341,6 +342,16 @@ func (r *run) lostWith(rest time.Duration) time.Duration {
 		return r.deadline
 	}
 	return r.deadline + r.tolerance(rest) - r.c.s.pace.atBest(rest, len(r.job.Segments)-r.next)
+}
+
+// stop makes the goroutine of r look again if it is parked or in Begin.
+//
+// Preconditions: s.mu held.
+func (r *run) stop() {
+	r.notify()
+	if r.stopBegin != nil {
+		r.stopBegin()
+	}
 }
 
 // notify makes the goroutine of r look again if it is parked.

@@ -11,6 +11,7 @@ type Stats struct {
 	Probes      uint64 // jobs that were let through to test their estimates
 	LateProbes  uint64 // of them: given up for their deadline, or ended after it
 	Refused     uint64 // jobs that were refused, and Admits that were
+	Displaced   uint64 // jobs that waited and had to make room for one of higher priority
 	DeviceTime  time.Duration
 	Clients     []ClientStats // the open ones
 }
