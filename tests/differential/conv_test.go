@@ -222,8 +222,9 @@ func TestLargestSums(t *testing.T) {
 			y := b.Temp(nn.TensorQuant8Asymm, nn.Dims{9, 3}, 255*255*float32(width)/250, 0)
 			b.Op(nn.OpFullyConnected, []uint32{x, w, bias, b.Scalar(0)}, []uint32{y})
 			b.Output(y)
+			m := nntest.Build(&b)
 			for _, fill := range []byte{255, 254} {
-				CompareOn(t, d, nntest.Build(&b), [][]byte{bytes.Repeat([]byte{fill}, 9*int(width))}, Exact)
+				CompareOn(t, d, m, [][]byte{bytes.Repeat([]byte{fill}, 9*int(width))}, Exact)
 			}
 		}
 	})
