@@ -66,6 +66,10 @@ func TestSoftmax(t *testing.T) {
 	runBad(t, []badCase{
 		{"axis", call(nn.OpSoftmax, f32(), f32(2, 3), float32(1), 2)},
 		{"beta", call(nn.OpSoftmax, f32(), f32(2, 3), float32(0))},
+		{"negative beta", call(nn.OpSoftmax, f32(), f32(2, 3), float32(-1))},
+		{"log beta", call(nn.OpLogSoftmax, f32(), f32(2, 3), float32(0), 1)},
+		{"negative log beta", call(nn.OpLogSoftmax, f32(), f32(2, 3), float32(-1), 1)},
+		{"half log beta", call(nn.OpLogSoftmax, f16(), f16(2, 3), half(0x8000), 0)},
 		{"half beta of 8-bit", call(nn.OpSoftmax, scaled(u8(), 1.0/256, 0), u8(2, 3), half(0x3c00))},
 		{"scale", call(nn.OpSoftmax, scaled(u8(), 1.0/128, 0), u8(2, 3), float32(1))},
 		{"log without axis", call(nn.OpLogSoftmax, f32(), f32(2, 3), float32(1))},

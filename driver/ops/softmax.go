@@ -25,7 +25,7 @@ func init() {
 // softmaxAttrs: the axis is the last one where it is left off.
 func softmaxAttrs(c *Call, p *params, a *Attrs) {
 	beta, ok := p.real(1)
-	if ok && beta <= 0 && c.Op.Type == nn.OpSoftmax {
+	if ok && beta <= 0 {
 		p.fail("beta %v is not positive", beta)
 	}
 	a.Beta = beta
