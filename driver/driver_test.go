@@ -165,6 +165,21 @@ func TestSupportedOperationsSayWhyNot(t *testing.T) {
 	require.Equal(t, []error{why, nil}, reasons)
 	_, err = c.PrepareModel(t.Context(), m)
 	require.ErrorIs(t, err, why)
+	require.ErrorIs(t, err, driver.ErrUnsupported)
+	requireStatus(t, nn.StatusGeneralFailure, err)
+	var u *driver.UnsupportedError
+	require.ErrorAs(t, err, &u)
+	require.Equal(t, []nn.UnsupportedOperation{{Index: 0, Type: nn.OpRelu, Reason: why}}, u.Operations)
+
+	// What is invalid, too, is INVALID_ARGUMENT, whatever is not supported, before it or after.
+	m.Main.Operands[z].Dims = nn.Dims{4}
+	_, _, err = d.SupportedOperations(m)
+	requireStatus(t, nn.StatusInvalidArgument, err)
+	_, err = c.PrepareModel(t.Context(), m)
+	requireStatus(t, nn.StatusInvalidArgument, err)
+	require.NotErrorIs(t, err, driver.ErrUnsupported)
+	m.Main.Operands[z].Dims, m.Main.Operations[1].Type = nn.Dims{3}, 9999
+	_, _, err = d.SupportedOperations(m)
 	requireStatus(t, nn.StatusInvalidArgument, err)
 }
 

@@ -89,9 +89,22 @@ func (a *app) report(ctx context.Context, err error) int {
 	if (a.json || !a.started && wantsJSON(a.args)) && !a.printed {
 		_ = writeJSON(a.out, f, "")
 	} else {
-		printf(a.err, "nngpu: %s\n", f.Error)
+		printf(a.err, "nngpu: %s\n", refusalLines(f.Error, err))
 	}
 	return code
+}
+
+// refusalLines puts each reason why operations are not supported on a line of its own.
+func refusalLines(message string, err error) string {
+	var u *nn.UnsupportedError
+	if !errors.As(err, &u) {
+		return message
+	}
+	lines := u.Reasons()
+	for i := range lines {
+		lines[i] = oneLine(lines[i])
+	}
+	return strings.Replace(message, ": "+strings.Join(lines, "; "), ":\n  "+strings.Join(lines, "\n  "), 1)
 }
 
 // oneLine joins the lines of a message.

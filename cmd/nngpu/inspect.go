@@ -90,7 +90,7 @@ func (a *app) inspect(path string) error {
 	if res.Supported {
 		return a.print(&res, func() { a.printInspect(&res) })
 	}
-	return a.printRefused(&res, nn.Invalid(path, "%d of %s not supported on %s", len(res.Refused), count(len(reasons), "operation"), res.Device))
+	return a.printRefused(&res, nn.Errorf(nn.StatusGeneralFailure, path, "%d of %s not supported on %s", len(res.Refused), count(len(reasons), "operation"), res.Device))
 }
 
 // inspectUnsupported tells what a file says whose model is refused, and everything in the way.

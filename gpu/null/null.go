@@ -129,10 +129,8 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (
 	if err != nil {
 		return nil, err
 	}
-	for _, why := range reasons {
-		if why != nil {
-			return nil, nn.Invalid("model", "%w", why)
-		}
+	if err := nn.Unsupported(m, reasons); err != nil {
+		return nil, err
 	}
 	return &executable{b: b, inputs: sizes(m, m.Main.Inputs), outputs: sizes(m, m.Main.Outputs), compute: b.Compute}, nil
 }

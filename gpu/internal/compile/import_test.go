@@ -217,7 +217,8 @@ func TestSupportsSaysWhy(t *testing.T) {
 			if all {
 				require.NoError(t, err)
 			} else {
-				require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), err)
+				require.Equal(t, nn.StatusGeneralFailure, nn.StatusOf(err), err)
+				require.ErrorIs(t, err, nn.ErrUnsupported)
 			}
 		})
 	}

@@ -48,7 +48,7 @@ func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
 //
 // Precondition: m passed validate.Model.
 //
-// Errors: those of fits; RESOURCE_EXHAUSTED_PERSISTENT for weights far larger than the model's constants.
+// Errors: nn.ErrUnsupported; those of fits; RESOURCE_EXHAUSTED_PERSISTENT for weights far larger than the model's constants.
 func Model(ctx context.Context, f *plan.Facts, m *nn.Model, fits lower.Fits) (p *plan.Plan, weights []byte, err error) {
 	g, err := supported(f, m)
 	if err != nil {
@@ -78,18 +78,13 @@ func Optimised(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
 	return g, optimise(f, g)
 }
 
-// supported imports m, and fails at the first operation that the device cannot run.
+// supported imports m, and fails with nn.ErrUnsupported where it has operations that the device cannot run.
 func supported(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
 	g, refused, err := importModel(f, m)
 	if err != nil {
 		return nil, err
 	}
-	for i, why := range refused {
-		if why != nil {
-			return nil, nn.Invalid(fmt.Sprintf("operation %d (%v)", i, m.Main.Operations[i].Type), "%w", why)
-		}
-	}
-	return g, nil
+	return g, nn.Unsupported(m, refused)
 }
 
 // optimise runs the passes.
