@@ -31,6 +31,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	_ "github.com/nngpu/nngpu/internal/needlinux" // one line where this cannot be built
 )
 
 // TokenSize is the length of a token in bytes. From NN HAL 1.2, Constant::BYTE_SIZE_OF_CACHE_TOKEN.

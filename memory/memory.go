@@ -16,7 +16,11 @@
 // fought over. Linux only.
 package memory
 
-import "github.com/nngpu/nngpu/driver/nn"
+import (
+	"github.com/nngpu/nngpu/driver/nn"
+
+	_ "github.com/nngpu/nngpu/internal/needlinux" // one line where this cannot be built
+)
 
 // Kind names a kind of pool; values are the HAL's names.
 type Kind string

@@ -14,6 +14,8 @@ const module = "github.com/nngpu/nngpu/"
 // layers lists for each package which packages of the project it may import. A name ending in /... stands
 // for the packages below as well. Changing a line is a decision for docs/architecture.md.
 var layers = map[string][]string{
+	"internal/needlinux":               {},
+	"internal/needcgo":                 {},
 	"driver/nn":                        {},
 	"driver/nn/nntest":                 {"driver/nn"},
 	"memory/planner":                   {},
@@ -21,9 +23,9 @@ var layers = map[string][]string{
 	"driver/ops":                       {"driver/nn"},
 	"driver/backend":                   {"driver/nn"},
 	"driver/validate":                  {"driver/nn", "driver/ops"},
-	"memory":                           {"driver/nn", "driver/backend", "memory/planner"},
+	"memory":                           {"internal/needlinux", "driver/nn", "driver/backend", "memory/planner"},
 	"qos":                              {"driver/nn", "driver/backend"},
-	"cache":                            {"driver/nn"},
+	"cache":                            {"internal/needlinux", "driver/nn"},
 	"driver":                           {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "memory", "qos", "cache"},
 	"driver/importer/tflite":           {"driver/nn", "driver/ops"},
 	"driver/importer/tflite/tflitegen": {},
@@ -34,7 +36,7 @@ var layers = map[string][]string{
 	"gpu/internal/vulkan":              {"driver/nn", "driver/backend", "gpu/internal/plan", "shaders", "cgo/vk"},
 	"gpu":                              {"driver/nn", "driver/ops", "driver/backend", "gpu/internal/...", "shaders"},
 	"gpu/null":                         {"driver/nn", "driver/backend"},
-	"cgo/vk":                           {},
+	"cgo/vk":                           {"internal/needlinux", "internal/needcgo"},
 	"examples/digits/train":            {"driver/importer/tflite/tflitegen", "examples/digits/..."},
 	"tests/internal/ref":               {"driver/nn"},
 	"tests/internal/numbers":           {"driver/nn"},

@@ -15,3 +15,8 @@
 //
 // Must not know: plans, kernels, NNAPI.
 package vk
+
+import (
+	_ "github.com/nngpu/nngpu/internal/needcgo"   // one line where this cannot be built
+	_ "github.com/nngpu/nngpu/internal/needlinux" // the same
+)
