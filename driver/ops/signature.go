@@ -170,6 +170,14 @@ func (f *form) takes(n int) bool {
 	return false
 }
 
+// wrongCount names the operand that a list of n inputs lacks, or the first that it has too many.
+func (f *form) wrongCount(n int) error {
+	if n < len(f.args) {
+		return fmt.Errorf("operand %d (%s) is missing", n, f.args[n].name)
+	}
+	return fmt.Errorf("%d inputs; the last is operand %d (%s)", n, len(f.args)-1, f.args[len(f.args)-1].name)
+}
+
 // operand returns operand i of an index list, also one without a value.
 func (c *Call) operand(list []uint32, i int) *nn.Operand { return &c.Graph.Operands[list[i]] }
 
@@ -184,7 +192,7 @@ func (c *Call) inputType(i int) nn.OperandType {
 // checkSignature compares the call's operands with the form and the single output.
 func (c *Call) checkSignature(f *form, out arg) error {
 	if n := len(c.Op.Inputs); n == 0 || !f.takes(n) {
-		return fmt.Errorf("%d inputs", n)
+		return f.wrongCount(n)
 	}
 	if n := len(c.Op.Outputs); n != 1 {
 		return fmt.Errorf("%d outputs instead of 1", n)

@@ -339,6 +339,21 @@ func TestStatedShapes(t *testing.T) {
 	})
 }
 
+// TestMissingOperandIsNamed: the operand that a list lacks has a name.
+func TestMissingOperandIsNamed(t *testing.T) {
+	m := clone(baseModel())
+	m.Main.Operations[0].Inputs = m.Main.Operations[0].Inputs[:6]
+	err := validate.Model(m)
+	if err == nil || !strings.HasPrefix(err.Error(), "operation 0 (CONV_2D): INVALID_ARGUMENT: operand 6 (activation) is missing") {
+		t.Error(err)
+	}
+	m = clone(baseModel())
+	m.Main.Operations[1].Inputs = append(m.Main.Operations[1].Inputs, act)
+	if err = validate.Model(m); err == nil || !strings.Contains(err.Error(), "2 inputs; the last is operand 0 (input 0)") {
+		t.Error(err)
+	}
+}
+
 func TestMessages(t *testing.T) {
 	m := clone(baseModel())
 	m.Main.Operations[0].Inputs = m.Main.Operations[0].Inputs[1:]
