@@ -159,7 +159,7 @@ func (b *Builder) Operand(i uint32) Operand {
 	return b.m.Main.Operands[i]
 }
 
-// Op adds an operation. The comment of t names its operands in their order.
+// Op adds an operation. Its operands stand in the order of the NN HAL.
 func (b *Builder) Op(t OperationType, inputs, outputs []uint32) {
 	for _, list := range [][]uint32{inputs, outputs} {
 		for _, i := range list {
