@@ -153,7 +153,7 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // some cases where it is not: filters of depthwise convolutions are small.
 func (c *conv) mayBeDirect(f *plan.Facts) bool {
 	const widest = 16 // output channels of a tile
-	return f.Quick || c.depthwise || !c.constant() || int64(c.taps()*c.kq()*widest) > f.MaxTexelElements ||
+	return c.depthwise || !c.constant() || int64(c.taps()*c.kq()*widest) > f.MaxTexelElements ||
 		c.x.Type.IsQuant8() && LayoutOf(c.x).Bytes()/4 > f.MaxTexelElements
 }
 
@@ -162,7 +162,7 @@ func (c *conv) constant() bool { return c.w.Const != nil && c.bias.Const != nil 
 
 func lowerConv(b *Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
-	if !c.constant() || b.Facts.Quick {
+	if !c.constant() {
 		return lowerDirect(b, c)
 	}
 	t := chooseTile(b.Facts, c)
@@ -175,13 +175,13 @@ func lowerConv(b *Builder, n *ir.Node) error {
 // tile is the register tile of a matrix product: pixels times output channels of one invocation.
 type tile struct{ m, n int }
 
-// chooseTile: one row alone needs no pixels to share weights with; elsewhere the widest tile that the
-// registers of the device hold. Measured: 8x16 is best where a subgroup has 8 lanes or more, 8x8 on 4. It
-// takes twice as long to compile, so that a window of little work (a network's first layer) does without.
+// chooseTile: one row alone needs no pixels to share weights with, and the tile of one row compiles fastest; elsewhere
+// the widest tile that the registers of the device hold. Measured: 8x16 is best where a subgroup has 8 lanes or more,
+// 8x8 on 4. It takes twice as long to compile, so that a window of little work (a network's first layer) does without.
 func chooseTile(f *plan.Facts, c *conv) tile {
 	const littleWork = 50e6 // floating-point operations
 	switch {
-	case c.pixels < 4:
+	case c.pixels < 4 || f.Quick:
 		return tile{1, 8}
 	case f.SubgroupSize < 8 || c.co <= 8 || c.x.Type == nn.TensorFloat16 || c.window() && c.flop() < littleWork:
 		return tile{8, 8}

@@ -13,14 +13,15 @@ const depthwisePixels = 4
 
 func lowerDepthwise(b *Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
-	if !c.constant() || n.Attrs.Multiplier != 1 || b.Facts.Quick {
+	if !c.constant() || n.Attrs.Multiplier != 1 {
 		return lowerDirect(b, c)
 	}
 	name := map[nn.OperandType]string{
 		nn.TensorFloat32: "f32", nn.TensorFloat16: "f16", nn.TensorQuant8Asymm: "q8", nn.TensorQuant8AsymmSigned: "q8",
 	}[c.x.Type]
 	name = "conv_depthwise_" + name
-	if c.dilW == 1 && c.strideW == c.strideH && (c.kW == 3 || c.kW == 5) && c.strideW <= 2 {
+	// One kernel for all windows is enough where kernels are to be few.
+	if !b.Facts.Quick && c.dilW == 1 && c.strideW == c.strideH && (c.kW == 3 || c.kW == 5) && c.strideW <= 2 {
 		name += fmt.Sprintf("_k%ds%d", c.kW, c.strideW)
 	}
 
