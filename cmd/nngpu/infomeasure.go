@@ -68,17 +68,17 @@ func (a *app) printMeasured(m *infoMeasured) {
 		return
 	}
 	if m.FMAF32 > 0 {
-		fmt.Fprintf(a.out, "     at most  %s GFLOP/s f32, %s f16, %s GOP/s int8; %s GB/s in a cache, %s in memory, %s by copies\n",
+		printf(a.out, "     at most  %s GFLOP/s f32, %s f16, %s GOP/s int8; %s GB/s in a cache, %s in memory, %s by copies\n",
 			rate(m.FMAF32), rate(m.FMAF16), rate(m.Dot), rate(m.Cache), rate(m.Memory), rate(m.Copy))
 	}
-	fmt.Fprintf(a.out, "     reached  %s GFLOP/s in matrix products, %s depthwise; %s GB/s by sums of tensors\n",
+	printf(a.out, "     reached  %s GFLOP/s in matrix products, %s depthwise; %s GB/s by sums of tensors\n",
 		rate(m.Matrix), rate(m.Depthwise), rate(m.Elementwise))
-	fmt.Fprintf(a.out, "     costs    submission %.1f µs, dispatch %.1f, barrier %.1f, timestamp %.1f\n", m.Submit, m.Dispatch, m.Barrier, m.Timestamp)
+	printf(a.out, "     costs    submission %.1f µs, dispatch %.1f, barrier %.1f, timestamp %.1f\n", m.Submit, m.Dispatch, m.Barrier, m.Timestamp)
 	busy := ""
 	if m.Busy {
 		busy = "; on a busy machine: --measure on an idle one tells more"
 	}
-	fmt.Fprintf(a.out, "     measured %s, others used %.0f %% of the processors%s\n", m.At.Local().Format("2006-01-02 15:04"), 100*m.Load, busy)
+	printf(a.out, "     measured %s, others used %.0f %% of the processors%s\n", m.At.Local().Format("2006-01-02 15:04"), 100*m.Load, busy)
 }
 
 // rate is a rate for people, of which three digits mean something.
