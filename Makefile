@@ -5,7 +5,7 @@ FUZZTIME     ?= 30s
 GOTEST_FLAGS ?=
 STATICCHECK  := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-export GO FUZZTIME GOTEST_FLAGS
+export GO FUZZTIME GOTEST_FLAGS BASE MODELS ROUNDS DEVICES DURATION
 
 # The go command fails to stamp a checkout that git refuses to read (another user's, say).
 build_flags := $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
@@ -77,6 +77,11 @@ bench: ## times the networks that are there; BENCH_FLAGS: flags for nngpu bench
 	@tools/setup.sh demo
 	@$(MAKE) --no-print-directory build
 	@tools/bench.sh
+
+.PHONY: compare
+compare: ## times a commit against the working tree: make compare BASE=COMMIT; see tools/compare.sh
+	@tools/setup.sh demo
+	@tools/compare.sh
 
 .PHONY: clean
 clean: ## removes what was built and unpacked here

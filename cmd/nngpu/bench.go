@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 type benchFlags struct {
@@ -18,6 +19,7 @@ type benchFlags struct {
 	warmup      int
 	concurrency int
 	startup     bool
+	compare     bool
 	io          string
 	against     againstFlags
 }
@@ -32,6 +34,7 @@ type benchResult struct {
 	Prepare     float64      `json:"prepare_ms"`
 	Cache       string       `json:"cache"` // of that preparation
 	Latency     benchLatency `json:"latency_ms"`
+	Samples     []float64    `json:"samples_ms"` // of single executions in their order, at equal distances where there were more
 	Throughput  float64      `json:"runs_per_second"`
 	Pipelines   int          `json:"pipelines"`
 	Dispatches  int          `json:"dispatches"`
@@ -75,11 +78,34 @@ another network saturates the device at a priority of its own, and the same with
 executions that were admitted but ended after their --deadline, refused those that were turned away at once; latencies
 are of those that ended with a result.
 
+With --compare two files are compared that hold what bench --json printed before and after a change, once or several
+times one after the other. As many results in both are pairs, in their order: measure alternately. What is beyond
+noise is told from the ratios of the pairs, by the estimator of Hodges and Lehmann and the interval of Wilcoxon's
+signed-rank test at 95 %, which takes six pairs at least; single results are compared by their executions, which say
+nothing of how much runs differ. The exit code is 1 where something became slower.
+
 With --io pool, inputs and outputs lie in shared memory, which a device may use in place; with --io device they lie
 in buffers of the driver, where they stay from one execution to the next.`,
-		Args:              exactArgs(1, "one model"),
+		Args: func(c *cobra.Command, args []string) error {
+			if f.compare {
+				return exactArgs(2, "two files of results with --compare")(c, args)
+			}
+			return exactArgs(1, "one model")(c, args)
+		},
 		ValidArgsFunction: completeModels,
 		RunE: func(c *cobra.Command, args []string) error {
+			if f.compare {
+				var other string
+				c.LocalNonPersistentFlags().Visit(func(flag *pflag.Flag) {
+					if flag.Name != "compare" {
+						other = flag.Name
+					}
+				})
+				if other != "" {
+					return usageError("--compare and --%s exclude each other", other)
+				}
+				return a.compareFiles(args[0], args[1])
+			}
 			if c.Flags().Changed("runs") && c.Flags().Changed("duration") {
 				return usageError("--runs and --duration exclude each other")
 			}
@@ -112,6 +138,7 @@ in buffers of the driver, where they stay from one execution to the next.`,
 	flags.IntVar(&f.concurrency, "concurrency", 1, "executions at the same time")
 	flags.StringArrayVarP(&f.inputs.files, "input", "i", nil, "input files as for run; random numbers of a fixed seed when none is given")
 	flags.BoolVar(&f.startup, "startup", false, "measure the start only: without caches, with empty and with filled ones")
+	flags.BoolVar(&f.compare, "compare", false, "compare two files of results, BEFORE.json AFTER.json")
 	flags.StringVar(&f.io, "io", ioHost, "where inputs and outputs lie: host, pool or device")
 	complete(c, "io", ioHost, ioPool, ioDevice)
 	f.against.register(c)
@@ -162,6 +189,7 @@ func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
 // tell.
 type measurement struct {
 	times   []time.Duration
+	samples []float64 // of times, in the order of the executions, in milliseconds
 	wall    time.Duration
 	details *runDetails
 }
@@ -200,6 +228,10 @@ func (a *app) measure(ctx context.Context, s *session, inputs [][]byte, f *bench
 	start := time.Now()
 	m.times, err = repeat(ctx, runs, f, m.details, bar.step)
 	m.wall = time.Since(start)
+	for _, took := range m.times {
+		m.samples = append(m.samples, milliseconds(took))
+	}
+	m.samples = thin(m.samples, maxSamples)
 	slices.Sort(m.times)
 	if f.warmup > 0 {
 		m.details.first = warm.first
@@ -218,7 +250,7 @@ func (a *app) benchFigures(s *session, path string, cold time.Duration, m *measu
 	}
 	r.PredictedFirst, r.Predicted = milliseconds(m.details.first), milliseconds(m.details.last)
 	r.OnDevice = m.details.onDevice()
-	r.IO = f.io
+	r.IO, r.Samples = f.io, m.samples
 	r.BytesCopied, r.BytesConverted = m.details.perRun()
 	if m.wall > 0 {
 		r.Throughput = float64(len(m.times)) / m.wall.Seconds()
