@@ -115,8 +115,8 @@ func (c *Client) CanMeet(j *Job) error {
 	return err
 }
 
-// Run takes j through the device and blocks until its work is done, given up or refused. Whatever it returns,
-// nothing of j is on the device any more.
+// Run takes j through the device and blocks until its work is done, given up or refused. Whatever it returns, or where a
+// function of j panics and so does Run, nothing of j is on the device any more.
 //
 // The nearer of j.Deadline and the deadline of ctx counts. Errors:
 //
@@ -149,7 +149,11 @@ func (c *Client) Run(ctx context.Context, j *Job) (Report, error) {
 		s.mu.Unlock()
 		return Report{}, err
 	}
-	return r.drive(ctx) // unlocks
+	report, err := r.drive(ctx) // unlocks
+	if r.panicked != "" {
+		panic(r.panicked)
+	}
+	return report, err
 }
 
 // enter admits r and queues it.

@@ -1,8 +1,11 @@
 package qos
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -39,6 +42,7 @@ type run struct {
 	report    Report
 	err       error
 	faulty    bool               // a fence failed
+	panicked  string             // what a function of the job has panicked with, and where; "": none has
 	stopBegin context.CancelFunc // while in Begin
 	wake      chan struct{}      // has room for one; nil until the goroutine first parks
 	inlined   [2]*submission     // room for flight
@@ -234,7 +238,11 @@ func (r *run) submit(now time.Duration) {
 	r.report.Submissions++
 	s.stats.Submissions++
 	s.mu.Unlock()
-	fence, err := r.job.Submit(first, last)
+	var fence Fence
+	err := r.call(func() (err error) {
+		fence, err = r.job.Submit(first, last)
+		return err
+	})
 	s.mu.Lock()
 	if err != nil {
 		r.err = err
@@ -252,7 +260,7 @@ func (r *run) land() {
 	s := r.c.s
 	sub := r.flight[0]
 	s.mu.Unlock()
-	err := sub.fence.Wait(context.Background())
+	err := r.call(func() error { return sub.fence.Wait(context.Background()) })
 	s.mu.Lock()
 	s.land(r, sub)
 	r.flight = append(r.flight[:0], r.flight[1:]...)
@@ -267,9 +275,27 @@ func (r *run) land() {
 	if r.job.Observe != nil && !r.faulty {
 		s.dispatch(s.now()) // the place is free: nobody waits for the callback
 		s.mu.Unlock()
-		r.job.Observe(done.first, done.last, done.took)
+		err := r.call(func() error {
+			r.job.Observe(done.first, done.last, done.took)
+			return nil
+		})
 		s.mu.Lock()
+		r.err = cmp.Or(r.err, err)
 	}
+}
+
+// errPanicked ends a job one of whose functions has panicked.
+var errPanicked = errors.New("a function of the job has panicked")
+
+// call calls a function of the job. One that panics ends the job like one that fails; Run panics in the end, when nothing
+// of the job is on the device or in the scheduler any more.
+func (r *run) call(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.panicked, err = fmt.Sprintf("%v\n\n%s", p, debug.Stack()), errPanicked
+		}
+	}()
+	return f()
 }
 
 // begin calls the job's Begin. It unlocks meanwhile.
@@ -285,7 +311,7 @@ func (r *run) begin(ctx context.Context) {
 	}
 	r.stopBegin = cancel
 	s.mu.Unlock()
-	err := r.job.Begin(ctx)
+	err := r.call(func() error { return r.job.Begin(ctx) })
 	expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	cancel()
 	s.mu.Lock()

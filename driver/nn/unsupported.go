@@ -27,6 +27,9 @@ type UnsupportedOperation struct {
 // Unsupported makes the error of what a backend says of m's operations, nil where it says nothing against any. reasons
 // has an entry for each operation of the main graph, nil for one that runs.
 func Unsupported(m *Model, reasons []error) error {
+	if err := NotNil("model", m); err != nil {
+		return err
+	}
 	e := &UnsupportedError{Total: len(reasons)}
 	for i, why := range reasons {
 		if why != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/nngpu/nngpu/cache"
 	"github.com/nngpu/nngpu/driver"
@@ -219,6 +220,7 @@ var refusals = map[string]func(e *env) []error{
 	"driver.ImportFence file": func(*env) []error {
 		return each(files, func(f *os.File) error { return second(driver.ImportFence(f)) })
 	},
+	"driver.PreparedModel.CanMeet opts[]": func(e *env) []error { return one(e.model.CanMeet(time.Time{}, nil)) },
 	"driver.PreparedModel.Execute ctx": func(e *env) []error {
 		return each(contexts, func(c context.Context) error { return second(e.model.Execute(c, good())) })
 	},
@@ -285,6 +287,7 @@ var refusals = map[string]func(e *env) []error{
 		return append(one(driver.WritePrometheus(nil, e.device.Metrics())), driver.WritePrometheus((*noWriter)(nil), e.device.Metrics()))
 	},
 
+	"nn.Unsupported m": func(*env) []error { return one(nn.Unsupported(nil, []error{nil})) },
 	"nn.Model.Value o": func(*env) []error { return one(second(sum().Value(nil))) },
 	"nn.NotNil v": func(*env) []error {
 		return []error{nn.NotNil("argument", nil), nn.NotNil("argument", (*nn.Model)(nil)), nn.NotNil("argument", (func())(nil))}
@@ -312,7 +315,8 @@ var refusals = map[string]func(e *env) []error{
 	"cache.Store.Save dataFiles[]":    func(e *env) []error { return one(save(e.store, e.file, nil)) },
 	"cache.Store.UpdateModel update":  func(e *env) []error { return one(e.store.UpdateModel(cache.Key{}, nil)) },
 
-	"qos.Client.Admit j": func(e *env) []error { return one(e.queue.Admit(nil)) },
+	"qos.Client.Admit j":   func(e *env) []error { return one(e.queue.Admit(nil)) },
+	"qos.Client.CanMeet j": func(e *env) []error { return one(e.queue.CanMeet(nil)) },
 	"qos.Client.Run ctx": func(e *env) []error {
 		return each(contexts, func(c context.Context) error { return second(e.queue.Run(c, &qos.Job{})) })
 	},
@@ -376,20 +380,29 @@ var accepted = map[string]string{
 	"driver.WritePrometheus devices[].Executions[].Refused": "an empty map",
 	"driver.WritePrometheus devices[].Prepared":             "an empty map",
 
-	"nn.Errorf args[]":         "an argument of a message",
-	"nn.Invalid args[]":        "an argument of a message",
-	"nn.Model.Value o.Channel": "not looked at",
+	"nn.Errorf args[]":  "an argument of a message",
+	"nn.Invalid args[]": "an argument of a message",
+
+	"nn.Unsupported m.Main.Operands[].Channel":         backends,
+	"nn.Unsupported m.Referenced[].Operands[].Channel": backends,
+	"nn.Unsupported m.Pools[]":                         backends,
+	"nn.Unsupported reasons[]":                         "an operation that is supported",
+	"nn.Model.Value o.Channel":                         "not looked at",
 
 	"cache.Open o.Warn":        "nobody wants to know",
 	"cache.OpenHashMap o.Warn": "nobody wants to know",
 
-	"qos.Client.Admit j.Begin":   "optional",
-	"qos.Client.Admit j.Group":   "optional",
-	"qos.Client.Admit j.Submit":  "never called",
-	"qos.Client.Admit j.Observe": "optional",
-	"qos.Client.Run j.Begin":     "optional",
-	"qos.Client.Run j.Group":     "optional",
-	"qos.Client.Run j.Observe":   "optional",
+	"qos.Client.Admit j.Begin":     "optional",
+	"qos.Client.Admit j.Group":     "optional",
+	"qos.Client.Admit j.Submit":    "never called",
+	"qos.Client.Admit j.Observe":   "optional",
+	"qos.Client.CanMeet j.Begin":   "optional",
+	"qos.Client.CanMeet j.Group":   "optional",
+	"qos.Client.CanMeet j.Submit":  "never called",
+	"qos.Client.CanMeet j.Observe": "optional",
+	"qos.Client.Run j.Begin":       "optional",
+	"qos.Client.Run j.Group":       "optional",
+	"qos.Client.Run j.Observe":     "optional",
 
 	"gpu.Backend.Compile m.Main.Operands[].Channel":          validated,
 	"gpu.Backend.Compile m.Referenced[].Operands[].Channel":  validated,
@@ -399,5 +412,7 @@ var accepted = map[string]string{
 	"gpu.Backend.Supports m.Main.Operands[].Channel":         validated,
 	"gpu.Backend.Supports m.Referenced[].Operands[].Channel": validated,
 }
+
+const backends = "a helper of backends, which makes their error of a model that they have looked at"
 
 const validated = "the precondition: the model passed validate.Model, which refuses it"
