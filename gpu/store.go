@@ -131,7 +131,7 @@ const (
 )
 
 // sectionVersions has the version of each kind.
-var sectionVersions = [sectionKinds]byte{1, 2, 1, 1}
+var sectionVersions = [sectionKinds]byte{1, 3, 1, 1}
 
 const sectionHeader = 1 + 1 + 4
 

@@ -33,6 +33,7 @@ func fuseActivation(g *ir.Graph) error {
 			continue
 		}
 		p.Attrs.Act = act
+		p.Fuse(n)
 		old := p.Out[0]
 		p.Out[0] = n.Out[0]
 		n.Op, n.In, n.Out = nn.OpRelu, []ir.ID{n.Out[0]}, []ir.ID{old} // now dead: nobody reads old
@@ -72,6 +73,7 @@ func fusePad(f *plan.Facts) func(*ir.Graph) error {
 // withPad is convolution n on the input of PAD node p, padded by as much as p adds.
 func withPad(n, p *ir.Node) ir.Node {
 	padded, pads := *n, p.Attrs.Pads
+	padded.Fuse(p)
 	padded.In = slices.Clone(n.In)
 	padded.In[0] = p.In[0]
 	padded.Attrs.Pad = ops.Pad{

@@ -8,6 +8,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -53,6 +54,14 @@ type Node struct {
 	Attrs ops.Attrs
 	// Source is the position of the operation in the model, for messages; -1 for one that a pass made.
 	Source int
+	// Fused are the operations that passes made a part of this one, for profiles.
+	Fused []Fused
+}
+
+// Fused is an operation of the model that another one does as well.
+type Fused struct {
+	Op     nn.OperationType
+	Source int
 }
 
 // Graph is a model whose shapes are known. Nodes are in running order.
@@ -72,6 +81,27 @@ func (g *Graph) T(id ID) *Tensor { return &g.Tensors[id] }
 func (g *Graph) Add(t Tensor) ID {
 	g.Tensors = append(g.Tensors, t)
 	return ID(len(g.Tensors) - 1)
+}
+
+// Label names node n for dumps and profiles: "CONV_2D #3 + RELU6 #4".
+func (n *Node) Label() string {
+	label := labelOf(n.Op, n.Source)
+	for _, f := range n.Fused {
+		label += " + " + labelOf(f.Op, f.Source)
+	}
+	return label
+}
+
+func labelOf(op nn.OperationType, source int) string {
+	if source < 0 {
+		return op.String()
+	}
+	return fmt.Sprintf("%v #%d", op, source)
+}
+
+// Fuse notes that n does what o did.
+func (n *Node) Fuse(o *Node) {
+	n.Fused = append(append(slices.Clip(n.Fused), Fused{o.Op, o.Source}), o.Fused...)
 }
 
 // Where names node n for messages.

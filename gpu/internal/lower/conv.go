@@ -163,9 +163,10 @@ func (c *conv) constant() bool { return c.w.Const != nil && c.bias.Const != nil 
 func lowerConv(b *Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
 	if !c.constant() {
-		return lowerDirect(b, c)
+		return lowerDirect(b, c, "the filter is known at run time only")
 	}
-	t := chooseTile(b.Facts, c)
+	t, why := chooseTile(b.Facts, c)
+	b.because(why)
 	if c.x.Type.IsQuant8() {
 		return lowerGemmQ8(b, c, t)
 	}
@@ -178,15 +179,23 @@ type tile struct{ m, n int }
 // chooseTile: one row alone needs no pixels to share weights with, and the tile of one row compiles fastest; elsewhere
 // the widest tile that the registers of the device hold. Measured: 8x16 is best where a subgroup has 8 lanes or more,
 // 8x8 on 4. It takes twice as long to compile, so that a window of little work (a network's first layer) does without.
-func chooseTile(f *plan.Facts, c *conv) tile {
+func chooseTile(f *plan.Facts, c *conv) (t tile, why string) {
 	const littleWork = 50e6 // floating-point operations
 	switch {
-	case c.pixels < 4 || f.Quick:
-		return tile{1, 8}
-	case f.SubgroupSize < 8 || c.co <= 8 || c.x.Type == nn.TensorFloat16 || c.window() && c.flop() < littleWork:
-		return tile{8, 8}
+	case c.pixels < 4:
+		return tile{1, 8}, "tile 1x8: fewer than 4 rows"
+	case f.Quick:
+		return tile{1, 8}, "tile 1x8: a quick compilation"
+	case f.SubgroupSize < 8:
+		return tile{8, 8}, "tile 8x8: subgroups of fewer than 8 lanes"
+	case c.co <= 8:
+		return tile{8, 8}, "tile 8x8: at most 8 output channels"
+	case c.x.Type == nn.TensorFloat16:
+		return tile{8, 8}, "tile 8x8: floats of 16 bits"
+	case c.window() && c.flop() < littleWork:
+		return tile{8, 8}, "tile 8x8: a window with little work"
 	}
-	return tile{8, 16}
+	return tile{8, 16}, "tile 8x16: subgroups of 8 lanes or more"
 }
 
 // gemmLocal is the workgroup size of the matrix kernels: small on CPUs, where a tile is a lot of work.
@@ -210,7 +219,7 @@ func slabs(f *plan.Facts, count, tileTexels int) [][2]int {
 func lowerGemmFloat(b *Builder, c *conv, t tile) error {
 	tileTexels := c.taps() * c.kq() * 4 * t.n / 4
 	if int64(tileTexels) > b.Facts.MaxTexelElements {
-		return lowerDirect(b, c)
+		return lowerDirect(b, c, filterTooLarge)
 	}
 	tiles := (c.co + t.n - 1) / t.n
 	biasShape := [6]int{int(c.bias.Type), tiles * t.n}
@@ -290,8 +299,11 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 	tileWords := c.taps() * c.kq() * t.n // a word or 4 floats hold 4 of the 4*kq*n products of a tap
 	tileTexels := tileWords / texelWords
 	x := b.Tensor(c.node.In[0])
-	if int64(tileTexels) > b.Facts.MaxTexelElements || (dot && !b.FitsTexels(x, plan.FormatR32U)) {
-		return lowerDirect(b, c)
+	if int64(tileTexels) > b.Facts.MaxTexelElements {
+		return lowerDirect(b, c, filterTooLarge)
+	}
+	if dot && !b.FitsTexels(x, plan.FormatR32U) {
+		return lowerDirect(b, c, "the input exceeds a texel buffer")
 	}
 	tiles := (c.co + t.n - 1) / t.n
 	q := quantize(c)
@@ -306,6 +318,7 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 	}
 	name += "_q8"
 	xFormat := plan.FormatNone
+	b.because(products(dot))
 	if dot {
 		name += "_dot"
 		xFormat = plan.FormatR32U
@@ -317,6 +330,7 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 	}
 	if flush {
 		name += "_flush"
+		b.because("sums that floats do not hold exactly")
 	}
 	y := b.Out(c.node.Out[0])
 	if dot && b.storesTexels(c.node.Out[0], plan.FormatR32U) {
@@ -348,8 +362,21 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 	return nil
 }
 
+// filterTooLarge is why there is no tile.
+const filterTooLarge = "a tile of the filter exceeds a texel buffer"
+
+// products says how 8-bit numbers are multiplied.
+func products(dot bool) string {
+	if dot {
+		return "packed dot products are fast"
+	}
+	return "float sums: packed dot products are slow or absent"
+}
+
 // lowerDirect uses the kernel that reads filter and bias as ordinary tensors.
-func lowerDirect(b *Builder, c *conv) error {
+func lowerDirect(b *Builder, c *conv, why string) error {
+	b.why = nil // of what was tried before
+	b.because("direct: " + why)
 	name := "conv_direct"
 	if c.depthwise {
 		name += "_depthwise"

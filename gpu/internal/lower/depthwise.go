@@ -13,8 +13,11 @@ const depthwisePixels = 4
 
 func lowerDepthwise(b *Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
-	if !c.constant() || n.Attrs.Multiplier != 1 {
-		return lowerDirect(b, c)
+	switch {
+	case !c.constant():
+		return lowerDirect(b, c, "the filter is known at run time only")
+	case n.Attrs.Multiplier != 1:
+		return lowerDirect(b, c, "several outputs of a channel")
 	}
 	name := map[nn.OperandType]string{
 		nn.TensorFloat32: "f32", nn.TensorFloat16: "f16", nn.TensorQuant8Asymm: "q8", nn.TensorQuant8AsymmSigned: "q8",
@@ -23,11 +26,14 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 	// One kernel for all windows is enough where kernels are to be few.
 	if !b.Facts.Quick && c.dilW == 1 && c.strideW == c.strideH && (c.kW == 3 || c.kW == 5) && c.strideW <= 2 {
 		name += fmt.Sprintf("_k%ds%d", c.kW, c.strideW)
+		b.because(fmt.Sprintf("a window %d wide, stride %d", c.kW, c.strideW))
+	} else {
+		b.because("any window")
 	}
 
 	taps, quads := c.taps(), c.outQuads()
 	if int64(taps*quads) > b.Facts.MaxTexelElements {
-		return lowerDirect(b, c)
+		return lowerDirect(b, c, "the filter exceeds a texel buffer")
 	}
 	var w func() []float32
 	zero := 0
@@ -39,7 +45,7 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 		q := quantize(c)
 		v, bias, bound := depthwiseWeights(c, q)
 		if !exactSums(bound) {
-			return lowerDirect(b, c)
+			return lowerDirect(b, c, "sums that floats do not hold exactly")
 		}
 		w, zero = func() []float32 { return v }, q.wzero
 		lo, hi := quantRange(c.y, n.Attrs.Act)

@@ -10,6 +10,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
@@ -112,6 +114,7 @@ type Builder struct {
 	constants map[uint64][][]byte       // the first of each content, by its hash
 
 	label   string
+	why     []string   // see because
 	serves  plan.IORef // of the steps that are appended
 	when    plan.When
 	host    []hostTensor // inputs in host memory
@@ -233,6 +236,7 @@ func (b *Builder) Copy(dst, src Value, size int64) {
 func (b *Builder) finishStep(s *step, c Cost) {
 	s.FLOP, s.Bytes = c.FLOP, c.Bytes
 	s.Serves, s.When = b.serves, b.when
+	s.Why = b.reasons(s)
 	for i := range s.refs {
 		if s.refs[i].Size == 0 {
 			s.refs[i].Size = b.values[s.refs[i].Value.id].size - s.refs[i].Offset
@@ -244,15 +248,26 @@ func (b *Builder) finishStep(s *step, c Cost) {
 	b.steps = append(b.steps, *s)
 }
 
+// because notes for profiles what made the kernel of the steps that follow the right one.
+func (b *Builder) because(why string) { b.why = append(b.why, why) }
+
+// reasons is what was noted, and what the bindings of s tell.
+func (b *Builder) reasons(s *step) string {
+	list := b.why
+	if slices.ContainsFunc(s.refs, func(r Binding) bool {
+		return r.Format != plan.FormatNone && !r.Write && b.values[r.Value.id].buffer != plan.Weights
+	}) {
+		list = append(slices.Clip(list), "reads texels")
+	}
+	return strings.Join(list, "; ")
+}
+
 // Node lowers n. Precondition: Check(n) is nil.
 //
 // Errors: RESOURCE_EXHAUSTED_PERSISTENT where the weights become too large; those of Fits and of the context, see
 // Bound.
 func (b *Builder) Node(n *ir.Node) error {
-	b.label = fmt.Sprintf("%v", n.Op)
-	if n.Source >= 0 {
-		b.label = fmt.Sprintf("%v #%d", n.Op, n.Source)
-	}
+	b.label, b.why = n.Label(), nil
 	lower := rules[n.Op].lower
 	if oversized(b.Facts, b.Graph, n) {
 		if err := rules[n.Op].check(b.Facts, b.Graph, n); err != nil {

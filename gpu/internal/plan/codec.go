@@ -11,7 +11,7 @@ import (
 
 // encodingMagic begins every encoded plan; its last byte is the version of the encoding. Whatever changes the
 // layout below, or the meaning of a plan, changes the version.
-const encodingMagic = "nnplan\x00\x02"
+const encodingMagic = "nnplan\x00\x03"
 
 // The encoding: the magic, then numbers as unsigned varints of the shortest form (encoding/binary), strings as
 // their length and bytes, lists as their length and elements.
@@ -28,7 +28,7 @@ const encodingMagic = "nnplan\x00\x02"
 //	  push constants    list of words
 //	  bindings          list of: buffer | write<<2 | format<<3 | (of an input or output)<<6, offset, size,
 //	                    and only where it is of one: reference, at
-//	  label
+//	  label, why
 //	  FLOP, bytes       float64, 8 bytes each, least significant first
 //	segments            list of: number of steps
 //
@@ -122,6 +122,7 @@ func appendStep(b []byte, s *Step, kernel int) []byte {
 		}
 	}
 	b = appendString(b, s.Label)
+	b = appendString(b, s.Why)
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.FLOP))
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Bytes))
 }
@@ -152,7 +153,7 @@ func appendString(b []byte, s string) []byte { return append(appendCount(b, len(
 const (
 	minIO      = 4
 	minKernel  = 1
-	minStep    = 9 + 7 + 8
+	minStep    = 9 + 8 + 8
 	minPush    = 1
 	minBinding = 3
 	minSegment = 1
@@ -312,6 +313,7 @@ func (d *decoder) step(s *Step, kernels []shaders.Kernel) int {
 		}
 	}
 	s.Label = d.text()
+	s.Why = d.text()
 	s.FLOP = d.float()
 	s.Bytes = d.float()
 	return k

@@ -62,7 +62,7 @@ func randomPlan(rng *rand.Rand) *Plan {
 		return b
 	}
 	for len(p.Steps) < rng.IntN(30) {
-		s := Step{Barrier: rng.IntN(2) == 0, Label: strings.Repeat("#", rng.IntN(300)), FLOP: rng.ExpFloat64() * 1e9, Bytes: float64(rng.IntN(1e9))}
+		s := Step{Barrier: rng.IntN(2) == 0, Label: strings.Repeat("#", rng.IntN(300)), Why: strings.Repeat("?", rng.IntN(30)), FLOP: rng.ExpFloat64() * 1e9, Bytes: float64(rng.IntN(1e9))}
 		if rng.IntN(4) == 0 {
 			s.Bindings = []Binding{{Buffer: Arena, Size: 16}, {Buffer: Host, Size: 16, Write: true}}
 		} else {
@@ -178,7 +178,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, "not an encoded plan"},
 		{"something", []byte("#!/bin/sh"), "not an encoded plan"},
-		{"a later version", version, "version 3"},
+		{"a later version", version, "version 4"},
 		{"head only", head, "ends early"},
 		{"long number", join(head, []byte{0x80, 0x00, 0, 0}), "more bytes than it needs"},
 		{"endless number", join(head, []byte(strings.Repeat("\xff", 20))), "too long"},

@@ -18,17 +18,6 @@ type Rates struct {
 	Stamp     time.Duration `json:"timestamp_ns"`    // of a timestamp between two dispatches
 }
 
-// Ceilings is what a device can do at most, by kernels that do nothing else; 0 for what it cannot do or what was not
-// measured.
-type Ceilings struct {
-	F32    float64 `json:"fma_f32"`  // multiplications and additions a second, of 32-bit floats
-	F16    float64 `json:"fma_f16"`  // of 16-bit floats
-	Dot    float64 `json:"dot_int8"` // of 8-bit integers, in packed dot products
-	Cache  float64 `json:"cache"`    // bytes a second, read and written, that stay in a cache
-	Memory float64 `json:"memory"`   // that no cache holds
-	Copy   float64 `json:"copy"`     // of copy commands, beyond caches
-}
-
 // classRates stand in for a device that was not measured. From docs/measurements.md: two cores of SwiftShader, the
 // slower of the software implementations; a GPU of 2020.
 var classRates = map[Class]Rates{

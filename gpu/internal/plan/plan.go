@@ -131,7 +131,8 @@ type Step struct {
 	// none for a step that computes.
 	Serves IORef
 	When   When
-	Label  string  // operation and its position, for dumps and profiles
+	Label  string  // operation and its position, and those that are fused into it, for dumps and profiles
+	Why    string  // what made the compiler choose the kernel, for profiles; empty where there is no other
 	FLOP   float64 // multiplications and additions
 	Bytes  float64 // bytes read and written
 }

@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"strings"
+	"time"
+
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// Ceilings is what a device can do at most, by kernels that do nothing else; 0 for what it cannot do or what was not
+// measured.
+type Ceilings struct {
+	F32    float64 `json:"fma_f32"`  // multiplications and additions a second, of 32-bit floats
+	F16    float64 `json:"fma_f16"`  // of 16-bit floats
+	Dot    float64 `json:"dot_int8"` // of 8-bit integers, in packed dot products
+	Cache  float64 `json:"cache"`    // bytes a second, read and written, that stay in a cache
+	Memory float64 `json:"memory"`   // that no cache holds
+	Copy   float64 `json:"copy"`     // of copy commands, beyond caches
+}
+
+// cacheReach is how many bytes a step may touch that are taken to lie in a cache, by class: what recent processors have
+// of their last one, and graphics processors of their second.
+var cacheReach = map[Class]float64{ClassCPU: 8 << 20, ClassGPU: 16 << 20}
+
+// Of names the ceiling that binds s on a device: of its arithmetic, its memory traffic, or the cost of a dispatch; and the
+// time that s takes if it reaches it. Empty where nothing was measured.
+func (c *Ceilings) Of(f *Facts, s *Step) (name string, least time.Duration) {
+	if c.F32 == 0 {
+		return "", 0
+	}
+	r := f.Rates()
+	name, seconds := "dispatch", r.Overhead(s).Seconds()
+	bind := func(ceiling string, work, rate float64) {
+		if rate > 0 && work/rate > seconds {
+			name, seconds = ceiling, work/rate
+		}
+	}
+	switch {
+	case s.Kernel == shaders.Copy:
+		bind("copy", s.Bytes, c.Copy)
+		return name, time.Duration(seconds * 1e9)
+	case s.Bytes <= cacheReach[f.Class]:
+		bind("cache", s.Bytes, c.Cache)
+	default:
+		bind("memory", s.Bytes, c.Memory)
+	}
+	if strings.Contains(s.Kernel.String(), "_dot") {
+		bind("int8 dot", s.FLOP, c.Dot)
+	} else { // all other kernels compute in floats of 32 bits, whatever they store
+		bind("f32", s.FLOP, c.F32)
+	}
+	return name, time.Duration(seconds * 1e9)
+}
