@@ -20,6 +20,8 @@ type attempt struct {
 	job  qos.Job
 	x    backend.Execution // nil before Begin
 
+	profiler *profiler // nil: nobody asked
+
 	// For the metrics: when it began, whether work of it reached the device, how long it waited for that, what the device
 	// says that it took (0 where it cannot), and the time until its outputs were written.
 	start     time.Time
@@ -33,7 +35,7 @@ type attempt struct {
 }
 
 func newAttempt(p *PreparedModel, o *executeOptions) *attempt {
-	return &attempt{p: p, o: o, start: time.Now(), job: qos.Job{Deadline: o.deadline}}
+	return &attempt{p: p, o: o, start: time.Now(), profiler: newProfiler(o.profiling), job: qos.Job{Deadline: o.deadline}}
 }
 
 // refused counts an execution that ends with err before its attempt began.
@@ -134,7 +136,9 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 	a.plan() // anew: the form may be a better one by now
 	res.Predicted = sum(a.job.Segments)
 	a.job.Begin = func(ctx context.Context) (err error) {
-		a.x, err = p.exe.Begin(ctx, b.inputs, b.outputs)
+		from := a.profiler.now()
+		a.x, err = p.exe.Begin(a.profiler.context(ctx), b.inputs, b.outputs)
+		a.profiler.hasBegun(from)
 		return err
 	}
 	a.job.Submit = func(first, last int) (qos.Fence, error) { return a.submit(b, first, last) }
@@ -145,6 +149,7 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 		}
 	}()
 	res.Schedule, err = p.client.queue.Run(ctx, &a.job)
+	a.profiler.hasRun()
 	if res.Schedule.Probe {
 		defer a.form.est.Renew()
 	}
@@ -153,6 +158,11 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 	}
 	if err := a.x.Finish(); err != nil {
 		return err
+	}
+	a.onDevice = a.x.DeviceTime()
+	res.OnDevice, res.Traffic = a.onDevice, a.x.Traffic()
+	if a.o.profiling == everyStep { // what it took says nothing of the next one
+		return nil
 	}
 	if times := a.x.SegmentTimes(); len(times) == len(a.job.Segments) { // the device knows better than the host
 		p.timedByDevice.Store(true)
@@ -164,8 +174,6 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 	if a.x.Segments() == len(a.job.Segments) {
 		a.form.est.Completed(a.used)
 	}
-	res.OnDevice, res.Traffic = a.x.DeviceTime(), a.x.Traffic()
-	a.onDevice = res.OnDevice
 	a.form.runs.Add(1)
 	return nil
 }
@@ -179,16 +187,23 @@ func (a *attempt) submit(b *boundRequest, first, last int) (qos.Fence, error) {
 		return doneFence{}, nil
 	}
 	b.unsubmitted, a.submitted = false, true
+	from := a.profiler.now()
 	f, err := a.x.Submit(first, last)
-	if err == nil && last == a.x.Segments() {
+	if err != nil {
+		return nil, err
+	}
+	if last == a.x.Segments() {
 		a.o.exported.submitted(a.x, b)
 	}
-	return f, err
+	return a.profiler.submitted(from, f), nil
 }
 
 // observe notes what segments took.
 func (a *attempt) observe(first, last int, took time.Duration) {
 	a.used += took
+	if a.o.profiling == everyStep {
+		return
+	}
 	if a.x.Segments() == len(a.job.Segments) && !a.p.timedByDevice.Load() {
 		a.form.est.ObserveRange(first, last, took)
 	}

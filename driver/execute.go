@@ -15,14 +15,15 @@ import (
 type ExecuteOption func(*executeOptions)
 
 type executeOptions struct {
-	deadline time.Time     // zero: none
-	after    time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
-	since    time.Time     // from when the client counts: the call, or the fences of after; zero: not known yet
-	timing   bool
-	priority *nn.Priority                                                        // nil: the model's
-	exported *export                                                             // WithSyncFile; nil: not asked
-	bind     func(context.Context, *nn.Request, *attempt) (*boundRequest, error) // nil: PreparedModel.bind
-	err      error                                                               // of an option
+	deadline  time.Time     // zero: none
+	after     time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
+	since     time.Time     // from when the client counts: the call, or the fences of after; zero: not known yet
+	timing    bool
+	profiling profiling
+	priority  *nn.Priority                                                        // nil: the model's
+	exported  *export                                                             // WithSyncFile; nil: not asked
+	bind      func(context.Context, *nn.Request, *attempt) (*boundRequest, error) // nil: PreparedModel.bind
+	err       error                                                               // of an option
 }
 
 // decodeExecute checks what every execution is called with beside its request.
@@ -134,6 +135,8 @@ type Result struct {
 	Schedule qos.Report
 	// Predicted is the time on the device that was expected.
 	Predicted time.Duration
+	// Profile is nil without WithProfile.
+	Profile *Profile
 }
 
 // Execute runs the model once and returns when the outputs are written. The pools of r are borrowed until
@@ -199,6 +202,7 @@ func (a *attempt) execute(ctx context.Context, r *nn.Request) (*Result, error) {
 		return nil, err
 	}
 	res := &Result{Shapes: b.shapes}
+	a.profiler.isBound()
 	err = a.run(ctx, b, res)
 	if err = b.finish(err); err != nil {
 		return nil, fmt.Errorf("execute: %w", err)
@@ -206,6 +210,9 @@ func (a *attempt) execute(ctx context.Context, r *nn.Request) (*Result, error) {
 	res.Traffic.Copied += b.copied
 	res.Traffic.Converted += b.converted
 	a.took = time.Since(a.start)
+	if a.profiler != nil {
+		res.Profile = a.profiler.profile(a.start, a.took, &res.Schedule)
+	}
 	if res.InDriver = a.took; !o.timing {
 		res.InDriver, res.OnDevice = 0, 0
 	}

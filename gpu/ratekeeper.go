@@ -114,6 +114,7 @@ func (k *rateKeeper) open(d *vulkan.Device, facts plan.Facts) {
 	k.path, k.record, ok = readRateRecord(&info)
 	if ok {
 		d.SetRates(k.record.Rates)
+		d.SetCeilings(k.record.Ceilings)
 	}
 	if !ok || k.record.due(time.Now()) {
 		_ = k.measure(context.Background(), d, facts, false) // without rates those of the class stand in
@@ -158,6 +159,7 @@ func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.F
 		k.record.Ceilings, k.record.CeilingLoad = ceilings, ceilingLoad
 	}
 	d.SetRates(k.record.Rates)
+	d.SetCeilings(k.record.Ceilings)
 	writeRecord(k.path, &k.record)
 	return nil
 }

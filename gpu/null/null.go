@@ -40,6 +40,8 @@ type Backend struct {
 	NoImport bool
 	// SyncFile, when not nil, makes the sync_file of an execution.
 	SyncFile func() (*os.File, error)
+	// Steps are what traces of executions tell; none: nothing of steps.
+	Steps []backend.Step
 	// MaxMemory bounds the bytes of allocated memory; 0 for no bound.
 	MaxMemory int64
 
@@ -186,6 +188,8 @@ func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	trace := backend.TraceOf(ctx)
+	from := trace.Now()
 	x := &execution{b: e.b, compute: e.compute, losses: e.b.losses.Load(), traffic: backend.Traffic{Converted: e.converted}}
 	var err error
 	if x.inputs, err = x.hosts("input", inputs, e.inputs); err == nil {
@@ -198,6 +202,7 @@ func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 		x.Release()
 		return nil, err
 	}
+	x.trace = e.b.tracer(trace, from)
 	return x, nil
 }
 
@@ -246,10 +251,12 @@ type execution struct {
 	losses          int64 // of the device, when it began
 	traffic         backend.Traffic
 	once            sync.Once
+	trace           *tracer // nil: nobody asked
 }
 
 func (x *execution) Submit(int, int) (backend.Fence, error) {
 	x.b.record("submit")
+	x.trace.submitted()
 	return fence{x}, x.b.since(x.losses)
 }
 
@@ -264,6 +271,7 @@ func (x *execution) SyncFile() (*os.File, error) {
 
 func (x *execution) Finish() error {
 	x.b.record("finish")
+	x.trace.finish()
 	if x.compute != nil {
 		return x.compute(x.inputs, x.outputs)
 	}
@@ -291,6 +299,7 @@ type fence struct{ x *execution }
 
 func (f fence) Wait(ctx context.Context) error {
 	b := f.x.b
+	defer f.x.trace.waited()
 	if b.Gate == nil {
 		return b.since(f.x.losses)
 	}

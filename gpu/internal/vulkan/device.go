@@ -51,6 +51,8 @@ type Device struct {
 	counters  counters
 	rates     atomic.Pointer[plan.Rates] // see SetRates; nil where nothing was measured
 	wrong     atomic.Bool                // see Contradicted
+	ceilings  atomic.Pointer[plan.Ceilings]
+	clock     clock
 	pipelines pipelineTable
 
 	queueMu sync.Mutex

@@ -47,6 +47,7 @@ type Executable struct {
 	borrowed  bool            // arena and host of its slot are another's
 	runs      atomic.Int64    // executions that compare saw
 	fastest   atomic.Int64    // of them, in nanoseconds
+	known     knowledge       // of traces
 
 	viewsMu sync.Mutex // slots may be made concurrently
 	views   viewTable  // guarded by viewsMu; of weights, shared by the slots
@@ -241,24 +242,36 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err := x.dev.failure("begin", nil); err != nil {
 		return nil, err
 	}
+	t := backend.TraceOf(ctx)
+	began := t.Now()
 	s, err := x.takeSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
+	taken := t.Now()
 	var copied int64
 	if err = x.dev.failure("slot", s.cleared()); err == nil {
 		copied, err = s.load(inputs, outputs)
 	}
+	loaded := t.Now()
 	var r *recording
 	if err == nil {
 		r, err = s.recording()
+	}
+	e := &Execution{slot: s, recording: r, copied: copied}
+	if err == nil && t != nil {
+		err = e.trace(t)
 	}
 	if err != nil {
 		s.forget()
 		x.free <- s
 		return nil, err
 	}
-	return &Execution{slot: s, recording: r, copied: copied}, nil
+	if t != nil {
+		t.Waited, t.Loaded = backend.Span{From: began, To: taken}, backend.Span{From: taken, To: loaded}
+		t.Recorded = backend.Span{From: loaded, To: time.Now()}
+	}
+	return e, nil
 }
 
 // takeSlot returns a free slot, makes one more, or waits.

@@ -20,6 +20,7 @@ type Execution struct {
 	// Where the host takes the times: when the first submission was made, and what was queued before it.
 	begun  time.Duration
 	before *fence
+	traced *traced // nil: nobody asked
 	// exported are the semaphores behind the sync_files that were given away.
 	exported []vk.Semaphore
 }
@@ -34,7 +35,11 @@ func (e *Execution) Submit(first, last int) (backend.Fence, error) {
 	if first != e.next || last <= first || last > len(e.recording.cmds) {
 		return nil, fmt.Errorf("segments %d to %d submitted after %d of %d", first, last, e.next, len(e.recording.cmds))
 	}
-	f, before, err := e.slot.x.dev.submit(e.slot.x.queue(), e.recording.cmds[first:last], e.slot.x.cost(first, last))
+	cmds, at := e.recording.cmds[first:last], time.Duration(0)
+	if e.traced != nil {
+		cmds, at = e.traced.commands(e.recording, first, last), now()
+	}
+	f, before, err := e.slot.x.dev.submit(e.slot.x.queue(), cmds, e.slot.x.cost(first, last))
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +47,9 @@ func (e *Execution) Submit(first, last int) (backend.Fence, error) {
 		e.begun, e.before = now(), before
 	}
 	e.next, e.last = last, f
+	if e.traced != nil {
+		e.traced.list = append(e.traced.list, submitted{first, last, at, f})
+	}
 	e.slot.x.dev.counters.submissions.Add(1)
 	return f, nil
 }
@@ -54,9 +62,19 @@ func (e *Execution) Finish() error {
 	if e.next != len(e.recording.cmds) {
 		return fmt.Errorf("%d of %d segments were submitted", e.next, len(e.recording.cmds))
 	}
+	if e.traced == nil {
+		copied, err := e.slot.store()
+		e.copied += copied
+		return err
+	}
+	from := time.Now()
 	copied, err := e.slot.store()
 	e.copied += copied
-	return err
+	e.traced.to.Stored = backend.Span{From: from, To: time.Now()}
+	if err != nil {
+		return err
+	}
+	return e.finishTrace()
 }
 
 // SyncFile implements backend.SyncExporter.
@@ -208,7 +226,7 @@ func (e *Execution) Release() {
 			d.dev.DestroySemaphore(sem)
 		}
 	}
-	e.slot, e.recording, e.last, e.before, e.exported = nil, nil, nil, nil, nil
+	e.slot, e.recording, e.last, e.before, e.exported, e.traced = nil, nil, nil, nil, nil, nil
 	s.forget()
 	s.x.free <- s
 }

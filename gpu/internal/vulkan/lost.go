@@ -173,6 +173,7 @@ func (d *Device) Reopen() (*Device, error) {
 		return nil, err
 	}
 	n.rates.Store(d.rates.Load())
+	n.ceilings.Store(d.ceilings.Load())
 	return n, nil
 }
 

@@ -12,6 +12,9 @@ func (d *Device) SetRates(r plan.Rates) {
 	d.wrong.Store(false)
 }
 
+// SetCeilings notes what the device can do at most, for the traces of executables that were not traced yet.
+func (d *Device) SetCeilings(c plan.Ceilings) { d.ceilings.Store(&c) }
+
 // Contradicted reports whether, since SetRates, the executions of some model took less or more than the cost model says,
 // by more than contradiction.
 func (d *Device) Contradicted() bool { return d.wrong.Load() }

@@ -201,38 +201,59 @@ func (r *recording) record() (err error) {
 	}
 	var c vk.Commands
 	first := 0
-	barrier := false // that a step which does not run has left
 	for i, end := range p.Segments {
 		c.Reset()
-		if i == 0 {
-			s.recordStart(&c)
-		}
-		s.stamp(&c, 2*i)
-		var bound vk.Pipeline
-		for k := first; k < end; k++ {
-			step := &p.Steps[k]
-			barrier = barrier || step.Barrier
-			if r.runs(step) {
-				if barrier {
-					c.Barrier(computeTransfer, deviceWrites, computeTransfer, deviceAccess)
-					barrier = false
-				}
-				r.recordStep(&c, k, &bound)
-			}
-			if s.x.o.Profile {
+		r.recordSegment(&c, i, first, end, func(k int, after bool) {
+			if after && s.x.o.Profile {
 				s.stamp(&c, 2*n+k)
 			}
-		}
-		if i == n-1 {
-			c.Barrier(computeTransfer, deviceWrites, vk.StageHost, vk.AccessHostRead)
-		}
-		s.stamp(&c, 2*i+1)
+		})
 		if err := d.dev.Record(r.cmds[i], &c); err != nil {
 			return err
 		}
 		first = end
 	}
 	return nil
+}
+
+// recordSegment records segment i, steps [first, end). at is called before and after each step, where timestamps may be
+// taken.
+func (r *recording) recordSegment(c *vk.Commands, i, first, end int, at func(step int, after bool)) {
+	s, p := r.slot, r.slot.x.plan
+	if i == 0 {
+		s.recordStart(c)
+	}
+	s.stamp(c, 2*i)
+	barrier := r.owed(first)
+	var bound vk.Pipeline
+	for k := first; k < end; k++ {
+		step := &p.Steps[k]
+		barrier = barrier || step.Barrier
+		at(k, false)
+		if r.runs(step) {
+			if barrier {
+				c.Barrier(computeTransfer, deviceWrites, computeTransfer, deviceAccess)
+				barrier = false
+			}
+			r.recordStep(c, k, &bound)
+		}
+		at(k, true)
+	}
+	if i == len(p.Segments)-1 {
+		c.Barrier(computeTransfer, deviceWrites, vk.StageHost, vk.AccessHostRead)
+	}
+	s.stamp(c, 2*i+1)
+}
+
+// owed: steps before k that do not run have left a barrier to it.
+func (r *recording) owed(k int) bool {
+	steps := r.slot.x.plan.Steps
+	for k--; k >= 0 && !r.runs(&steps[k]); k-- {
+		if steps[k].Barrier {
+			return true
+		}
+	}
+	return false
 }
 
 // recordStep records step k without its barrier; bound is the pipeline that the command buffer has bound.

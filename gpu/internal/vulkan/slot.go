@@ -24,6 +24,7 @@ type slot struct {
 	base   *recording
 	others []*recording
 	uses   uint64 // of others, so far
+	probe  *probe // of one of them, for traces; nil before the first
 
 	// Of the execution under way: where inputs and outputs are, the bytes that outputs in host go to, and the memory
 	// of devices that inputs and outputs in host are copied from and to.
@@ -142,6 +143,10 @@ func (s *slot) recording() (*recording, error) {
 	if len(s.others) < maxRecordings {
 		s.others = append(s.others, r)
 	} else {
+		if s.probe != nil && s.probe.of == s.others[oldest] {
+			s.probe.destroy(s.x.dev)
+			s.probe = nil
+		}
 		s.others[oldest].destroy()
 		s.others[oldest] = r
 	}
@@ -182,6 +187,7 @@ func (s *slot) destroy() {
 		return
 	}
 	_ = s.cleared()
+	s.probe.destroy(s.x.dev)
 	for _, r := range s.others {
 		r.destroy()
 	}

@@ -1,0 +1,255 @@
+package vulkan
+
+import (
+	"time"
+
+	"github.com/nngpu/nngpu/cgo/vk"
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// traced is what an execution does beside its work when it was asked for a trace.
+type traced struct {
+	to    *backend.Trace
+	probe *probe // nil: no timestamps are taken
+	list  []submitted
+}
+
+// submitted is a range of segments on its way.
+type submitted struct {
+	first, last int
+	at          time.Duration // by now(), when it was handed over
+	fence       *fence
+}
+
+// slowed is by how much, of its time on the device, a trace may slow an execution.
+const slowed = 0.03
+
+// trace makes e one whose times go to t. at is when its commands were looked for.
+func (e *Execution) trace(t *backend.Trace) error {
+	x := e.slot.x
+	x.known.prepare(x)
+	e.traced = &traced{to: t}
+	t.Steps = x.known.steps
+	from, to := x.known.window(x, e.recording, t.Every)
+	if from == to {
+		return nil
+	}
+	begin := now()
+	was := e.slot.probe
+	p, err := e.slot.newProbe(e.recording, from, to)
+	if err != nil {
+		return x.dev.failure("trace", err)
+	}
+	if p != was {
+		x.known.recorded((now() - begin) / time.Duration(to-from))
+	}
+	e.traced.probe = p
+	return nil
+}
+
+// prepare describes the steps of x, once.
+func (k *knowledge) prepare(x *Executable) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.steps != nil {
+		return
+	}
+	p, facts := x.plan, x.dev.Facts()
+	k.steps = make([]backend.Step, len(p.Steps))
+	k.samples = make([][]float64, len(p.Steps))
+	segment := 0
+	for i := range p.Steps {
+		for segment < len(p.Segments)-1 && i >= p.Segments[segment] {
+			segment++
+		}
+		s := &p.Steps[i]
+		k.steps[i] = backend.Step{
+			Kind: stepKind(s), Label: s.Label, Kernel: s.Kernel.String(), Why: s.Why, Segment: segment, FLOP: s.FLOP, Bytes: s.Bytes,
+		}
+		if c := x.dev.ceilings.Load(); c != nil {
+			k.steps[i].Ceiling, k.steps[i].Least = c.Of(&facts, s)
+		}
+	}
+}
+
+func stepKind(s *plan.Step) backend.StepKind {
+	_, input := s.Serves.Input()
+	switch {
+	case s.Kernel == shaders.Copy:
+		return backend.StepCopies
+	case s.Serves == 0:
+		return backend.StepComputes
+	case input:
+		return backend.StepConvertsInput
+	}
+	return backend.StepConvertsOutput
+}
+
+// window is the steps that the next execution of r times: none, where that would slow it too much.
+func (k *knowledge) window(x *Executable, r *recording, every bool) (from, to int) {
+	n := len(x.plan.Steps)
+	if x.dev.stampMask == 0 || n == 0 {
+		return 0, 0
+	}
+	if every {
+		return 0, n
+	}
+	facts := x.dev.Facts()
+	rates := facts.Rates()
+	whole := time.Duration(x.fastest.Load())
+	if whole == 0 {
+		for _, t := range x.estimates {
+			whole += t
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	// Commands are written anew unless they are the same each time.
+	room := int(slowed * float64(whole) / float64(max(rates.Stamp, time.Nanosecond)))
+	if len(r.windowPoints(0, n)) > room {
+		room = int(slowed * float64(whole) / float64(rates.Stamp+k.record))
+	}
+	if room < 2 {
+		return 0, 0
+	}
+	from, to = r.window(k.next, room)
+	k.next = to % n
+	return from, to
+}
+
+// recorded notes what writing the commands of a window took, of one step.
+func (k *knowledge) recorded(each time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.record = each
+}
+
+// commands are those of segments [first, last).
+func (t *traced) commands(r *recording, first, last int) []vk.CommandBuffer {
+	if t.probe != nil {
+		return t.probe.cmds[first:last]
+	}
+	return r.cmds[first:last]
+}
+
+// finish fills the trace. Precondition as of Finish.
+func (e *Execution) finishTrace() error {
+	x, t := e.slot.x, e.traced
+	d := x.dev
+	rates := x.dev.Facts()
+	costs := rates.Rates()
+	d.calibrate()
+	var began, took map[int]time.Duration
+	var err error
+	stamps := make([]int, len(x.plan.Segments)) // by segment
+	if t.probe != nil {
+		if began, took, err = t.probe.read(d); err != nil {
+			return d.failure("trace", err)
+		}
+		for _, at := range t.probe.points {
+			stamps[x.known.steps[at.step].Segment]++
+		}
+		e.boundClock(began, took)
+	}
+	for k, b := range took {
+		took[k] = max(b-costs.Stamp, b/16)
+		x.known.add(k, took[k])
+	}
+	t.to.Times = make([]backend.StepTime, len(x.plan.Steps))
+	for _, s := range t.list {
+		busy := e.busy(&s, &costs)
+		t.to.Busy = append(t.to.Busy, backend.Span{From: wall(busy.from), To: wall(busy.to)})
+		n := 0
+		for _, m := range stamps[s.first:s.last] {
+			n += m
+		}
+		stamping := min(time.Duration(n)*costs.Stamp, (busy.to-busy.from)*9/10)
+		t.to.Stamping += stamping
+		e.divide(&s, busy, busy.to-busy.from-stamping, began, took)
+	}
+	return nil
+}
+
+// span is a time on the host's clock, by now().
+type span struct{ from, to time.Duration }
+
+// busy is when the device worked on s.
+func (e *Execution) busy(s *submitted, costs *plan.Rates) span {
+	d := e.slot.x.dev
+	seen := s.fence.reached()
+	if !d.hostTimed() {
+		if t := e.stamps(2*s.first, 2*(s.last-s.first)); len(t) > 0 {
+			from, to := d.ticks(t[0]), d.ticks(t[len(t)-1])
+			d.clock.bound(from, to, s.at, seen)
+			return span{d.clock.host(from), d.clock.host(to)}
+		}
+	}
+	// What passes before the device begins and until its end is seen, is measured with work that takes no time.
+	latency := min(costs.Submit, (seen-s.at)/2)
+	return span{s.at + latency/2, seen - latency/2}
+}
+
+// boundClock narrows the device's clock by the timestamps of the window.
+func (e *Execution) boundClock(began, took map[int]time.Duration) {
+	x := e.slot.x
+	for i := range e.traced.list {
+		s := &e.traced.list[i]
+		first := 0
+		if s.first > 0 {
+			first = x.plan.Segments[s.first-1]
+		}
+		var from, to time.Duration
+		found := false
+		for k := first; k < x.plan.Segments[s.last-1]; k++ {
+			if at, ok := began[k]; ok {
+				if !found {
+					from, found = at, true
+				}
+				to = at + took[k]
+			}
+		}
+		if found {
+			x.dev.clock.bound(from, to, s.at, s.fence.reached())
+		}
+	}
+}
+
+// divide attributes the time that the device spent on steps of s to each of them.
+func (e *Execution) divide(s *submitted, busy span, total time.Duration, began, took map[int]time.Duration) {
+	x, t := e.slot.x, e.traced
+	facts := x.dev.Facts()
+	costs := facts.Rates()
+	first := 0
+	if s.first > 0 {
+		first = x.plan.Segments[s.first-1]
+	}
+	var steps []int
+	var beliefs []belief
+	for k := first; k < x.plan.Segments[s.last-1]; k++ {
+		if !e.recording.runs(&x.plan.Steps[k]) {
+			continue
+		}
+		b := x.known.of(k, costs.Stamp)
+		if now, ok := took[k]; ok { // this time it is known
+			b.took = float64(now)
+		} else if !b.known {
+			b.took = float64(facts.StepTime(&x.plan.Steps[k]))
+			b.doubt = b.took
+		}
+		steps, beliefs = append(steps, k), append(beliefs, b)
+	}
+	at := busy.from
+	for i, b := range attribute(float64(total), beliefs) {
+		k := steps[i]
+		_, measured := took[k]
+		if from, ok := began[k]; ok {
+			at = max(min(x.dev.clock.host(from), busy.to), at)
+		}
+		t.to.Times[k] = backend.StepTime{
+			At: wall(at), Took: time.Duration(b.took), Uncertainty: time.Duration(b.doubt), Measured: measured,
+		}
+		at = min(at+time.Duration(b.took), busy.to)
+	}
+}
