@@ -131,7 +131,7 @@ wrong; 3 the model is sound but refused, or the device cannot be used; 130 inter
 	}
 	for _, c := range []*cobra.Command{
 		a.infoCommand(), a.inspectCommand(), a.compileCommand(), a.runCommand(), a.verifyCommand(), a.conformanceCommand(),
-		a.benchCommand(), a.coldCommand(), a.prepareTimesCommand(), a.cacheCommand(), a.versionCommand(),
+		a.benchCommand(), a.profileCommand(), a.coldCommand(), a.prepareTimesCommand(), a.cacheCommand(), a.versionCommand(),
 	} {
 		root.AddCommand(c)
 	}

@@ -35,7 +35,11 @@ type boundRun struct {
 }
 
 func (r *boundRun) run(ctx context.Context) (*driver.Result, error) {
-	return r.model.Execute(ctx, &r.request, driver.WithTiming())
+	return r.runWith(ctx, driver.WithTiming())
+}
+
+func (r *boundRun) runWith(ctx context.Context, o ...driver.ExecuteOption) (*driver.Result, error) {
+	return r.model.Execute(ctx, &r.request, o...)
 }
 
 // close frees the memories. Precondition: no execution is going on.

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nngpu/nngpu/driver"
+)
+
+// group is rows that are shown as one, in one run or over several.
+type group struct {
+	name, kind    string
+	kernels, whys []string
+	order         int // of the first of its rows in a run
+	host          bool
+	times         []float64 // by run, in milliseconds
+	doubt         float64   // of all runs, in milliseconds: the root of the sum of squares
+	// Of one run: work, what it takes at the ceilings, and that by ceiling, in milliseconds.
+	flop, bytes, least float64
+	ceilings           map[string]float64
+}
+
+// typical returns the fifth of the runs, three at least, that took neither least nor longest. Their mean is robust as the
+// median is, and other than medians means add up.
+func typical(runs []*driver.Profile) []*driver.Profile {
+	sorted := slices.Clone(runs)
+	slices.SortFunc(sorted, func(a, b *driver.Profile) int { return cmp.Compare(a.Wall, b.Wall) })
+	cut := max(min(2*len(sorted)/5, (len(sorted)-3)/2), 0)
+	return sorted[cut : len(sorted)-cut]
+}
+
+// fill sets the figures of r by the runs, whose rows of the device are put together by what by says.
+func (r *profileResult) fill(runs []*driver.Profile, by string) {
+	var walls []time.Duration
+	for _, p := range runs {
+		walls = append(walls, p.Wall)
+	}
+	r.Wall = median(walls)
+	runs = typical(runs)
+	groups := map[string]*group{}
+	for i, p := range runs {
+		for n, row := range p.Rows {
+			key, name := groupOf(&row, n, by)
+			g := groups[key]
+			if g == nil {
+				g = &group{name: name, kind: string(row.Kind), order: n, host: row.Kernel == "", times: make([]float64, len(runs)), ceilings: map[string]float64{}}
+				groups[key] = g
+			}
+			g.add(&row, i)
+		}
+	}
+	list := make([]*group, 0, len(groups))
+	for _, g := range groups {
+		list = append(list, g)
+		for _, t := range g.times {
+			r.Sum += t / float64(len(runs))
+		}
+	}
+	slices.SortFunc(list, func(a, b *group) int {
+		switch {
+		case a.host && !b.host:
+			return 1
+		case b.host && !a.host:
+			return -1
+		case !a.host && by == byKernel:
+			return cmp.Compare(b.mean(), a.mean())
+		}
+		return cmp.Compare(a.order, b.order)
+	})
+	for _, g := range list {
+		r.Rows = append(r.Rows, g.row(r.Sum))
+	}
+}
+
+// groupOf is what row n of a run is put together with, and how that is called.
+func groupOf(row *driver.ProfileRow, n int, by string) (key, name string) {
+	switch {
+	case row.Kernel == "":
+		return string(row.Kind) + " " + row.Name, row.Name
+	case by == byKernel:
+		return row.Kernel, row.Kernel
+	case by == bySegment:
+		name = fmt.Sprintf("segment %d", row.Segment)
+		return name, name
+	}
+	// An operation may take several steps.
+	return string(row.Kind) + " " + row.Name, row.Name
+}
+
+// add takes a row of run i in.
+func (g *group) add(row *driver.ProfileRow, i int) {
+	ms := milliseconds(row.Time)
+	g.times[i] += ms
+	g.doubt = math.Hypot(g.doubt, milliseconds(row.Uncertainty))
+	if i == 0 {
+		g.flop += row.FLOP
+		g.bytes += row.Bytes
+		g.least += milliseconds(row.Least)
+		g.ceilings[row.Ceiling] += milliseconds(row.Least)
+		g.kernels, g.whys = addTo(g.kernels, row.Kernel), addTo(g.whys, row.Why)
+	}
+}
+
+// addTo adds word to a list, once.
+func addTo(list []string, word string) []string {
+	if word == "" || slices.Contains(list, word) {
+		return list
+	}
+	return append(list, word)
+}
+
+func (g *group) mean() float64 {
+	var sum float64
+	for _, t := range g.times {
+		sum += t
+	}
+	return sum / float64(len(g.times))
+}
+
+// row sums g up; total is that of all rows.
+func (g *group) row(total float64) profileRow {
+	mean := g.mean()
+	var spread float64
+	for _, t := range g.times {
+		spread += (t - mean) * (t - mean)
+	}
+	n := float64(len(g.times))
+	r := profileRow{
+		Name: g.name, Kind: g.kind, Kernel: strings.Join(g.kernels, ", "), Why: strings.Join(g.whys, "; or "), MS: mean,
+		// The doubt about a run's attribution is the same in all of them, and does not become less by their number.
+		Uncertainty: math.Hypot(math.Sqrt(spread)/n, g.doubt/math.Sqrt(n)),
+	}
+	if total > 0 {
+		r.Share = mean / total
+	}
+	if mean > 0 {
+		r.GFLOPS, r.GBPS = g.flop/mean/1e6, g.bytes/mean/1e6
+		r.Percent = 100 * g.least / mean
+	}
+	for name, t := range g.ceilings {
+		if t > g.ceilings[r.Ceiling] || r.Ceiling == "" {
+			r.Ceiling = name
+		}
+	}
+	return r
+}
+
+// printProfile prints the rows as a table.
+func (a *app) printProfile(r *profileResult) {
+	a.out.printf("%s on %s (%s), %s\n\n", r.Model, r.Device, r.Driver, count(r.Runs, "run"))
+	width := len("wait for the device")
+	for _, row := range r.Rows {
+		width = max(width, len(row.Name))
+	}
+	a.out.printf("%-*s %9s %8s %6s %9s %7s  %-8s %5s  %s\n", width, "", "ms", "±", "share", "GFLOP/s", "GB/s", "ceiling", "%", "kernel")
+	host := false
+	for _, row := range r.Rows {
+		if row.Kernel == "" && !host {
+			host = true
+			a.out.printf("\n")
+		}
+		line := fmt.Sprintf("%-*s %9.4f %8.4f %5.1f%%", width, row.Name, row.MS, row.Uncertainty, 100*row.Share)
+		if row.Kernel != "" {
+			line += fmt.Sprintf(" %9s %7s  %-8s %5s  %s", rateOr(row.GFLOPS), rateOr(row.GBPS), row.Ceiling, percentText(row.Percent), row.Kernel)
+			if row.Why != "" {
+				line += " (" + row.Why + ")"
+			}
+		}
+		a.out.printf("%s\n", strings.TrimRight(line, " "))
+	}
+	a.out.printf("\n%-*s %9.4f          all rows; a run takes %.4f ms, median\n", width, "sum", r.Sum, r.Wall)
+}
+
+// rateOr is a rate for people, nothing where there is none.
+func rateOr(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return rate(x)
+}
+
+func percentText(x float64) string {
+	if x == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", x)
+}
