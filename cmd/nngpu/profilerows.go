@@ -151,17 +151,17 @@ func (g *group) row(total float64) profileRow {
 
 // printProfile prints the rows as a table.
 func (a *app) printProfile(r *profileResult) {
-	a.out.printf("%s on %s (%s), %s\n\n", r.Model, r.Device, r.Driver, count(r.Runs, "run"))
+	printf(a.out, "%s on %s (%s), %s\n\n", r.Model, r.Device, r.Driver, count(r.Runs, "run"))
 	width := len("wait for the device")
 	for _, row := range r.Rows {
 		width = max(width, len(row.Name))
 	}
-	a.out.printf("%-*s %9s %8s %6s %9s %7s  %-8s %5s  %s\n", width, "", "ms", "±", "share", "GFLOP/s", "GB/s", "ceiling", "%", "kernel")
+	printf(a.out, "%-*s %9s %8s %6s %9s %7s  %-8s %5s  %s\n", width, "", "ms", "±", "share", "GFLOP/s", "GB/s", "ceiling", "%", "kernel")
 	host := false
 	for _, row := range r.Rows {
 		if row.Kernel == "" && !host {
 			host = true
-			a.out.printf("\n")
+			printf(a.out, "\n")
 		}
 		line := fmt.Sprintf("%-*s %9.4f %8.4f %5.1f%%", width, row.Name, row.MS, row.Uncertainty, 100*row.Share)
 		if row.Kernel != "" {
@@ -170,9 +170,9 @@ func (a *app) printProfile(r *profileResult) {
 				line += " (" + row.Why + ")"
 			}
 		}
-		a.out.printf("%s\n", strings.TrimRight(line, " "))
+		printf(a.out, "%s\n", strings.TrimRight(line, " "))
 	}
-	a.out.printf("\n%-*s %9.4f          all rows; a run takes %.4f ms, median\n", width, "sum", r.Sum, r.Wall)
+	printf(a.out, "\n%-*s %9.4f          all rows; a run takes %.4f ms, median\n", width, "sum", r.Sum, r.Wall)
 }
 
 // rateOr is a rate for people, nothing where there is none.
