@@ -60,11 +60,20 @@ func TestQ3PrepareWithDeadline(t *testing.T) {
 	defer cancel()
 	_, err = c.PrepareModel(ctx, addModel(), driver.WithPrepareDeadline(farFuture)) // the nearer counts
 	requireMissed(t, err)
+}
 
-	b.Hold = make(chan struct{})
-	time.AfterFunc(40*time.Millisecond, func() { close(b.Hold) })
-	_, err = c.PrepareModel(t.Context(), addModel(), driver.WithPrepareDeadline(time.Now().Add(20*time.Millisecond)))
-	requireMissed(t, err)
+// TestQ3PrepareEndsLate: a compilation that is over too late gives no model.
+func TestQ3PrepareEndsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &null.Backend{Compute: add, Hold: make(chan struct{})}
+		d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
+		defer d.Close()
+		c, err := d.NewClient("test")
+		require.NoError(t, err)
+		time.AfterFunc(40*time.Millisecond, func() { close(b.Hold) })
+		_, err = c.PrepareModel(context.Background(), addModel(), driver.WithPrepareDeadline(time.Now().Add(20*time.Millisecond)))
+		requireMissed(t, err)
+	})
 }
 
 // TestQ3PrepareWithDeadlineAndCache: what the cache has is in time where compiling it would not be, and what it lacks
