@@ -12,10 +12,23 @@ import (
 	"github.com/nngpu/nngpu/qos"
 )
 
-// attempt is one execution on its way through the scheduler and the device. Not safe for concurrent use.
+// attempt is an execution on its way through the scheduler and the device. One that has ended can be made again: what it
+// has to itself stays, and so does the request. Not safe for concurrent use.
 type attempt struct {
-	p    *PreparedModel
-	o    *executeOptions
+	p *PreparedModel
+	b *boundRequest
+	o executeOptions
+	attemptState
+
+	// What is made once: the functions of the job, and room for the estimates of its segments.
+	begins   func(context.Context) error
+	submits  func(first, last int) (qos.Fence, error)
+	observes func(first, last int, took time.Duration)
+	segments []time.Duration
+}
+
+// attemptState is what begins anew with each execution.
+type attemptState struct {
 	form *form // that job was made for; nil before plan
 	job  qos.Job
 	x    backend.Execution // nil before Begin
@@ -34,13 +47,20 @@ type attempt struct {
 	used       time.Duration // on the device, so far
 }
 
-func newAttempt(p *PreparedModel, o *executeOptions) *attempt {
-	return &attempt{p: p, o: o, start: time.Now(), profiler: newProfiler(o.profiling), job: qos.Job{Deadline: o.deadline}}
+// newAttempt returns an execution of r as it is now, without options.
+func newAttempt(p *PreparedModel, r *nn.Request) *attempt {
+	return &attempt{p: p, b: newBound(p, r), attemptState: attemptState{start: time.Now()}}
 }
 
-// refused counts an execution that ends with err before its attempt began.
-func (p *PreparedModel) refused(o *executeOptions, err error) {
-	p.client.device.counters.executionEnded(newAttempt(p, o), nil, err)
+// again makes a, which has ended if it ever began, an execution that begins now, with such options.
+func (a *attempt) again(ctx context.Context, o *executeOptions, more []ExecuteOption) error {
+	a.o, a.attemptState = *o, attemptState{start: time.Now()}
+	return decodeExecute(ctx, more, &a.o)
+}
+
+// refused counts an execution that ends with err before it was bound.
+func (a *attempt) refused(err error) {
+	a.p.client.device.counters.executionEnded(a, nil, err)
 }
 
 // plan makes the job, without its functions. It reports false where the model is not compiled yet, so that nothing is
@@ -50,8 +70,9 @@ func (a *attempt) plan() bool {
 	if a.form == nil {
 		return false
 	}
+	a.segments = a.form.est.AppendTo(a.segments[:0])
 	a.job = qos.Job{
-		Priority: a.priority(), Deadline: a.o.deadline, Segments: a.form.est.Segments(), Fastest: a.form.est.Fastest(),
+		Priority: a.priority(), Deadline: a.o.deadline, Segments: a.segments, Fastest: a.form.est.Fastest(),
 		Group: &a.p.group, Lane: a.p.lane(),
 	}
 	// Time that was lost in waiting is no reason to doubt the estimates.
@@ -68,13 +89,13 @@ func (a *attempt) priority() nn.Priority {
 }
 
 // admit refuses what the scheduler would refuse, before anything is done for it. It costs nothing without a deadline.
-// What it lets through is tested again by run: time goes on meanwhile. Precondition: b was checked.
-func (a *attempt) admit(b *boundRequest) error {
+// What it lets through is tested again by run: time goes on meanwhile. Precondition: the request was checked.
+func (a *attempt) admit() error {
 	if a.o.deadline.IsZero() || !a.plan() {
 		return nil
 	}
 	own := a.job.Segments
-	if first := b.conversions(); len(first) > 0 {
+	if first := a.b.conversions(); len(first) > 0 {
 		a.job.Segments = slices.Concat(first, own)
 	}
 	err := a.verdict(a.p.client.queue.Admit(&a.job))
@@ -85,7 +106,7 @@ func (a *attempt) admit(b *boundRequest) error {
 // admitFenced refuses what no execution was ever quick enough for. How busy this one is says nothing before the
 // fences are signalled that the execution waits for.
 func (a *attempt) admitFenced() error {
-	o := a.o
+	o := &a.o
 	if o.deadline.IsZero() && o.after == 0 || !a.plan() {
 		return nil
 	}
@@ -121,10 +142,10 @@ func (a *attempt) verdict(err error) error {
 	return err
 }
 
-// run waits for its turn, takes a slot, and has the device do the work of b. Precondition: b is bound.
-func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err error) {
+// run waits for its turn, takes a slot, and has the device do the work. Precondition: the request is bound.
+func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 	p := a.p
-	b.unsubmitted = true
+	a.b.unsubmitted = true
 	if d, ok := p.exe.(*delayed); ok {
 		if err := d.ready(ctx, a.o.deadline); err != nil {
 			return err
@@ -135,14 +156,10 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 	}
 	a.plan() // anew: the form may be a better one by now
 	res.Predicted = sum(a.job.Segments)
-	a.job.Begin = func(ctx context.Context) (err error) {
-		from := a.profiler.now()
-		a.x, err = p.exe.Begin(a.profiler.context(ctx), b.inputs, b.outputs)
-		a.profiler.hasBegun(from)
-		return err
+	if a.begins == nil {
+		a.begins, a.submits, a.observes = a.begin, a.submit, a.observe
 	}
-	a.job.Submit = func(first, last int) (qos.Fence, error) { return a.submit(b, first, last) }
-	a.job.Observe = a.observe
+	a.job.Begin, a.job.Submit, a.job.Observe = a.begins, a.submits, a.observes
 	defer func() {
 		if a.x != nil {
 			a.x.Release()
@@ -178,22 +195,30 @@ func (a *attempt) run(ctx context.Context, b *boundRequest, res *Result) (err er
 	return nil
 }
 
+// begin takes a slot.
+func (a *attempt) begin(ctx context.Context) (err error) {
+	from := a.profiler.now()
+	a.x, err = a.p.exe.Begin(a.profiler.context(ctx), a.b.inputs, a.b.outputs)
+	a.profiler.hasBegun(from)
+	return err
+}
+
 // submit hands segments to the device.
-func (a *attempt) submit(b *boundRequest, first, last int) (qos.Fence, error) {
+func (a *attempt) submit(first, last int) (qos.Fence, error) {
 	if n := a.x.Segments(); n != len(a.job.Segments) { // the executable was replaced in between
 		first, last = first*n/len(a.job.Segments), last*n/len(a.job.Segments)
 	}
 	if first == last {
 		return doneFence{}, nil
 	}
-	b.unsubmitted, a.submitted = false, true
+	a.b.unsubmitted, a.submitted = false, true
 	from := a.profiler.now()
 	f, err := a.x.Submit(first, last)
 	if err != nil {
 		return nil, err
 	}
 	if last == a.x.Segments() {
-		a.o.exported.submitted(a.x, b)
+		a.o.exported.submitted(a.x, a.b)
 	}
 	return a.profiler.submitted(from, f), nil
 }

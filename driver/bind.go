@@ -12,30 +12,44 @@ import (
 	"github.com/nngpu/nngpu/driver/validate"
 )
 
-// boundRequest is a request whose arguments were found, and all that they need kept and locked, for one execution.
-// Not safe for concurrent use.
+// boundRequest is a request whose arguments were found, and all that they need kept and locked, for one execution. After
+// release it can be bound again: what was checked and found stays. Not safe for concurrent use.
 type boundRequest struct {
 	inputs, outputs []backend.Binding
-	shapes          []nn.OutputShape
-	copied          int64 // bytes that bind and finish moved
-	converted       int64 // bytes that bind had converted
+	shapes          []nn.OutputShape // valid until the request is bound again
+
+	model   *PreparedModel
+	request *nn.Request // as it was when newBound was called; nil if there was none
+	checked bool
+	dims    *validate.Bound
+	pools   []pool
+	buffers []bufferUse // each once, in the order of tokens
+	binding
+
+	// What bindings leave to those after them.
+	imported    []backend.Memory // of each pool what the device saw it as
+	data        [][]byte         // of inputs, then outputs, in files
+	computed    []nn.Dims        // dimensions of the outputs; nil: not known yet
+	computedFor []nn.Dims        // dimensions of the inputs, from which they follow
+	spans       []validate.Span
+	room        room
+}
+
+// binding is what begins anew each time that a request is bound.
+type binding struct {
+	copied    int64 // bytes that bind and finish moved
+	converted int64 // bytes that bind had converted
 	// unsubmitted says, before finish with an error, that the device saw nothing of the execution: buffers then
 	// keep what they hold.
 	unsubmitted bool
 
-	model    *PreparedModel
-	attempt  *attempt         // that it is for
-	request  *nn.Request      // as it was when newBound was called; nil if there was none
-	bySlot   []backend.Memory // nil, or of each pool what the device sees it as, where that is known
-	dims     *validate.Bound
-	pools    []pool
-	buffers  []bufferUse // each once, in the order of tokens
-	held     int         // buffers whose turn it is
-	files    []fileOutput
-	images   []imageTensor // that images became
-	bound    bool          // and not finished
-	released bool
-	room     room
+	attempt   *attempt  // that it is for
+	inputDims []nn.Dims // with what buffers know
+	held      int       // buffers whose turn it is
+	files     []fileOutput
+	images    []imageTensor // that images became
+	bound     bool          // and not finished
+	released  bool
 }
 
 type bufferUse struct {
@@ -51,41 +65,31 @@ type fileOutput struct {
 	offset int64
 }
 
-// bind checks r, asks a whether there is time for it, keeps and maps its pools, waits for the turns of its buffers, and
-// says where each argument lies.
-// What it returns holds all of it until release, which the caller must call; finish comes before it, when the device
-// is done with what it was given.
+// start checks the request, asks a whether there is time for it, keeps and maps its pools, waits for the turns of its buffers, and
+// says where each argument lies. It holds all of it until release, which the caller must call where start succeeded;
+// finish comes before it, when the device is done with what it was given.
 //
 // Fences that the execution has to wait for come before bind: an execution that held a buffer while it waits for one
 // that wants the buffer would wait forever.
 //
-// With OUTPUT_INSUFFICIENT_SIZE there is a result all the same, of which only shapes is to be used.
-func (p *PreparedModel) bind(ctx context.Context, r *nn.Request, a *attempt) (*boundRequest, error) {
-	return newBound(p, r).start(ctx, a)
-}
-
-// start is bind. Precondition: it is the first call after newBound.
-func (b *boundRequest) start(ctx context.Context, a *attempt) (*boundRequest, error) {
-	b.attempt = a
+// With OUTPUT_INSUFFICIENT_SIZE shapes are there all the same.
+func (b *boundRequest) start(ctx context.Context, a *attempt) error {
+	b.binding = binding{attempt: a, inputDims: b.inputDims[:0], files: b.files[:0], images: b.images[:0]}
 	defer func() {
 		if !b.bound {
 			b.release()
 		}
 	}()
 	if err := b.bind(ctx); err != nil {
-		if nn.StatusOf(err) != nn.StatusOutputInsufficientSize {
-			return nil, err
-		}
-		return b, err
+		return err
 	}
 	b.bound = true
-	return b, nil
+	return nil
 }
 
-// checkRequest is the part of bind that depends on nothing but the request: it takes nothing, maps nothing and
+// checkOutputs is the part of start that depends on nothing but the request: it takes nothing, maps nothing and
 // waits for nobody. It returns the dimensions of the outputs as far as model, request and buffers give them.
-func (p *PreparedModel) checkRequest(r *nn.Request) ([]nn.Dims, error) {
-	b := newBound(p, r)
+func (b *boundRequest) checkOutputs() ([]nn.Dims, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -103,16 +107,17 @@ func (b *boundRequest) bind(ctx context.Context) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	if err := b.attempt.admit(b); err != nil {
+	if err := b.attempt.admit(); err != nil {
 		return err
 	}
+	b.inputDims = append(b.inputDims, b.dims.InputDims...)
 	for i := range b.pools {
 		if b.pools[i].buffer == nil {
 			if err := b.pools[i].acquireOn(b.model.client.device, poolName(i)); err != nil {
 				return err
 			}
-			if b.bySlot != nil && !b.pools[i].isExternal() {
-				b.pools[i].imported = usable(b.bySlot[i]) // as long as the pool is open, which it is
+			if !b.pools[i].isExternal() {
+				b.pools[i].imported = usable(b.imported[i]) // as long as the pool is open, which it is
 			}
 		}
 	}
@@ -145,13 +150,16 @@ func poolName(i int) string {
 // poolNames are those that each execution would make anew.
 var poolNames = [...]string{"request pool 0", "request pool 1", "request pool 2", "request pool 3"}
 
-// check finds buffers and tests what needs no pool to be mapped.
+// check finds buffers and tests what needs no pool to be mapped, once.
 func (b *boundRequest) check() (err error) {
+	if b.checked {
+		return nil
+	}
 	r := b.request
 	if b.dims, err = validate.Request(&b.model.signature.Main, b.model.needed, r); err != nil {
 		return err
 	}
-	b.pools = resize(b.room.pools[:], len(r.Pools))
+	b.pools, b.imported = resize(b.room.pools[:], len(r.Pools)), resize(b.room.imported[:], len(r.Pools))
 	for i, m := range r.Pools {
 		b.pools[i].source = m
 		if token, ok := m.(nn.BufferToken); ok {
@@ -186,6 +194,7 @@ func (b *boundRequest) check() (err error) {
 		}
 	}
 	slices.SortFunc(b.buffers, func(x, y bufferUse) int { return cmp.Compare(x.buffer.token, y.buffer.token) })
+	b.checked = true
 	return nil
 }
 
@@ -237,10 +246,13 @@ func (b *boundRequest) checkMapped() error {
 
 // checkOverlap refuses an output that shares bytes with another argument or with a pool of constants.
 func (b *boundRequest) checkOverlap() error {
-	spans := b.room.spans[:0]
+	if b.spans == nil {
+		b.spans = b.room.spans[:0]
+	}
+	spans := b.spans[:0]
 	r := b.request
 	add := func(a *nn.RequestArgument, role validate.Role, i int) {
-		if a.HasNoValue {
+		if a.HasNoValue || b.poolOf(a).buffer != nil { // buffers take turns
 			return
 		}
 		x := b.poolOf(a)
@@ -248,7 +260,7 @@ func (b *boundRequest) checkOverlap() error {
 		if x.image != nil {
 			length = uint64(x.image.Bytes())
 		}
-		if x.file != nil || x.isExternal() {
+		if !x.hasPlace() {
 			id = slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(x.source, y.source) })
 		}
 		spans = x.spans(spans, validate.Span{Role: role, Index: i}, offset, length, id)
@@ -259,24 +271,19 @@ func (b *boundRequest) checkOverlap() error {
 	for i := range r.Outputs {
 		add(&r.Outputs[i], validate.OutputSpan, i)
 	}
-	constants := make([]pool, len(b.model.signature.Pools))
-	defer func() {
-		for i := range constants {
-			constants[i].close()
-		}
-	}()
 	for i, m := range b.model.signature.Pools {
-		x := &constants[i]
-		x.source = m
-		if err := x.acquire("pool"); err != nil {
-			continue // the constants were read long ago; there is nothing left to overlap
-		}
-		id := slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(m, y.source) })
-		if id < 0 {
-			id = len(b.pools) + i
+		x := pool{source: m}
+		id := 0
+		if host, ok := m.(nn.HostMemory); ok {
+			x.data = host
+		} else if !x.hasPlace() {
+			if id = slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(m, y.source) }); id < 0 {
+				continue
+			}
 		}
 		spans = x.spans(spans, validate.Span{Role: validate.ConstantSpan, Index: i}, 0, uint64(max(m.Size(), 0)), id)
 	}
+	b.spans = spans
 	return validate.Overlap(spans)
 }
 
@@ -286,9 +293,14 @@ func (b *boundRequest) takeTurns(ctx context.Context) error {
 		if err := u.buffer.enter(); err != nil {
 			return nn.Invalid("buffer", "%w", err) // since it was found
 		}
-		if err := u.buffer.turn.lock(ctx, u.write); err != nil {
-			u.buffer.leave()
-			return err
+		if !u.buffer.turn.tryLock(u.write) {
+			waiting, cancel := withDeadline(ctx, b.attempt.o.deadline)
+			err := u.buffer.turn.lock(waiting, u.write)
+			cancel()
+			if err != nil {
+				u.buffer.leave()
+				return err
+			}
 		}
 		b.held++
 	}
@@ -309,11 +321,11 @@ func (b *boundRequest) resolveInputs() error {
 		if !x.initialised() {
 			return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("input %d", i), "the buffer is not initialised")
 		}
-		dims, err := combine(x.operand.Type, b.dims.InputDims[i], x.shape)
+		dims, err := combine(x.operand.Type, b.inputDims[i], x.shape)
 		if err != nil {
 			return nn.Invalid(fmt.Sprintf("input %d", i), "%w: the shape of the last write", err)
 		}
-		b.dims.InputDims[i] = dims
+		b.inputDims[i] = dims
 	}
 	return nil
 }
@@ -333,18 +345,35 @@ func (b *boundRequest) outputDims(i int, computed nn.Dims) (nn.Dims, error) {
 	return dims, nil
 }
 
-// fit finds the shapes of the outputs. OUTPUT_INSUFFICIENT_SIZE comes with shapes.
-func (b *boundRequest) fit() (short error) {
-	computed, err := b.model.computedDims(b.dims.InputDims)
+// compute finds the dimensions of the outputs, unless they follow from the same inputs as the last time.
+func (b *boundRequest) compute() error {
+	if b.computed != nil && slices.EqualFunc(b.computedFor, b.inputDims, nn.Dims.Equal) {
+		return nil
+	}
+	list, err := b.model.computedDims(b.inputDims)
 	if err != nil {
 		return err
 	}
-	shapes := make([]nn.OutputShape, len(b.request.Outputs))
-	for i := range shapes {
-		dims, err := b.outputDims(i, computed[i])
-		if err != nil {
+	b.computed = nil // which may lie there
+	list = append(b.room.dims[:0], list...)
+	for i := range list {
+		if list[i], err = b.outputDims(i, list[i]); err != nil {
 			return err
 		}
+	}
+	b.computed, b.computedFor = list, append(b.computedFor[:0], b.inputDims...)
+	return nil
+}
+
+// fit finds the shapes of the outputs. OUTPUT_INSUFFICIENT_SIZE comes with shapes.
+func (b *boundRequest) fit() (short error) {
+	if err := b.compute(); err != nil {
+		return err
+	}
+	if b.shapes == nil {
+		b.shapes = make([]nn.OutputShape, len(b.request.Outputs))
+	}
+	for i, dims := range b.computed {
 		o := nn.Operand{Type: b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]].Type, Dims: dims}
 		size, err := o.ByteSize()
 		if err != nil {
@@ -363,16 +392,19 @@ func (b *boundRequest) fit() (short error) {
 			short = nn.Errorf(nn.StatusOutputInsufficientSize, fmt.Sprintf("output %d", i), "%d bytes of room; %v%v has %d",
 				a.Location.Length, o.Type, []uint32(dims), size)
 		}
-		shapes[i] = nn.OutputShape{Dims: slices.Clone(dims), IsSufficient: sufficient}
+		b.shapes[i] = nn.OutputShape{Dims: append(b.shapes[i].Dims[:0], dims...), IsSufficient: sufficient}
 	}
-	b.shapes = shapes
 	return short
 }
 
 // place says where each argument lies, reads the inputs from files, and gives buffers the size of what they take.
 func (b *boundRequest) place(ctx context.Context) error {
-	bindings := resize(b.room.bindings[:], len(b.request.Inputs)+len(b.request.Outputs))
-	b.inputs, b.outputs = bindings[:len(b.request.Inputs):len(b.request.Inputs)], bindings[len(b.request.Inputs):]
+	if b.inputs == nil && b.outputs == nil {
+		bindings := resize(b.room.bindings[:], len(b.request.Inputs)+len(b.request.Outputs))
+		b.inputs, b.outputs = bindings[:len(b.request.Inputs):len(b.request.Inputs)], bindings[len(b.request.Inputs):]
+	}
+	clear(b.inputs)
+	clear(b.outputs)
 	for i := range b.inputs {
 		a := &b.request.Inputs[i]
 		if a.HasNoValue {
@@ -391,7 +423,7 @@ func (b *boundRequest) place(ctx context.Context) error {
 		case x.buffer != nil:
 			b.inputs[i].Memory, b.inputs[i].Length = x.buffer.memory, int64(size)
 		case x.file != nil:
-			data := make([]byte, size)
+			data := b.buffer(i, size)
 			if err := fill(x.file, data, int64(l.Offset)); err != nil {
 				return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("input %d", i), "%w", err)
 			}
@@ -417,7 +449,7 @@ func (b *boundRequest) place(ctx context.Context) error {
 			}
 			b.outputs[i].Memory, b.outputs[i].Length = x.buffer.memory, int64(size)
 		case x.file != nil:
-			data := make([]byte, size)
+			data := b.buffer(len(b.inputs)+i, size)
 			b.files = append(b.files, fileOutput{i, data, x.file, int64(l.Offset)})
 			b.outputs[i].Host = data
 		case !isKnown: // a device could not tell where the room ends
@@ -434,9 +466,20 @@ func (b *boundRequest) place(ctx context.Context) error {
 	return nil
 }
 
+// buffer returns n bytes of the driver's own for an argument in a file: inputs, then outputs.
+func (b *boundRequest) buffer(argument int, n uint32) []byte {
+	if b.data == nil {
+		b.data = make([][]byte, len(b.inputs)+len(b.outputs))
+	}
+	if uint64(cap(b.data[argument])) < uint64(n) {
+		b.data[argument] = make([]byte, n)
+	}
+	return b.data[argument][:n]
+}
+
 // inputSize is the size in bytes of input i, which is not omitted. Precondition: its dimensions are resolved.
 func (b *boundRequest) inputSize(i int) (uint32, error) {
-	o := nn.Operand{Type: b.model.signature.Main.Operands[b.model.signature.Main.Inputs[i]].Type, Dims: b.dims.InputDims[i]}
+	o := nn.Operand{Type: b.model.signature.Main.Operands[b.model.signature.Main.Inputs[i]].Type, Dims: b.inputDims[i]}
 	size, err := o.ByteSize()
 	if err != nil {
 		return 0, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
@@ -506,6 +549,9 @@ func (b *boundRequest) release() {
 		b.model.giveTensor(x)
 	}
 	for i := range b.pools {
+		if b.imported != nil {
+			b.imported[i] = b.pools[i].imported
+		}
 		b.pools[i].close()
 	}
 }

@@ -32,11 +32,11 @@ func BenchmarkBind(b *testing.B) {
 	p := &PreparedModel{client: &Client{device: &Device{}}, signature: benchModel(), outputs: []nn.Dims{{2, 3}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		x, err := p.bind(context.Background(), r, newAttempt(p, &executeOptions{}))
-		if err != nil {
+		a := newAttempt(p, r)
+		if err := a.b.start(context.Background(), a); err != nil {
 			b.Fatal(err)
 		}
-		_ = x.finish(nil)
-		x.release()
+		_ = a.b.finish(nil)
+		a.b.release()
 	}
 }

@@ -2,35 +2,37 @@ package driver
 
 import (
 	"context"
+	"slices"
 	"sync"
 
-	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Burst runs a model again and again over memories that stay bound: what the device had to do to use a memory where
-// it is was done when a slot first named it. One execution at a time. It needs no closing, and keeps no memory open.
+// Burst runs a model again and again over memories that stay bound: what checking and binding a request takes was done
+// when it first came, and one that names the same places in the same memories finds it there. One execution at a time.
+// It needs no closing, and keeps no memory open.
 type Burst struct {
 	model   *PreparedModel
 	running sync.Mutex
 
-	mu    sync.Mutex
-	slots map[int32]slot // guarded by mu
+	mu     sync.Mutex
+	recent []*burstRequest // guarded by mu; the latest first, at most maxRecent
 }
 
-// slot is a memory that was bound.
-type slot struct {
-	source   nn.Memory
-	imported backend.Memory
+// maxRecent is how many requests a burst remembers: two buffers that change places, for each of two inputs, are four.
+const maxRecent = 4
+
+// burstRequest is a request that was bound, and the slots of its pools.
+type burstRequest struct {
+	attempt *attempt
+	slots   []int32
 }
 
 // NoSlot is the slot of a pool without identity: it is bound anew each time.
 const NoSlot int32 = -1
 
 // Burst returns a new burst on p.
-func (p *PreparedModel) Burst() *Burst {
-	return &Burst{model: p, slots: map[int32]slot{}}
-}
+func (p *PreparedModel) Burst() *Burst { return &Burst{model: p} }
 
 // Execute is PreparedModel.Execute. slots has one number for each pool of r: NoSlot, or 0 and above for one that
 // identifies its memory from call to call. A slot that is seen with another memory than before is bound to that one.
@@ -42,47 +44,62 @@ func (b *Burst) Execute(ctx context.Context, r *nn.Request, slots []int32, opts 
 		return nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "burst", Err: errRunning}
 	}
 	defer b.running.Unlock()
-	return b.model.Execute(ctx, r, append(opts[:len(opts):len(opts)], func(o *executeOptions) {
-		o.bind = func(ctx context.Context, r *nn.Request, a *attempt) (*boundRequest, error) {
-			return b.bind(ctx, r, a, slots)
-		}
-	})...)
-}
-
-// bind is PreparedModel.bind with what the slots know.
-func (b *Burst) bind(ctx context.Context, r *nn.Request, a *attempt, slots []int32) (*boundRequest, error) {
-	x := newBound(b.model, r)
-	if x.request == nil || len(slots) != len(x.request.Pools) {
+	if r == nil || len(slots) != len(r.Pools) {
 		return nil, nn.Invalid("burst", "%d slots; there must be one for each pool", len(slots))
 	}
-	x.bySlot = resize(x.room.bySlot[:], len(slots))
-	b.mu.Lock()
 	for i, s := range slots {
 		if s < NoSlot {
-			b.mu.Unlock()
 			return nil, nn.Invalid("burst", "slot %d of pool %d", s, i)
 		}
-		if old, ok := b.slots[s]; ok && sameMemory(old.source, x.request.Pools[i]) {
-			x.bySlot[i] = old.imported
-		}
 	}
-	b.mu.Unlock()
-	x, err := x.start(ctx, a)
-	if err != nil {
-		return x, err
+	x := b.find(r, slots)
+	if x == nil {
+		x = &burstRequest{newAttempt(b.model, r), slices.Clone(slots)}
 	}
+	a := x.attempt
+	if err := a.again(ctx, &executeOptions{}, opts); err != nil {
+		return nil, err
+	}
+	if err := a.p.enter(); err != nil {
+		return nil, err
+	}
+	defer a.p.running.Done()
+	res, err := a.execute(ctx, &Result{})
+	if res != nil {
+		res.Shapes = cloneShapes(res.Shapes)
+	}
+	if err == nil {
+		b.remember(x)
+	}
+	return res, err
+}
+
+// find returns what r was bound as; nil where it was not.
+func (b *Burst) find(r *nn.Request, slots []int32) (found *burstRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, s := range slots {
-		switch m := x.pools[i].imported; {
-		case s < 0:
-		case m != nil:
-			b.slots[s] = slot{x.request.Pools[i], m}
-		default:
-			delete(b.slots, s) // there is nothing to remember
+	for _, x := range b.recent {
+		if slices.Equal(x.slots, slots) && x.attempt.b.isOf(r) {
+			return x
 		}
 	}
-	return x, nil
+	return nil
+}
+
+// remember makes x the latest request.
+func (b *Burst) remember(x *burstRequest) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := slices.Index(b.recent, x)
+	switch {
+	case at == 0:
+		return
+	case at > 0:
+		b.recent = slices.Delete(b.recent, at, at+1)
+	case len(b.recent) == maxRecent:
+		b.recent = slices.Delete(b.recent, maxRecent-1, maxRecent)
+	}
+	b.recent = slices.Insert(b.recent, 0, x)
 }
 
 // ReleaseMemory forgets what a slot is bound to. A slot that is not bound is fine; INVALID_ARGUMENT below NoSlot.
@@ -92,6 +109,6 @@ func (b *Burst) ReleaseMemory(slot int32) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.slots, slot)
+	b.recent = slices.DeleteFunc(b.recent, func(x *burstRequest) bool { return slices.Contains(x.slots, slot) })
 	return nil
 }

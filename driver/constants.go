@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -104,7 +103,7 @@ func identity(m nn.Memory, size int64) any {
 		file, offset := l.Place()
 		return place{file, offset, size}
 	}
-	if reflect.ValueOf(m).Comparable() {
+	if isComparable(m) {
 		return m
 	}
 	return nil

@@ -89,8 +89,9 @@ func (x *delayed) now(ctx, waiting context.Context) (backend.Executable, error) 
 			x.mu.Unlock()
 			return nil, closed("executable")
 		case x.exe != nil:
-			defer x.mu.Unlock()
-			return x.exe, nil
+			exe := x.exe
+			x.mu.Unlock()
+			return exe, nil
 		case x.flight == nil:
 			x.flight = &flight{ended: make(chan struct{})}
 			go x.fly(ctx, x.flight) // Close waits for it
@@ -160,6 +161,9 @@ func (x *delayed) Estimates() []time.Duration {
 // ready compiles the model where nobody has, so that Begin does not take that long and estimates are those of the
 // compiled form.
 func (x *delayed) ready(ctx context.Context, deadline time.Time) error {
+	if x.known() != nil {
+		return nil
+	}
 	waiting, cancel := withDeadline(ctx, deadline)
 	defer cancel()
 	_, err := x.now(ctx, waiting)

@@ -16,22 +16,37 @@ type ExecuteOption func(*executeOptions)
 
 type executeOptions struct {
 	deadline  time.Time     // zero: none
+	timeout   time.Duration // since the call; 0: none
 	after     time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
 	since     time.Time     // from when the client counts: the call, or the fences of after; zero: not known yet
 	timing    bool
 	profiling profiling
-	priority  *nn.Priority                                                        // nil: the model's
-	exported  *export                                                             // WithSyncFile; nil: not asked
-	bind      func(context.Context, *nn.Request, *attempt) (*boundRequest, error) // nil: PreparedModel.bind
-	err       error                                                               // of an option
+	priority  *nn.Priority // nil: the model's
+	exported  *export      // WithSyncFile; nil: not asked
+	err       error        // of an option
 }
 
-// decodeExecute checks what every execution is called with beside its request.
-func decodeExecute(ctx context.Context, opts []ExecuteOption) (o executeOptions, err error) {
-	if err := apply(opts, &o); err != nil {
-		return o, err
+// limit takes over the context's deadline, and the end of the timeout, where they are nearer. Precondition: since is set.
+func (o *executeOptions) limit(ctx context.Context) {
+	nearer := func(t time.Time) {
+		if o.deadline.IsZero() || t.Before(o.deadline) {
+			o.deadline = t
+		}
 	}
-	return o, cmp.Or(o.err, checkContext("execution", ctx))
+	if t, ok := ctx.Deadline(); ok {
+		nearer(t)
+	}
+	if o.timeout > 0 {
+		nearer(o.since.Add(o.timeout))
+	}
+}
+
+// decodeExecute checks what every execution is called with beside its request, and adds the options to o.
+func decodeExecute(ctx context.Context, opts []ExecuteOption, o *executeOptions) error {
+	if err := apply(opts, o); err != nil {
+		return err
+	}
+	return cmp.Or(o.err, checkContext("execution", ctx))
 }
 
 // WithDeadline says when the execution must have ended. One that is not expected to end by then is refused:
@@ -52,6 +67,15 @@ func WithExecutionPriority(p nn.Priority) ExecuteOption {
 	return func(o *executeOptions) {
 		if o.priority = &p; p > nn.PriorityHigh {
 			o.err = nn.Invalid("priority", "%v", p)
+		}
+	}
+}
+
+// WithTimeout is WithDeadline of so long after each call: what an execution that runs again and again can be made with.
+func WithTimeout(d time.Duration) ExecuteOption {
+	return func(o *executeOptions) {
+		if o.timeout = d; d <= 0 {
+			o.err = nn.Invalid("timeout", "%v", d)
 		}
 	}
 }
@@ -87,7 +111,7 @@ func (p *PreparedModel) CanMeet(deadline time.Time, opts ...ExecuteOption) error
 		return err
 	}
 	defer p.running.Done()
-	a := newAttempt(p, &o)
+	a := &attempt{p: p, o: o, attemptState: attemptState{job: qos.Job{Deadline: o.deadline}}}
 	if !a.plan() {
 		return nil // it is not compiled yet, and nothing is known of it
 	}
@@ -150,60 +174,50 @@ type Result struct {
 // cannot be mapped or read, with ErrClosed for a closed model, and with context.Canceled where ctx was cancelled;
 // MISSED_DEADLINE_* as WithDeadline says, where ctx ended by its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
 func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request, opts ...ExecuteOption) (*Result, error) {
-	o, err := decodeExecute(ctx, opts)
-	if err != nil {
+	a := newAttempt(p, r)
+	if err := decodeExecute(ctx, opts, &a.o); err != nil {
 		return nil, err
 	}
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
 	defer p.running.Done()
-	return p.execute(ctx, r, &o)
+	return a.execute(ctx, &Result{})
 }
 
-// execute is Execute of an entered model.
-func (p *PreparedModel) execute(ctx context.Context, r *nn.Request, o *executeOptions) (*Result, error) {
-	a := newAttempt(p, o)
-	res, err := a.execute(ctx, r)
-	p.client.device.counters.executionEnded(a, res, err)
+// execute runs an attempt of an entered model, and puts what it reports into res.
+func (a *attempt) execute(ctx context.Context, res *Result) (*Result, error) {
+	res, err := a.bindAndRun(ctx, res)
+	a.p.client.device.counters.executionEnded(a, res, err)
 	return res, err
 }
 
-// execute binds r, runs it and brings its outputs to their places.
-func (a *attempt) execute(ctx context.Context, r *nn.Request) (*Result, error) {
-	p, o := a.p, a.o
-	if err := p.checkPriority(o); err != nil {
+// bindAndRun binds the request, runs it and brings its outputs to their places.
+func (a *attempt) bindAndRun(ctx context.Context, res *Result) (*Result, error) {
+	o, b := &a.o, a.b
+	if err := a.p.checkPriority(o); err != nil {
 		return nil, err
 	}
 	if o.since.IsZero() {
 		o.since = a.start
 	}
-	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
-		o.deadline = t
-	}
+	o.limit(ctx)
 	if err := checkDeadline("execution", o.deadline, o.since); err != nil {
 		return nil, err
 	}
-	bind := p.bind
-	if o.bind != nil {
-		bind = o.bind
-	}
-	a.job.Deadline = o.deadline
-	turn, cancel := withDeadline(ctx, o.deadline) // buffers may be in use
-	b, err := bind(turn, r, a)
-	cancel()
-	if b != nil {
-		defer b.release()
-	}
-	if err != nil {
-		if nn.StatusOf(err) == nn.StatusOutputInsufficientSize && b != nil {
-			return &Result{Shapes: b.shapes}, err
+	a.job.Deadline, a.profiler = o.deadline, newProfiler(o.profiling)
+	*res = Result{}
+	if err := b.start(ctx, a); err != nil {
+		if nn.StatusOf(err) != nn.StatusOutputInsufficientSize {
+			return nil, err
 		}
-		return nil, err
+		res.Shapes = b.shapes
+		return res, err
 	}
-	res := &Result{Shapes: b.shapes}
+	defer b.release()
+	res.Shapes = b.shapes
 	a.profiler.isBound()
-	err = a.run(ctx, b, res)
+	err := a.run(ctx, res)
 	if err = b.finish(err); err != nil {
 		return nil, fmt.Errorf("execute: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkExecute is what an execution of a tiny model costs the host, with a backend that only records: over host
-// memory, in a burst over memory that is used in place, and over buffers.
+// memory, once and again and again, in a burst over memory that is used in place, and over buffers.
 func BenchmarkExecute(b *testing.B) {
 	d := driver.NewDevice(&null.Backend{}, driver.WithCache(driver.CacheOptions{Off: true}))
 	defer d.Close()
@@ -30,11 +30,14 @@ func BenchmarkExecute(b *testing.B) {
 	burst, pinned := pm.Burst(), addRequest()
 	pinned.Pools[0] = newPinned(make([]byte, 24))
 	host, buffers := addRequest(), bufferRequest(x, x, y)
+	again, err := pm.NewExecution(host)
+	require.NoError(b, err)
 	for _, bench := range []struct {
 		name string
 		run  func() error
 	}{
 		{"host memory", func() error { _, err := pm.Execute(ctx, host); return err }},
+		{"reusable", func() error { _, err := again.Run(ctx); return err }},
 		{"burst", func() error { _, err := burst.Execute(ctx, pinned, []int32{0}); return err }},
 		{"buffers", func() error { _, err := pm.Execute(ctx, buffers); return err }},
 	} {

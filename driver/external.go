@@ -5,7 +5,6 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -62,7 +61,7 @@ type externalEntry struct {
 // Precondition: x is held. The result is valid until x is released.
 func (t *externalTable) get(b backend.Backend, x memory.External) (backend.Memory, fileID, error) {
 	importer, ok := b.(backend.ExternalImporter)
-	if !ok || !reflect.ValueOf(x).Comparable() {
+	if !ok || !isComparable(x) {
 		return nil, fileID{}, fmt.Errorf("the device takes no memory of devices: %w", backend.ErrNotImported)
 	}
 	e, err := t.entry(x)

@@ -43,22 +43,30 @@ var errStillRunning = errors.New("the execution has not ended")
 // context.Canceled, as GENERAL_FAILURE, where ctx was cancelled. Where it is cancelled later that is the error of the
 // fence, and its deadline is one like WithDeadline.
 func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {
-	o, err := decodeExecute(ctx, opts)
-	if err = cmp.Or(err, p.checkPriority(&o)); err != nil {
+	a := newAttempt(p, r)
+	if err := decodeExecute(ctx, opts, &a.o); err != nil {
 		return nil, err
 	}
-	o.since = time.Now()
-	e, err := p.launch(ctx, r, waits, &o)
+	return a.executeFenced(ctx, waits)
+}
+
+// executeFenced is ExecuteFenced of an attempt that has its options.
+func (a *attempt) executeFenced(ctx context.Context, waits []*Fence) (*FencedExecution, error) {
+	a.o.since = a.start
+	e, err := a.launch(ctx, waits)
 	if err != nil {
-		p.refused(&o, err)
+		a.refused(err)
 		return nil, err
 	}
 	return e, nil
 }
 
-// launch is ExecuteFenced, called at o.since.
-func (p *PreparedModel) launch(ctx context.Context, r *nn.Request, waits []*Fence, o *executeOptions) (*FencedExecution, error) {
-	launch := o.since
+// launch starts what executeFenced starts.
+func (a *attempt) launch(ctx context.Context, waits []*Fence) (*FencedExecution, error) {
+	p, o := a.p, &a.o
+	if err := p.checkPriority(o); err != nil {
+		return nil, err
+	}
 	waits = slices.Clone(waits)
 	for i, w := range waits {
 		where := fmt.Sprintf("wait fence %d", i)
@@ -69,10 +77,8 @@ func (p *PreparedModel) launch(ctx context.Context, r *nn.Request, waits []*Fenc
 			return nil, nn.Invalid(where, "has failed: %w", err)
 		}
 	}
-	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
-		o.deadline = t
-	}
-	if err := checkDeadline("execution", o.deadline, launch); err != nil {
+	o.limit(ctx)
+	if err := checkDeadline("execution", o.deadline, o.since); err != nil {
 		return nil, err
 	}
 	if err := p.enter(); err != nil {
@@ -84,10 +90,10 @@ func (p *PreparedModel) launch(ctx context.Context, r *nn.Request, waits []*Fenc
 			p.running.Done()
 		}
 	}()
-	if err := p.checkFenced(r); err != nil {
+	if err := a.b.checkFenced(); err != nil {
 		return nil, err
 	}
-	if err := newAttempt(p, o).admitFenced(); err != nil {
+	if err := a.admitFenced(); err != nil {
 		return nil, err
 	}
 	if err := p.client.beginPending(); err != nil {
@@ -98,21 +104,21 @@ func (p *PreparedModel) launch(ctx context.Context, r *nn.Request, waits []*Fenc
 	go func() {
 		defer p.running.Done()
 		defer p.client.endPending()
-		err := e.run(ctx, p, r, waits, o, launch)
+		err := e.run(ctx, a, waits)
 		e.export.set(nil, cmp.Or(err, backend.ErrNoSyncFile)) // if it has not left yet, it never will
 		e.fence.Signal(err)
 	}()
 	return e, nil
 }
 
-// checkFenced checks r as far as it can be before the wait fences are signalled.
-func (p *PreparedModel) checkFenced(r *nn.Request) error {
-	outputs, err := p.checkRequest(r)
+// checkFenced checks the request as far as it can be before the wait fences are signalled.
+func (b *boundRequest) checkFenced() error {
+	outputs, err := b.checkOutputs()
 	if err != nil {
 		return err
 	}
 	for i, dims := range outputs {
-		o := &p.signature.Main.Operands[p.signature.Main.Outputs[i]]
+		o := &b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]]
 		if !known(o.Type, dims) {
 			return nn.Invalid(fmt.Sprintf("output %d", i), "dimensions %v are open in a fenced execution", []uint32(dims))
 		}
@@ -121,25 +127,26 @@ func (p *PreparedModel) checkFenced(r *nn.Request) error {
 }
 
 // run is what the execution does once it was launched.
-func (e *FencedExecution) run(ctx context.Context, p *PreparedModel, r *nn.Request, waits []*Fence, o *executeOptions, launch time.Time) error {
+func (e *FencedExecution) run(ctx context.Context, a *attempt, waits []*Fence) error {
+	o, launch := &a.o, a.start
 	waiting, cancel := withDeadline(ctx, o.deadline)
 	err := waitForAll(waiting, waits)
 	cancel()
 	if err != nil {
-		p.refused(o, err)
+		a.refused(err)
 		return err
 	}
 	begin := time.Now()
+	a.attemptState = attemptState{start: begin}
 	if o.after > 0 {
 		if t := begin.Add(o.after); o.deadline.IsZero() || t.Before(o.deadline) {
 			o.deadline, o.since = t, begin
 		}
 	}
-	res, err := p.execute(ctx, r, o)
-	if err != nil {
+	if _, err := a.execute(ctx, &e.result.Result); err != nil {
 		return err
 	}
-	e.result.Result = *res
+	e.result.Shapes = cloneShapes(e.result.Shapes)
 	if o.timing {
 		e.result.SinceLaunch, e.result.SinceFences = time.Since(launch), time.Since(begin)
 	}

@@ -270,7 +270,9 @@ func (b *boundRequest) convertImage(ctx context.Context, to *backend.Binding, x 
 		return nn.Errorf(nn.StatusGeneralFailure, "image", "the device reads no images")
 	}
 	o := p.signature.Main.Operands[p.signature.Main.Inputs[i]]
-	o.Dims = b.dims.InputDims[i]
+	o.Dims = b.inputDims[i]
+	ctx, cancel := withDeadline(ctx, b.attempt.o.deadline)
+	defer cancel()
 	tensor, err := p.takeTensor(ctx, imager, *x.image, &o)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"errors"
-	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -31,7 +30,7 @@ type importEntry struct {
 // Precondition: p is acquired. The result is valid until p is released.
 func (t *importTable) get(b backend.Backend, p nn.Pinned, data []byte) (backend.Memory, error) {
 	a, ok := b.(backend.Allocator)
-	if !ok || len(data) == 0 || !reflect.ValueOf(p).Comparable() {
+	if !ok || len(data) == 0 || !isComparable(p) {
 		return nil, nil
 	}
 	t.mu.Lock()
@@ -48,6 +47,9 @@ func (t *importTable) get(b backend.Backend, p nn.Pinned, data []byte) (backend.
 		t.entries[p] = e
 	}
 	t.mu.Unlock()
+	if e.there.Load() {
+		return e.memory, nil
+	}
 	e.once.Do(func() {
 		e.memory, e.err = a.Import(data, p.ReadOnly())
 		if errors.Is(e.err, backend.ErrNotImported) {

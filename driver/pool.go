@@ -76,7 +76,7 @@ func (x *pool) close() {
 	if x.release != nil {
 		x.release()
 	}
-	x.release, x.data, x.file, x.imported = nil, nil, nil, nil
+	x.release, x.data, x.file, x.imported, x.place = nil, nil, nil, nil, fileID{}
 }
 
 // fill reads len(p) bytes of a file from offset on, or fails.
@@ -126,16 +126,26 @@ func (x *pool) spans(list []validate.Span, s validate.Span, offset, n uint64, id
 		s.Space, s.From, s.To = [3]uint64{1, x.place[0], x.place[1]}, offset, offset+n
 		return append(list, s)
 	}
-	if x.file != nil || x.isExternal() {
-		s.Space, s.From, s.To = [3]uint64{2, uint64(id)}, offset, offset+n
-		list = append(list, s)
+	s.Space, s.From, s.To = [3]uint64{2, uint64(id)}, offset, offset+n
+	return append(list, s)
+}
+
+// hasPlace reports whether spans can tell where the bytes are without an id.
+func (x *pool) hasPlace() bool {
+	if _, ok := x.source.(nn.HostMemory); ok || x.place != (fileID{}) {
+		return true
 	}
-	return list
+	_, ok := x.source.(nn.Located)
+	return ok
 }
 
 // sameMemory reports whether a and b are one memory, not two that share bytes.
 func sameMemory(a, b nn.Memory) bool {
-	t := reflect.TypeOf(a)
-	return t == reflect.TypeOf(b) && t != nil && t.Comparable() &&
-		reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && isComparable(a) && isComparable(b) && a == b
+}
+
+// isComparable reports whether m can be compared, and be the key of a map. It allocates only for what is no pointer.
+func isComparable(m nn.Memory) bool {
+	t := reflect.TypeOf(m)
+	return t != nil && (t.Kind() == reflect.Pointer || t.Comparable() && reflect.ValueOf(m).Comparable())
 }

@@ -131,14 +131,14 @@ type Execution struct {
 // those of Execute.
 func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ...ExecuteOption) *Execution {
 	e := &Execution{done: make(chan struct{})}
-	o, err := decodeExecute(ctx, opts)
-	o.since = time.Now()
-	if e.err = err; err == nil {
+	a := newAttempt(p, r)
+	if e.err = decodeExecute(ctx, opts, &a.o); e.err == nil {
+		a.o.since = a.start
 		e.err = p.enter() // here, so that a Close after this call waits for the execution
 	}
 	if e.err == nil {
 		if e.err = p.client.beginPending(); e.err != nil {
-			p.refused(&o, e.err)
+			a.refused(e.err)
 			p.running.Done()
 		}
 	}
@@ -150,7 +150,7 @@ func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ..
 		defer close(e.done)
 		defer p.running.Done()
 		defer p.client.endPending()
-		e.result, e.err = p.execute(ctx, r, &o)
+		e.result, e.err = a.execute(ctx, &Result{})
 	}()
 	return e
 }

@@ -87,7 +87,7 @@ func TestR4OptionalInputMayBeOmitted(t *testing.T) {
 	mb.Output(y)
 	var got [][]byte
 	pm := prepare(t, &null.Backend{Compute: func(inputs, _ [][]byte) error {
-		got = inputs
+		got = slices.Clone(inputs)
 		return nil
 	}}, nntest.Build(&mb))
 	_, err := pm.Run(t.Context(), [][]byte{make([]byte, 12), nil}, pm.NewOutputs())

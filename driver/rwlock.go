@@ -22,8 +22,7 @@ type lockWaiter struct {
 // lock takes the lock for reading or for writing. It fails only with ctx.
 func (l *rwLock) lock(ctx context.Context, write bool) error {
 	l.mu.Lock()
-	if len(l.queue) == 0 && l.free(write) {
-		l.hold(write)
+	if l.take(write) {
 		l.mu.Unlock()
 		return nil
 	}
@@ -45,6 +44,22 @@ func (l *rwLock) lock(ctx context.Context, write bool) error {
 		}
 	}
 	return nil // came at the same time
+}
+
+// tryLock is lock where nobody has to be waited for.
+func (l *rwLock) tryLock(write bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.take(write)
+}
+
+// take takes the lock if it is free and nobody waits. Precondition: mu is held.
+func (l *rwLock) take(write bool) bool {
+	if len(l.queue) > 0 || !l.free(write) {
+		return false
+	}
+	l.hold(write)
+	return true
 }
 
 // unlock gives back what lock took.

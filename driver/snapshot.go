@@ -15,10 +15,11 @@ type room struct {
 	args     [4]nn.RequestArgument
 	memories [4]nn.Memory
 	pools    [4]pool
-	bySlot   [4]backend.Memory
+	imported [4]backend.Memory
 	buffers  [2]bufferUse
 	bindings [4]backend.Binding
 	spans    [8]validate.Span
+	dims     [2]nn.Dims
 }
 
 // newBound returns r as it is now, for which nothing was done yet: a client that changes its request while it runs
@@ -38,12 +39,33 @@ func newBound(p *PreparedModel, r *nn.Request) *boundRequest {
 	n := len(given.Inputs)
 	b.room.request = nn.Request{Inputs: args[:n:n], Outputs: args[n:], Pools: append(b.room.memories[:0], given.Pools...)}
 	for i, m := range b.room.request.Pools {
-		if m, ok := m.(nn.Image); ok && !nn.IsNil(m) {
-			b.room.request.Pools[i] = imageAsItIs{m, m.Layout(), m.Texels()}
-		}
+		b.room.request.Pools[i] = asItIs(m)
 	}
 	b.request = &b.room.request
 	return b
+}
+
+// isOf reports whether r asks for the same: the same places in the same memories.
+func (b *boundRequest) isOf(r *nn.Request) bool {
+	same := func(x, y nn.RequestArgument) bool {
+		return x.HasNoValue == y.HasNoValue && x.Location == y.Location && x.Dims.Equal(y.Dims)
+	}
+	return slices.EqualFunc(b.request.Inputs, r.Inputs, same) && slices.EqualFunc(b.request.Outputs, r.Outputs, same) &&
+		slices.EqualFunc(b.request.Pools, r.Pools, func(x, y nn.Memory) bool {
+			if x, ok := x.(nn.HostMemory); ok {
+				y, ok := y.(nn.HostMemory)
+				return ok && len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0])
+			}
+			return sameMemory(x, asItIs(y))
+		})
+}
+
+// asItIs is m, and an image with what it says now.
+func asItIs(m nn.Memory) nn.Memory {
+	if i, ok := m.(nn.Image); ok && !nn.IsNil(m) {
+		return imageAsItIs{i, i.Layout(), i.Texels()}
+	}
+	return m
 }
 
 // imageAsItIs is an image with what it said when the request came: a client's own may say something else each time that

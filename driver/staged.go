@@ -131,13 +131,13 @@ func (s *staged) Begin(ctx context.Context, inputs, outputs []backend.Binding) (
 		s.mu.Unlock()
 		return nil, closed("executable")
 	}
-	at := s.current
+	at, counts := s.current, s.left >= 0
 	at.beginning.Add(1)
 	s.mu.Unlock()
 	defer at.beginning.Done()
 	x, err := at.Begin(ctx, inputs, outputs)
-	if err != nil {
-		return nil, err
+	if err != nil || !counts {
+		return x, err
 	}
 	return &stagedExecution{Execution: x, of: s}, nil
 }

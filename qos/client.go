@@ -88,7 +88,9 @@ func (c *Client) Admit(j *Job) error {
 	if c.closed {
 		return closedError()
 	}
-	err := s.admit(newRun(c, j, s.now(), time.Time{}))
+	r := s.newRun(c, j, s.now(), time.Time{})
+	defer s.recycle(r)
+	err := s.admit(r)
 	if err != nil {
 		s.stats.Refused++
 	}
@@ -107,7 +109,8 @@ func (c *Client) CanMeet(j *Job) error {
 	if c.closed {
 		return closedError()
 	}
-	r := newRun(c, j, s.now(), time.Time{})
+	r := s.newRun(c, j, s.now(), time.Time{})
+	defer s.recycle(r)
 	err := s.admit(r)
 	if err == nil {
 		_, err = c.room(r)
@@ -144,16 +147,13 @@ func (c *Client) Run(ctx context.Context, j *Job) (Report, error) {
 		return Report{}, err
 	}
 	s.mu.Lock()
-	r := newRun(c, j, s.now(), deadline)
+	r := s.newRun(c, j, s.now(), deadline)
 	if err := s.enter(r); err != nil {
+		s.recycle(r)
 		s.mu.Unlock()
 		return Report{}, err
 	}
-	report, err := r.drive(ctx) // unlocks
-	if r.panicked != "" {
-		panic(r.panicked)
-	}
-	return report, err
+	return r.drive(ctx) // unlocks
 }
 
 // enter admits r and queues it.

@@ -39,6 +39,7 @@ type Estimator struct {
 	segments []samples       // guarded by mu
 	fastest  time.Duration   // guarded by mu: of all runs so far, or a lower bound
 	ran      bool            // guarded by mu: it is of a run
+	room     []time.Duration // guarded by mu: of ObserveRange
 	cached   []time.Duration // guarded by mu: never written to once handed out; nil when out of date
 }
 
@@ -114,7 +115,8 @@ func (e *Estimator) ObserveRange(first, last int, d time.Duration) {
 		e.add(first, d)
 		return
 	}
-	current := e.current()
+	e.room = e.appendTo(e.room[:0])
+	current := e.room
 	var sum float64
 	for _, c := range current[first:last] {
 		sum += float64(c)
@@ -144,6 +146,26 @@ func (e *Estimator) Segments() []time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.current()
+}
+
+// AppendTo appends the estimates to list.
+func (e *Estimator) AppendTo(list []time.Duration) []time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.appendTo(list)
+}
+
+// appendTo is AppendTo.
+//
+// Preconditions: e.mu held.
+func (e *Estimator) appendTo(list []time.Duration) []time.Duration {
+	if e.cached != nil {
+		return append(list, e.cached...)
+	}
+	for i := range e.segments {
+		list = append(list, e.segments[i].estimate(e.quantile))
+	}
+	return list
 }
 
 // current computes the estimates if they are out of date.

@@ -110,8 +110,8 @@ type Job struct {
 	Probe bool
 	// Begin is optional and called once, before the first Submit, as soon as the job is next in the order of
 	// choice; jobs that are refused never begin. It may block, for instance until arenas are free: meanwhile
-	// others use the device. Its ctx is done when the deadline is or the client is closed. An error ends the job
-	// with it.
+	// others use the device. Its ctx is done when the deadline is or the client is closed, and must not be used after
+	// Begin has returned. An error ends the job with it.
 	Begin func(ctx context.Context) error
 	// Group is optional: the jobs whose Begins wait for the same, the arenas of one model say. While one of them
 	// is blocked no other begins, so that they get what they wait for in the order of choice.
@@ -174,6 +174,7 @@ type Scheduler struct {
 	version  uint64               // guarded by mu: changes with all that a forecast depends on
 	forecast forecast             // guarded by mu: memory of the admission test
 	above    []*run               // guarded by mu: memory of rescue
+	spare    []*run               // guarded by mu: for jobs to come
 }
 
 // New makes a scheduler for one device.

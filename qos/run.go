@@ -41,14 +41,17 @@ type run struct {
 	used      time.Duration // device time of segments that are done
 	report    Report
 	err       error
-	faulty    bool               // a fence failed
-	panicked  string             // what a function of the job has panicked with, and where; "": none has
-	stopBegin context.CancelFunc // while in Begin
-	wake      chan struct{}      // has room for one; nil until the goroutine first parks
-	inlined   [2]*submission     // room for flight
-	places    [2]part            // room for parts
-	firstSub  submission         // spares an allocation while it is not used
+	faulty    bool           // a fence failed
+	panicked  string         // what a function of the job has panicked with, and where; "": none has
+	beginning *beginContext  // while in Begin
+	inlined   [2]*submission // room for flight
+	places    [2]part        // room for parts
+	firstSub  submission     // spares an allocation while it is not used
 	firstUsed bool
+
+	// What outlives a job, for the next one.
+	wake    chan struct{} // has room for one; nil until a goroutine first parks
+	context *beginContext // nil until the first Begin
 }
 
 // state says how far the job is with Begin.
@@ -78,10 +81,18 @@ type submission struct {
 	lane        int
 }
 
-// newRun prepares j without entering it. ctxDeadline is zero or another deadline.
-func newRun(c *Client, j *Job, now time.Duration, ctxDeadline time.Time) *run {
-	r := &run{
-		c: c, job: j,
+// newRun prepares j without entering it, until recycle. ctxDeadline is zero or another deadline.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) newRun(c *Client, j *Job, now time.Duration, ctxDeadline time.Time) *run {
+	var r *run
+	if n := len(s.spare); n > 0 {
+		r, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		r = new(run)
+	}
+	*r = run{
+		c: c, job: j, wake: r.wake, context: r.context,
 		level: int(j.Priority), deadline: never, came: now, since: now, waiting: true,
 	}
 	if j.Begin == nil {
@@ -105,6 +116,26 @@ func newRun(c *Client, j *Job, now time.Duration, ctxDeadline time.Time) *run {
 	return r
 }
 
+// maxSpare is how many runs are kept for jobs to come.
+const maxSpare = 16
+
+// recycle ends the use of r, which is in no list.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) recycle(r *run) {
+	if len(s.spare) == maxSpare {
+		return
+	}
+	*r = run{wake: r.wake, context: r.context}
+	if r.wake != nil {
+		select {
+		case <-r.wake:
+		default:
+		}
+	}
+	s.spare = append(s.spare, r)
+}
+
 func clampEstimate(d time.Duration) time.Duration { return min(max(d, 0), never) }
 
 // estimate is that of segments [first, last).
@@ -116,7 +147,7 @@ func (r *run) estimate(first, last int) time.Duration {
 	return sum
 }
 
-// drive takes the job through its life. It returns with s.mu unlocked.
+// drive takes the job through its life. It returns with s.mu unlocked, and panics where a function of the job has.
 //
 // Preconditions: s.mu held, r entered.
 func (r *run) drive(ctx context.Context) (Report, error) {
@@ -137,8 +168,13 @@ func (r *run) drive(ctx context.Context) (Report, error) {
 			if r.count(now); r.report.Submissions == 0 {
 				r.report.Queued = now - r.came
 			}
+			report, panicked, err := r.report, r.panicked, r.err
+			s.recycle(r)
 			s.mu.Unlock()
-			return r.report, r.err
+			if panicked != "" {
+				panic(panicked)
+			}
+			return report, err
 		}
 		s.dispatch(now)
 		switch {
@@ -303,19 +339,22 @@ func (r *run) call(f func() error) (err error) {
 // Preconditions: s.mu held, r.state is mayBegin.
 func (r *run) begin(ctx context.Context) {
 	s := r.c.s
-	var cancel context.CancelFunc
+	var deadline time.Time
 	if at, ok := ctx.Deadline(); r.deadline < never && (!ok || at.After(s.epoch.Add(r.lost()))) {
-		ctx, cancel = context.WithDeadline(ctx, s.epoch.Add(r.lost()))
-	} else {
-		ctx, cancel = context.WithCancel(ctx)
+		deadline = s.epoch.Add(r.lost())
 	}
-	r.stopBegin = cancel
+	if r.context == nil || r.context.isMade() {
+		r.context = &beginContext{}
+	}
+	x := r.context
+	x.start(ctx, deadline)
+	r.beginning = x
 	s.mu.Unlock()
-	err := r.call(func() error { return r.job.Begin(ctx) })
-	expired := errors.Is(ctx.Err(), context.DeadlineExceeded)
-	cancel()
+	err := r.call(func() error { return r.job.Begin(x) })
+	expired := errors.Is(x.Err(), context.DeadlineExceeded)
+	x.stop()
 	s.mu.Lock()
-	r.stopBegin = nil
+	r.beginning = nil
 	s.endBegin(r)
 	s.join(r.c)
 	r.state = begun
@@ -375,8 +414,8 @@ func (r *run) lostWith(rest time.Duration) time.Duration {
 // Preconditions: s.mu held.
 func (r *run) stop() {
 	r.notify()
-	if r.stopBegin != nil {
-		r.stopBegin()
+	if r.beginning != nil {
+		r.beginning.stop()
 	}
 }
 

@@ -153,7 +153,7 @@ type Traffic struct {
 // Execution is one run of an executable. Not safe for concurrent use.
 type Execution interface {
 	// Submit hands segments [first, last) to the device, after those submitted before, and does not
-	// wait for them. A run submits segments 0 to Segments once each, in order.
+	// wait for them. A run submits segments 0 to Segments once each, in order. The fence is valid until Release.
 	Submit(first, last int) (Fence, error)
 	// Segments is how many there are; it may differ between executions of an executable that is replaced by
 	// a better one.
@@ -169,7 +169,8 @@ type Execution interface {
 	SegmentTimes() []time.Duration
 	// Traffic says what was moved. Precondition as of Finish.
 	Traffic() Traffic
-	// Release waits for what was submitted, then gives the slot back. Idempotent.
+	// Release waits for what was submitted, then gives the slot back, and this Execution with it: it may be another's
+	// as soon as Begin is called again.
 	Release()
 }
 

@@ -23,8 +23,8 @@ type Backend struct {
 	Refuse func(nn.OperationType) error
 	// Gate, when not nil, holds every fence until it is closed or receives a value.
 	Gate chan struct{}
-	// Compute, when not nil, is called when an execution finishes, with the memory that it was given. Calls
-	// can overlap.
+	// Compute, when not nil, is called when an execution finishes, with the memory that it was given, which it
+	// borrows until it returns. Calls can overlap.
 	Compute func(inputs, outputs [][]byte) error
 	// Hold, when not nil, holds every compilation until it is closed, and is no reason to stop with its
 	// context.
@@ -168,6 +168,9 @@ type executable struct {
 	compute         func(inputs, outputs [][]byte) error
 	converted       int64 // bytes, by each execution
 	closed          atomic.Bool
+
+	mu   sync.Mutex
+	free []*execution // guarded by mu; that were released
 }
 
 func (e *executable) Stats() backend.Stats {
@@ -190,10 +193,11 @@ func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 	}
 	trace := backend.TraceOf(ctx)
 	from := trace.Now()
-	x := &execution{b: e.b, compute: e.compute, losses: e.b.losses.Load(), traffic: backend.Traffic{Converted: e.converted}}
-	var err error
-	if x.inputs, err = x.hosts("input", inputs, e.inputs); err == nil {
-		x.outputs, err = x.hosts("output", outputs, e.outputs)
+	x := e.take()
+	x.losses, x.traffic = e.b.losses.Load(), backend.Traffic{Converted: e.converted}
+	err := x.hosts("input", inputs, e.inputs, &x.inputs)
+	if err == nil {
+		err = x.hosts("output", outputs, e.outputs, &x.outputs)
 	}
 	for _, m := range x.borrowed {
 		err = cmp.Or(err, e.b.since(m.losses))
@@ -206,34 +210,47 @@ func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 	return x, nil
 }
 
-// hosts returns the bytes of each binding and borrows its memory.
-func (x *execution) hosts(what string, list []backend.Binding, sizes []int) ([][]byte, error) {
-	out := make([][]byte, len(list))
+// take returns an execution that was released, or a new one.
+func (e *executable) take() *execution {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.free); n > 0 {
+		x := e.free[n-1]
+		e.free = e.free[:n-1]
+		x.released = false
+		return x
+	}
+	return &execution{b: e.b, of: e, compute: e.compute}
+}
+
+// hosts appends the bytes of each binding to out and borrows its memory.
+func (x *execution) hosts(what string, list []backend.Binding, sizes []int, out *[][]byte) error {
 	for i := range list {
 		b := &list[i]
 		if b.Memory == nil && b.Host == nil {
+			*out = append(*out, nil)
 			continue
 		}
 		n := b.Size()
 		if sizes[i] > 0 && n != int64(sizes[i]) {
-			return nil, fmt.Errorf("%s %d: %d bytes, the model has %d", what, i, n, sizes[i])
+			return fmt.Errorf("%s %d: %d bytes, the model has %d", what, i, n, sizes[i])
 		}
 		m, ok := b.Memory.(*memory)
 		if !ok {
-			out[i] = b.Host
+			*out = append(*out, b.Host)
 			x.traffic.Copied += n
 			continue
 		}
 		if n < 0 || b.Offset < 0 || b.Offset > int64(len(m.data))-n {
-			return nil, fmt.Errorf("%s %d: %d bytes at %d of memory of %d", what, i, n, b.Offset, len(m.data))
+			return fmt.Errorf("%s %d: %d bytes at %d of memory of %d", what, i, n, b.Offset, len(m.data))
 		}
 		if err := m.borrow(); err != nil {
-			return nil, err
+			return err
 		}
 		x.borrowed = append(x.borrowed, m)
-		out[i] = m.data[b.Offset : b.Offset+n : b.Offset+n]
+		*out = append(*out, m.data[b.Offset:b.Offset+n:b.Offset+n])
 	}
-	return out, nil
+	return nil
 }
 
 func (e *executable) Close() error {
@@ -245,12 +262,13 @@ func (e *executable) Close() error {
 
 type execution struct {
 	b               *Backend
+	of              *executable
 	compute         func(inputs, outputs [][]byte) error
 	inputs, outputs [][]byte
 	borrowed        []*memory
 	losses          int64 // of the device, when it began
 	traffic         backend.Traffic
-	once            sync.Once
+	released        bool
 	trace           *tracer // nil: nobody asked
 }
 
@@ -287,12 +305,20 @@ func (x *execution) SegmentTimes() []time.Duration { return nil }
 func (x *execution) Traffic() backend.Traffic { return x.traffic }
 
 func (x *execution) Release() {
-	x.once.Do(func() {
-		for _, m := range x.borrowed {
-			m.giveBack()
-		}
-		x.b.record("release")
-	})
+	if x.released {
+		return
+	}
+	for _, m := range x.borrowed {
+		m.giveBack()
+	}
+	x.b.record("release")
+	clear(x.inputs)
+	clear(x.outputs)
+	clear(x.borrowed)
+	x.inputs, x.outputs, x.borrowed, x.released = x.inputs[:0], x.outputs[:0], x.borrowed[:0], true
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	x.of.free = append(x.of.free, x)
 }
 
 type fence struct{ x *execution }

@@ -276,10 +276,11 @@ func (d *Device) failure(where string, err error) error {
 	if p := d.failed.Load(); p != nil {
 		return &nn.Error{Status: nn.StatusDeviceUnavailable, Where: where, Err: *p}
 	}
+	if err == nil { // and nothing is allocated
+		return nil
+	}
 	var known *nn.Error
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, vk.ErrOutOfMemory):
@@ -302,8 +303,8 @@ func (d *Device) runFor(c *vk.Commands, estimate time.Duration) error {
 		err = d.dev.Record(cmds[0], c)
 	}
 	if err == nil {
-		var f *fence
-		if f, _, err = d.submit(d.normal(), cmds, estimate); err == nil {
+		var f fence
+		if f, err = d.submit(d.normal(), cmds, estimate); err == nil {
 			err = f.settle()
 		}
 	}

@@ -258,11 +258,13 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err == nil {
 		r, err = s.recording()
 	}
-	e := &Execution{slot: s, recording: r, copied: copied}
+	e := &s.run
+	*e = Execution{slot: s, recording: r, copied: copied}
 	if err == nil && t != nil {
 		err = e.trace(t)
 	}
 	if err != nil {
+		*e = Execution{}
 		s.forget()
 		x.free <- s
 		return nil, err

@@ -10,16 +10,17 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 )
 
-// Execution is one run; it implements backend.Execution.
+// Execution is one run; it implements backend.Execution. It is its slot's, so that a run makes nothing that the next one
+// does not use.
 type Execution struct {
 	slot      *slot // nil once released
 	recording *recording
 	copied    int64  // bytes that the host copied so far
 	next      int    // the first segment that is not submitted
-	last      *fence // of the last submission
-	// Where the host takes the times: when the first submission was made, and what was queued before it.
+	last      *fence // of the last submission; one of the slot's
+	// Where the host takes the times: when the first submission was made, and the timeline's value before it.
 	begun  time.Duration
-	before *fence
+	before uint64
 	traced *traced // nil: nobody asked
 	// exported are the semaphores behind the sync_files that were given away.
 	exported []vk.Semaphore
@@ -39,19 +40,20 @@ func (e *Execution) Submit(first, last int) (backend.Fence, error) {
 	if e.traced != nil {
 		cmds, at = e.traced.commands(e.recording, first, last), now()
 	}
-	f, before, err := e.slot.x.dev.submit(e.slot.x.queue(), cmds, e.slot.x.cost(first, last))
+	f, err := e.slot.x.dev.submit(e.slot.x.queue(), cmds, e.slot.x.cost(first, last))
 	if err != nil {
 		return nil, err
 	}
 	if e.last == nil {
-		e.begun, e.before = now(), before
+		e.begun, e.before = now(), f.value-1
 	}
-	e.next, e.last = last, f
+	e.next, e.last = last, &e.slot.fences[first]
+	*e.last = f
 	if e.traced != nil {
-		e.traced.list = append(e.traced.list, submitted{first, last, at, f})
+		e.traced.list = append(e.traced.list, submitted{first, last, at, e.last})
 	}
 	e.slot.x.dev.counters.submissions.Add(1)
-	return f, nil
+	return e.last, nil
 }
 
 // Finish implements backend.Execution.
@@ -124,15 +126,12 @@ func (e *Execution) DeviceTime() time.Duration {
 
 // hostTime is the time from when the device could begin to when a waiter saw the end, by the host's clock.
 func (e *Execution) hostTime() time.Duration {
+	ends := &e.last.queue.ends
 	end := e.last.reached()
 	if end == 0 || !e.slot.x.dev.hostTimed() {
 		return 0
 	}
-	begin := e.begun
-	if e.before != nil {
-		begin = max(begin, e.before.reached())
-	}
-	return max(end-begin, 0)
+	return max(end-max(e.begun, ends.when(e.before)), 0)
 }
 
 // SegmentTimes is the time that each segment took on the device, nil where it cannot be measured; software
@@ -226,7 +225,7 @@ func (e *Execution) Release() {
 			d.dev.DestroySemaphore(sem)
 		}
 	}
-	e.slot, e.recording, e.last, e.before, e.exported, e.traced = nil, nil, nil, nil, nil, nil
+	e.slot, e.recording, e.last, e.exported, e.traced = nil, nil, nil, nil, nil
 	s.forget()
 	s.x.free <- s
 }

@@ -36,11 +36,8 @@ func (d *Device) drain() {
 			return
 		}
 		d.queueMu.Lock() // who submits later finds the device lost
-		for _, q := range d.queues {
-			q.last = nil
-		}
-		d.queueMu.Unlock()
 		done := make(chan struct{})
+		d.queueMu.Unlock()
 		go func() {
 			defer close(done)
 			_ = d.dev.WaitIdle() // a lost device says so

@@ -186,7 +186,7 @@ func (d *Device) runPlan(ctx context.Context, p *plan.Plan, arena, host *block) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f, _, err := d.submit(d.normal(), r.cmds[i:i+1], cold)
+		f, err := d.submit(d.normal(), r.cmds[i:i+1], cold)
 		if err == nil {
 			err = f.settle()
 		}

@@ -3,7 +3,7 @@ package vulkan
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
@@ -16,8 +16,8 @@ type queue struct {
 	dev   *Device
 	index int
 	watch watchdog
+	ends  ends
 	next  uint64 // guarded by dev.queueMu; the timeline value of the last submission
-	last  *fence // guarded by dev.queueMu; of the last submission, nil before the first
 }
 
 // urgent is the queue for work of high priority, normal that for everything else. What one wrote the other may read
@@ -27,37 +27,63 @@ func (d *Device) normal() *queue { return d.queues[len(d.queues)-1] }
 
 // fence is a value of a queue's timeline. Safe for concurrent use.
 type fence struct {
-	dev   *Device
 	queue *queue
 	value uint64
-	seen  atomic.Int64 // when a waiter first saw the value reached, by now(); 0 before
 }
 
 var _ backend.Fence = (*fence)(nil)
 
-// submit queues command buffers, which are estimated to take that long; 0 for what takes no time to speak of. The
-// second result is the fence of what was in the queue before, nil if nothing ever was.
-func (d *Device) submit(q *queue, cmds []vk.CommandBuffer, estimate time.Duration) (f, before *fence, err error) {
-	if f, before, err = q.enqueue(cmds); err == nil {
-		q.watch.add(f.value, estimate, now())
+// submit queues command buffers, which are estimated to take that long; 0 for what takes no time to speak of.
+func (d *Device) submit(q *queue, cmds []vk.CommandBuffer, estimate time.Duration) (fence, error) {
+	value, err := q.enqueue(cmds)
+	if err != nil {
+		return fence{}, err
 	}
-	return f, before, err
+	q.watch.add(value, estimate, now())
+	return fence{q, value}, nil
 }
 
-func (q *queue) enqueue(cmds []vk.CommandBuffer) (f, before *fence, err error) {
+// enqueue returns the timeline's value at the end of the work; that of what was in the queue before is one less.
+func (q *queue) enqueue(cmds []vk.CommandBuffer) (value uint64, err error) {
 	d := q.dev
 	d.queueMu.Lock()
 	defer d.queueMu.Unlock()
 	if err := d.failure("submit", nil); err != nil {
-		return nil, nil, err
+		return 0, err
 	}
 	if err := d.dev.Submit(q.index, cmds, q.next+1); err != nil {
-		return nil, nil, d.failure("submit", err)
+		return 0, d.failure("submit", err)
 	}
 	q.next++
-	before = q.last
-	q.last = &fence{dev: d, queue: q, value: q.next}
-	return q.last, before, nil
+	return q.next, nil
+}
+
+// ends are the times at which waiters first saw the latest values of a timeline reached. Safe for concurrent use.
+type ends struct {
+	mu   sync.Mutex
+	list [64]struct { // guarded by mu; by value modulo its length
+		value uint64
+		at    time.Duration
+	}
+}
+
+// saw notes that value was reached.
+func (e *ends) saw(value uint64, at time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if x := &e.list[value%uint64(len(e.list))]; x.value < value {
+		x.value, x.at = value, at
+	}
+}
+
+// when is the time at which a waiter first saw value reached, by now(); 0 where none did, or it is long ago.
+func (e *ends) when(value uint64) time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if x := &e.list[value%uint64(len(e.list))]; x.value == value {
+		return x.at
+	}
+	return 0
 }
 
 // waitSlice bounds how long a wait stays inside Vulkan before it looks at its context again.
@@ -66,6 +92,7 @@ const waitSlice = 10 * time.Millisecond
 // Wait implements backend.Fence. It also ends when the device is given up, which it does itself when the watchdog
 // says so.
 func (f *fence) Wait(ctx context.Context) error {
+	d := f.queue.dev
 	deadline, hasDeadline := ctx.Deadline()
 	for {
 		limit := waitSlice
@@ -74,17 +101,17 @@ func (f *fence) Wait(ctx context.Context) error {
 		} else if ctx.Done() == nil {
 			limit = 10 * waitSlice
 		}
-		ok, err := f.dev.dev.Wait(f.queue.index, f.value, limit)
+		ok, err := d.dev.Wait(f.queue.index, f.value, limit)
 		if ok {
 			at := now()
-			f.seen.CompareAndSwap(0, int64(at))
+			f.queue.ends.saw(f.value, at)
 			f.queue.watch.ended(f.value, at)
 			return nil
 		}
 		if err == nil {
-			err = f.dev.lookAfter()
+			err = d.lookAfter()
 		}
-		if err := f.dev.failure("wait", err); err != nil {
+		if err := d.failure("wait", err); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
@@ -100,7 +127,7 @@ func (f *fence) settle() error {
 	if err == nil {
 		return nil
 	}
-	d := f.dev
+	d := f.queue.dev
 	if d.failed.Load() == nil { // the host is short of memory, say
 		d.queueMu.Lock()
 		idle := d.dev.WaitIdle()
@@ -129,8 +156,8 @@ func (d *Device) lookAfter() error {
 	return nil
 }
 
-// reached is when a waiter first saw the fence signalled, 0 if none did.
-func (f *fence) reached() time.Duration { return time.Duration(f.seen.Load()) }
+// reached is when a waiter first saw the fence signalled, by now(); 0 if none did, or it is long ago.
+func (f *fence) reached() time.Duration { return f.queue.ends.when(f.value) }
 
 var start = time.Now()
 

@@ -31,6 +31,9 @@ type slot struct {
 	at    []place
 	out   [][]byte
 	aside []place
+	run   Execution
+	// fences are of its submissions, each at the first segment.
+	fences []fence
 }
 
 // maxRecordings is the number of ways of binding inputs and outputs that a slot remembers, beside the one with
@@ -105,6 +108,7 @@ func (x *Executable) emptySlot() *slot {
 	return &slot{
 		x: x, views: viewTable{dev: x.dev, list: map[viewKey]vk.BufferView{}},
 		at: make([]place, len(x.ios)), out: make([][]byte, len(x.plan.Outputs)), aside: make([]place, len(x.ios)),
+		fences: make([]fence, len(x.plan.Segments)),
 	}
 }
 

@@ -104,7 +104,7 @@ func hang(t *testing.T, selector string) {
 	}
 	require.ErrorIs(t, err, ErrAbandoned)
 	require.Equal(t, nn.StatusDeviceUnavailable, nn.StatusOf(err))
-	_, _, err = d.submit(d.normal(), nil, 0)
+	_, err = d.submit(d.normal(), nil, 0)
 	require.ErrorIs(t, err, vk.ErrDeviceLost)
 
 	// The device opens once more beside the threads that go on.
