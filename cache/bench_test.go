@@ -78,6 +78,10 @@ func TestLoadCopiesDataOnce(t *testing.T) {
 	require.NoError(t, s.Save(Token{}, noise(1, 1000), noise(2, size), f.model, f.data))
 	require.NoError(t, s.Put(key(1), "", noise(1, 1000), noise(2, size)))
 	staging := make([]byte, size)
+	most := int64(256 << 10)
+	if raced { // a sync.Pool then drops at random what it is given
+		most = size / 2
+	}
 	for name, load := range map[string]func() (*Entry, error){
 		"HAL":   func() (*Entry, error) { return s.Load(Token{}, f.model, f.data) },
 		"store": func() (*Entry, error) { return s.Get(key(1)) },
@@ -90,6 +94,6 @@ func TestLoadCopiesDataOnce(t *testing.T) {
 				readInto(b, e, staging)
 			}
 		})
-		require.Less(t, r.AllocedBytesPerOp(), int64(256<<10), name)
+		require.Less(t, r.AllocedBytesPerOp(), most, name)
 	}
 }
