@@ -220,9 +220,14 @@ func TestExecutionsContradictRates(t *testing.T) {
 					require.Positive(t, times)
 				}
 			}
+			contradict := func() { // several times where others slow down all executions of a model
+				for try := 0; try < 20 && !b.device.Contradicted(); try++ {
+					run()
+				}
+				require.True(t, b.device.Contradicted())
+			}
 			require.False(t, b.device.Contradicted())
-			run()
-			require.True(t, b.device.Contradicted())
+			contradict()
 			run()
 			require.Less(t, time.Since(b.rates.record.At), time.Hour/2, "measured again")
 			require.Greater(t, b.current().Measured.FLOPS, was.FLOPS)
@@ -230,8 +235,7 @@ func TestExecutionsContradictRates(t *testing.T) {
 			// What a process does not mend the next one does.
 			b.device.SetRates(was)
 			b.rates.record.Rates = was
-			run()
-			require.True(t, b.device.Contradicted())
+			contradict()
 			b.rates.close(b.device)
 			info := d.Describe()
 			_, r, ok := readRateRecord(&info)

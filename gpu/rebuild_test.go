@@ -96,6 +96,7 @@ func TestRebuild(t *testing.T) {
 					require.NoError(t, err)
 					restored, err := b.Restore(t.Context(), model, bytes.NewReader(data), backend.Options{})
 					require.NoError(t, err)
+					require.Equal(t, want, compute(t, restored, m, inputs)) // its memory is cleared: nothing else waits
 
 					lose(b, call)
 					_, err = attempt(t, x, m, inputs)
