@@ -8,8 +8,10 @@ require (
 	github.com/go-fonts/liberation v0.3.3
 	github.com/go-fonts/stix v0.2.2
 	github.com/google/flatbuffers v25.12.19+incompatible
+	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
+	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.12.1
 	github.com/vulkan-go/vulkan v0.0.0-20221209234627-c0a353ae26c8
 	go.etcd.io/bbolt v1.5.0
@@ -29,7 +31,6 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
-	github.com/spf13/pflag v1.0.10 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )

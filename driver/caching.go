@@ -166,6 +166,7 @@ func (d *Device) restore(ctx context.Context, e *cache.Entry, o backend.Options)
 	start := time.Now()
 	exe, err := d.cache.restorer.Restore(ctx, e.Model, e.Data, o)
 	took(&d.counters.restore, start, err)
+	d.log.Debug("a model was brought back from the cache", "took", time.Since(start), "failed", err != nil)
 	return exe, err
 }
 

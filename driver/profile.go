@@ -225,14 +225,33 @@ func (p *profiler) timeline(whole backend.Span, r *qos.Report) []ProfileSpan {
 	for _, s := range t.Busy {
 		list = append(list, ProfileSpan{Name: "device", OnDevice: true, Busy: true, From: s.From, To: s.To})
 	}
-	for i := range t.Steps[:min(len(t.Steps), len(t.Times))] {
-		if at := t.Times[i].At; !at.IsZero() {
-			list = append(list, ProfileSpan{
-				Name: t.Steps[i].Label, Kind: stepKinds[t.Steps[i].Kind], OnDevice: true, From: at, To: at.Add(t.Times[i].Took),
-			})
-		}
-	}
+	list = append(list, p.steps()...)
 	slices.SortStableFunc(list, func(a, b ProfileSpan) int { return a.From.Compare(b.From) })
+	return list
+}
+
+// steps are the spans of the device's steps, each until the next one of its submission begins.
+func (p *profiler) steps() []ProfileSpan {
+	t := &p.trace
+	var list []ProfileSpan
+	busy := 0
+	for i := range t.Steps[:min(len(t.Steps), len(t.Times))] {
+		at := t.Times[i].At
+		if at.IsZero() {
+			continue
+		}
+		for busy < len(t.Busy)-1 && !at.Before(t.Busy[busy+1].From) {
+			busy++
+		}
+		if n := len(list); n > 0 && list[n-1].To.After(at) {
+			list[n-1].To = at
+		}
+		to := at.Add(t.Times[i].Took)
+		if len(t.Busy) > 0 {
+			to = earlier(to, t.Busy[busy].To)
+		}
+		list = append(list, ProfileSpan{Name: t.Steps[i].Label, Kind: stepKinds[t.Steps[i].Kind], OnDevice: true, From: at, To: later(at, to)})
+	}
 	return list
 }
 

@@ -225,6 +225,7 @@ func (d *Device) compileForm(ctx context.Context, m *nn.Model, o *prepareOptions
 	}
 	exe, err := d.backend.Compile(ctx, m, b)
 	took(h, start, err)
+	d.log.Debug("a model was compiled", "took", time.Since(start), "quick", quick, "failed", err != nil)
 	if err != nil || p == nil {
 		return exe, err
 	}

@@ -64,6 +64,26 @@ func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, erro
 	return d, nil
 }
 
+// StepMemory is what a step of a plan finds in the arena.
+type StepMemory struct {
+	Label string
+	Live  int64 // bytes that hold a value while it runs
+}
+
+// Memory has the steps of the plan in order.
+func (d *Description) Memory() []StepMemory {
+	list := make([]StepMemory, len(d.plan.Steps))
+	for i := range list {
+		list[i].Label = d.plan.Steps[i].Label
+	}
+	for _, l := range d.plan.Lifetimes() {
+		for i := l.First; i <= l.Last; i++ {
+			list[i].Live += l.Size
+		}
+	}
+	return list
+}
+
 // SegmentBound is the longest that a segment of a plan for this device may be expected to take.
 func (b *Backend) SegmentBound() time.Duration { return b.facts.SegmentBound() }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/report"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -24,10 +25,11 @@ type againstFlags struct {
 	deadline  time.Duration
 	noPreempt bool
 	plot      string
+	files     reportFlags
 }
 
 // againstOnly are the flags that mean nothing without --against.
-var againstOnly = []string{"rate", "deadline", "no-preempt", "plot"}
+var againstOnly = []string{"rate", "deadline", "no-preempt", "plot", "trace", "html"}
 
 // againstDuration is how long each case is measured by default: the three, with preparations before, stay within a
 // minute.
@@ -40,6 +42,7 @@ func (f *againstFlags) register(c *cobra.Command) {
 	flags.DurationVar(&f.deadline, "deadline", 0, "time that each execution has (default: any)")
 	flags.BoolVar(&f.noPreempt, "no-preempt", false, "no preemption in any case: submit every execution whole")
 	flags.StringVar(&f.plot, "plot", "", "write a picture of the latencies, FILE.svg")
+	f.files.register(c)
 }
 
 // check reports flags that contradict each other or make no sense.
@@ -58,8 +61,8 @@ func (f *againstFlags) check(c *cobra.Command) error {
 	case changed("plot") && !strings.EqualFold(filepath.Ext(f.plot), ".svg"):
 		return usageError("--plot writes .svg files, not %q", f.plot)
 	}
-	if f.plot == "" {
-		return nil
+	if err := f.files.check(); err != nil || f.plot == "" {
+		return err
 	}
 	return checkFolder("--plot", filepath.Dir(f.plot))
 }
@@ -70,6 +73,7 @@ type modelRunner struct {
 	inputs   [][]byte
 	deadline time.Duration // 0: none
 	outputs  sync.Pool     // of *[][]byte
+	profiles *runLog       // nil: nobody asked
 }
 
 // Run implements runner.
@@ -85,8 +89,15 @@ func (r *modelRunner) Run(ctx context.Context) (time.Duration, error) {
 	if r.deadline > 0 {
 		opts = append(opts, driver.WithDeadline(start.Add(r.deadline)))
 	}
-	_, err := r.model.Run(ctx, r.inputs, *outputs, opts...)
-	return time.Since(start), err
+	if r.profiles != nil {
+		opts = append(opts, driver.WithProfile())
+	}
+	res, err := r.model.Run(ctx, r.inputs, *outputs, opts...)
+	took := time.Since(start)
+	if err == nil && r.profiles != nil {
+		r.profiles.add(res.Profile)
+	}
+	return took, err
 }
 
 // opponents are both networks of --against as they were read.
@@ -99,6 +110,8 @@ type opponents struct {
 	duration               time.Duration
 	deviceName, driverName string        // once opened
 	segmentBound           time.Duration // as soon
+	frontRuns, backRuns    *runLog       // of the loaded case; nil where no file is wanted
+	prepared               []report.Event
 }
 
 func (a *app) against(c *cobra.Command, path string, f *benchFlags) error {
@@ -134,6 +147,11 @@ func (a *app) against(c *cobra.Command, path string, f *benchFlags) error {
 	}
 	if err := o.savePlot(res); err != nil {
 		return err
+	}
+	if o.flags.files.wanted() {
+		if err := o.flags.files.write(o.recording(res), func() (*report.Page, error) { return o.page(res), nil }); err != nil {
+			return err
+		}
 	}
 	return a.print(res, func() {
 		printf(a.out, "%s at high priority against %s at %s, on %s\n", path, o.rival.path, res.Priority, res.Device)
@@ -185,6 +203,10 @@ func (a *app) measureOn(ctx context.Context, o *opponents, noPreempt bool, loade
 	}
 	front.deadline = o.flags.deadline
 	for _, load := range loaded {
+		if o.flags.files.wanted() && load && len(loaded) > 1 { // the case that shows who waits for whom
+			o.frontRuns, o.backRuns = &runLog{}, &runLog{}
+			front.profiles, back.profiles = o.frontRuns, o.backRuns
+		}
 		c := contest{
 			foreground: front, rate: o.flags.rate, deadline: o.flags.deadline, duration: o.duration,
 			preemptions: func() int64 { return int64(dev.Scheduling().Preemptions) },
@@ -207,10 +229,14 @@ const warmUps = 3
 
 // prepare makes a runner and warms it up.
 func (o *opponents) prepare(ctx context.Context, c *driver.Client, path string, net *tflite.Network, inputs [][]byte, p nn.Priority) (*modelRunner, error) {
+	began := time.Now()
 	model, err := c.PrepareModel(ctx, net.Model, driver.WithPriority(p))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	o.prepared = append(o.prepared, report.Event{
+		Name: "prepare", Detail: clean(fmt.Sprintf("%s: cache %s", path, model.Cached())), From: began, To: time.Now(),
+	})
 	r := &modelRunner{model: model, inputs: inputs}
 	for range warmUps {
 		if _, err := r.Run(ctx); err != nil {
@@ -225,15 +251,8 @@ func (o *opponents) savePlot(r *againstResult) error {
 	if o.flags.plot == "" {
 		return nil
 	}
-	name := func(path string) string {
-		if base := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)); base != "model" {
-			return base
-		}
-		return filepath.Base(filepath.Dir(path)) // networks often lie in folders that have their names
-	}
-	title := fmt.Sprintf("%s (high) against %s (%s) on %s", name(o.path), name(o.rival.path), r.Priority, r.Device)
 	var b bytes.Buffer
-	if err := againstPlot(&b, title, r, milliseconds(o.flags.deadline)); err != nil {
+	if err := againstPlot(&b, o.title(r), r, milliseconds(o.flags.deadline)); err != nil {
 		return err
 	}
 	return saveOutputs(filepath.Dir(o.flags.plot), []outputFile{{o.flags.plot, b.Bytes()}})

@@ -36,6 +36,7 @@ type app struct {
 	printed  bool   // standard output holds the result
 	ended    bool   // results are being written; belongs to the main goroutine
 	lastWord sync.Mutex
+	events   *eventLog // nil: nobody asked
 }
 
 // orderly is how long an interrupted command may take to free its device before the process ends without.

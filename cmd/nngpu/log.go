@@ -14,7 +14,7 @@ func (a *app) logger() *slog.Logger { return slog.New(logHandler{a}) }
 
 // Enabled implements slog.Handler.
 func (h logHandler) Enabled(_ context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn || h.app.verbose
+	return level >= slog.LevelWarn || h.app.verbose || h.app.events != nil
 }
 
 // Handle implements slog.Handler.
@@ -34,6 +34,7 @@ func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 		text.WriteString(fmt.Sprintf(" (%s)", strings.Join(more, ", ")))
 	}
 	line := oneLine(text.String())
+	h.app.events.add(&r, line)
 	if r.Level >= slog.LevelWarn {
 		h.app.warn("%s", line)
 	} else {

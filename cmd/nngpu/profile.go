@@ -3,17 +3,20 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/report"
 	"github.com/nngpu/nngpu/driver"
 )
 
 type profileFlags struct {
-	runs int
-	by   string
+	runs  int
+	by    string
+	files reportFlags
 }
 
 // Values of --by: what rows of the device are put together.
@@ -75,12 +78,17 @@ The ceilings are those of info --measure, which is done first where the device w
 			case !slices.Contains([]string{byOp, byKernel, bySegment}, f.by):
 				return usageError("--by is op, kernel or segment, not %q", f.by)
 			}
+			if err := f.files.check(); err != nil {
+				return err
+			}
 			return a.profile(c.Context(), args[0], &f)
 		},
 	}
 	flags := c.Flags()
 	flags.IntVar(&f.runs, "runs", 0, "number of runs (default: as many as fit three seconds, and at least 10)")
 	flags.StringVar(&f.by, "by", byOp, "what a row of the device is: op, kernel or segment")
+	f.files.register(c)
+	flags.StringVar(&f.files.pprof, "pprof", "", "write a profile, FILE.pb.gz, which go tool pprof opens")
 	complete(c, "by", byOp, byKernel, bySegment)
 	return c
 }
@@ -90,23 +98,31 @@ func (a *app) profile(ctx context.Context, path string, f *profileFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.files.trace != "" {
+		a.events = &eventLog{}
+	}
+	began := time.Now()
 	s, err := a.prepareOn(ctx, path, net)
 	if err != nil {
 		return err
 	}
+	a.events.span("prepare", fmt.Sprintf("%s: cache %s", path, s.model.Cached()), began)
 	p, err := a.takeProfiles(ctx, s, f)
+	if err == nil && f.files.html != "" {
+		err = p.describe(ctx, s)
+	}
 	info := s.device.Info()
 	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
 	res := &profileResult{Device: info.Name, Driver: info.Driver, Model: path, Runs: len(p.runs)}
 	res.fill(p.runs, f.by)
+	if f.files.wanted() {
+		if err := f.files.write(p.recording(a, res), func() (*report.Page, error) { return p.page(res), nil }); err != nil {
+			return err
+		}
+	}
 	return a.print(res, func() { a.printProfile(res) })
-}
-
-// profiles are what was taken of a network.
-type profiles struct {
-	runs []*driver.Profile
 }
 
 const (
@@ -123,9 +139,11 @@ func (a *app) takeProfiles(ctx context.Context, s *session, f *profileFlags) (*p
 	defer bar.finish()
 	if m, _ := s.device.backend.Measured(); m.FMA32 == 0 {
 		a.note("measuring what the device can do")
+		began := time.Now()
 		if _, err := s.device.backend.Measure(ctx); err != nil {
 			return nil, err
 		}
+		a.events.span("measure", "what the device can do", began)
 	}
 	r, err := bindRun(ctx, s, randomInputs(s.net.Model), ioHost)
 	if err != nil {

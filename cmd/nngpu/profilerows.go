@@ -68,12 +68,21 @@ func (r *profileResult) fill(runs []*driver.Profile, by string) {
 			return -1
 		case !a.host && by == byKernel:
 			return cmp.Compare(b.mean(), a.mean())
+		case !a.host:
+			return cmp.Compare(a.order, b.order)
 		}
-		return cmp.Compare(a.order, b.order)
+		return cmp.Or(cmp.Compare(slices.Index(hostKinds, a.kind), slices.Index(hostKinds, b.kind)), cmp.Compare(a.order, b.order))
 	})
 	for _, g := range list {
 		r.Rows = append(r.Rows, g.row(r.Sum))
 	}
+}
+
+// hostKinds orders what is no step of the device; steps have none of these.
+var hostKinds = []string{
+	string(driver.ProfileTimestamps), string(driver.ProfileBind), string(driver.ProfileScheduler), string(driver.ProfileCopy),
+	string(driver.ProfileRecord), string(driver.ProfileSubmit), string(driver.ProfileWait), string(driver.ProfileGap),
+	string(driver.ProfileFinish),
 }
 
 // groupOf is what row n of a run is put together with, and how that is called.

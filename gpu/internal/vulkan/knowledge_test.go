@@ -62,6 +62,32 @@ func TestKnowledge(t *testing.T) {
 	require.InDelta(t, 5, k.of(0, 40).doubt-many.doubt, 1e-6, "of the timestamps")
 }
 
+func TestLayOut(t *testing.T) {
+	share := func(list ...float64) (out []belief) {
+		for _, took := range list {
+			out = append(out, belief{took: took})
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name    string
+		busy    span
+		shares  []belief
+		anchors map[int]time.Duration
+		want    []time.Duration
+	}{
+		{"in a row", span{100, 200}, share(50, 30, 20), nil, []time.Duration{100, 150, 180}},
+		{"with room", span{100, 300}, share(50, 30, 20), nil, []time.Duration{100, 200, 260}},
+		{"to an anchor", span{100, 200}, share(50, 30, 20), map[int]time.Duration{1: 120}, []time.Duration{100, 120, 168}},
+		{"anchors out of order", span{100, 200}, share(50, 30, 20), map[int]time.Duration{1: 150, 2: 90}, []time.Duration{100, 150, 150}},
+		{"an anchor outside", span{100, 200}, share(50, 50), map[int]time.Duration{1: 900}, []time.Duration{100, 200}},
+		{"no time", span{100, 100}, share(0, 0), nil, []time.Duration{100, 100}},
+		{"nothing", span{100, 200}, nil, nil, []time.Duration{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, layOut(tc.busy, tc.shares, tc.anchors)) })
+	}
+}
+
 // TestClock: times of the device come within what submissions allow, whatever they are counted from.
 func TestClock(t *testing.T) {
 	const offset, ms = 1000 * time.Hour, time.Millisecond

@@ -240,16 +240,48 @@ func (e *Execution) divide(s *submitted, busy span, total time.Duration, began, 
 		}
 		steps, beliefs = append(steps, k), append(beliefs, b)
 	}
-	at := busy.from
-	for i, b := range attribute(float64(total), beliefs) {
+	anchors := map[int]time.Duration{}
+	for i, k := range steps {
+		if from, ok := began[k]; ok {
+			anchors[i] = x.dev.clock.host(from)
+		}
+	}
+	shares := attribute(float64(total), beliefs)
+	at := layOut(busy, shares, anchors)
+	for i, b := range shares {
 		k := steps[i]
 		_, measured := took[k]
-		if from, ok := began[k]; ok {
-			at = max(min(x.dev.clock.host(from), busy.to), at)
-		}
 		t.to.Times[k] = backend.StepTime{
-			At: wall(at), Took: time.Duration(b.took), Uncertainty: time.Duration(b.doubt), Measured: measured,
+			At: wall(at[i]), Took: time.Duration(b.took), Uncertainty: time.Duration(b.doubt), Measured: measured,
 		}
-		at = min(at+time.Duration(b.took), busy.to)
 	}
+}
+
+// layOut says when each of steps that fill busy began: at its anchor, where it has one, and between anchors in
+// proportion to what they take.
+func layOut(busy span, shares []belief, anchors map[int]time.Duration) []time.Duration {
+	out := make([]time.Duration, len(shares))
+	before := make([]float64, len(shares)+1) // of each step, what those before it take
+	for i, b := range shares {
+		before[i+1] = before[i] + b.took
+	}
+	fill := func(first, last int, from, to time.Duration) { // steps [first, last) are within [from, to]
+		length := before[last] - before[first]
+		for i := first; i < last; i++ {
+			out[i] = from
+			if length > 0 {
+				out[i] += time.Duration((before[i] - before[first]) / length * float64(to-from))
+			}
+		}
+	}
+	first, from := 0, busy.from
+	for i := range shares {
+		if at, ok := anchors[i]; ok {
+			at = min(max(at, from), busy.to)
+			fill(first, i, from, at)
+			first, from = i, at
+		}
+	}
+	fill(first, len(shares), from, busy.to)
+	return out
 }
