@@ -258,6 +258,9 @@ var refusals = map[string]func(e *env) []error{
 	"driver.PreparedModel.ExecuteFenced opts[]": func(e *env) []error {
 		return one(second(e.model.ExecuteFenced(e.ctx, good(), nil, nil)))
 	},
+	"driver.PreparedModel.NewExecution opts[]": func(e *env) []error {
+		return one(second(e.model.NewExecution(good(), nil)))
+	},
 	"driver.PreparedModel.NewExecution r": func(e *env) []error {
 		return each(requests, func(r *nn.Request) error { return second(e.model.NewExecution(r)) })
 	},
