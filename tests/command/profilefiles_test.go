@@ -84,7 +84,7 @@ func TestProfileFiles(t *testing.T) {
 		for _, s := range prof.Sample {
 			total += s.Value[0]
 		}
-		require.InEpsilon(t, prof.DurationNanos, total, 0.05)
+		require.InEpsilon(t, prof.DurationNanos, total, addsUp())
 
 		text := string(read(t, page))
 		for _, part := range []string{"Where the time goes", "Timeline", "Roofline", "Memory over time", p.Device} {
