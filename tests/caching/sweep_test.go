@@ -244,10 +244,11 @@ func TestC14LargeDataCache(t *testing.T) {
 	y := m.Temp(nn.TensorFloat32, nn.Dims{1, out}, 0, 0)
 	m.Op(nn.OpFullyConnected, []uint32{x, w, bias, m.Scalar(0)}, []uint32{y})
 	m.Output(y)
+	model := nntest.Build(&m)
 	eachDevice(t, func(t *testing.T, b *bed) {
 		e := b.newEntry(t, 1)
 		s := &sweep{bed: b, t: t, token: e.token, model: handles(t, os.O_RDWR, e.model...), data: handles(t, os.O_RDWR, e.data...)}
-		pm, err := b.client.PrepareModel(t.Context(), nntest.Build(&m), driver.WithCacheFiles(s.token, s.model, s.data))
+		pm, err := b.client.PrepareModel(t.Context(), model, driver.WithCacheFiles(s.token, s.model, s.data))
 		require.NoError(t, err)
 		require.NoError(t, pm.Close())
 		good := read(t, s.data[0])
