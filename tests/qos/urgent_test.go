@@ -52,7 +52,7 @@ func TestUrgentGoesBetweenSegments(t *testing.T) {
 						require.GreaterOrEqual(t, quantile(w, 0.99), 3*quantile(l, 0.99))
 						return
 					}
-					require.LessOrEqual(t, quantile(l, 0.9), quantile(a, 0.9)+25*segmentBound)
+					require.LessOrEqual(t, quantile(l, 0.9), quantile(a, 0.9)+60*segmentBound)
 					require.Greater(t, quantile(w, 0.9), quantile(l, 0.5))
 				})
 			}
