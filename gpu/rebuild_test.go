@@ -3,7 +3,6 @@ package gpu
 import (
 	"bytes"
 	"context"
-	"hash/maphash"
 	"math/rand/v2"
 	"runtime"
 	"strconv"
@@ -491,27 +490,5 @@ func TestRebuildEndsWithItsContext(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, want, compute(t, x, m, inputs))
 		require.NoError(t, x.Close())
-	})
-}
-
-// BenchmarkKeep is what surviving a loss costs a preparation, for 4 MiB of constants.
-func BenchmarkKeep(b *testing.B) {
-	data := make([]byte, 4<<20)
-	b.SetBytes(int64(len(data)))
-	b.Run("checksum", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			maphash.Bytes(sumSeed, data)
-		}
-	})
-	b.Run("copy", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			var k kept
-			if _, err := k.take(bytes.NewReader(data), int64(len(data)), false); err != nil {
-				b.Fatal(err)
-			}
-			k.close()
-		}
 	})
 }
