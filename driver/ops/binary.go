@@ -6,37 +6,51 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// pairwise is an operation on two tensors with broadcasting; fused ones end with an activation.
-func pairwise(t nn.OperationType, types typeSet, r ranks, second string, fused bool) definition {
-	d := definition{t: t, out: like("output", r), shape: broadcastShape}
-	if !fused {
-		d.form = one(nil, input(types, r), like(second, r))
-		return d
+// broadcastRule is what the rows of operations on two tensors say in words.
+const broadcastRule = "shapes are aligned at their last dimensions: sizes are equal, or one of them is 1"
+
+// pairwise is an operation on two tensors with broadcasting.
+func pairwise(t nn.OperationType, since Level, types Types, r Ranks, first, second string) Row {
+	return Row{
+		Type: t, Since: since,
+		Forms: one(input(types, r).named(first), like(second, r)), Outputs: result(r),
+		Rules:  []string{broadcastRule},
+		shapes: single(broadcastShape),
 	}
-	d.form = one(nil, input(types, r), like(second, r), int32s("activation"))
-	d.attrs = func(c *Call, p *params, a *Attrs) {
-		a.Act = p.activation(2)
+}
+
+// fused is a pairwise operation that ends with an activation.
+func fused(t nn.OperationType, since Level, types Types) Row {
+	row := pairwise(t, since, types, extended, "first input", "second input")
+	row.Forms[0].Inputs = append(row.Forms[0].Inputs, activation())
+	row.Later = map[nn.OperandType]Level{nn.TensorInt32: 4}
+	row.Rules = append(row.Rules, "the activation of TENSOR_INT32 is none")
+	row.attrs = func(c *Call, p *params, a *Attrs) {
+		a.Act = p.activation()
 		if a.Act != nn.ActNone && c.inputType(0) == nn.TensorInt32 {
 			p.fail("activation %v on TENSOR_INT32", a.Act)
 		}
 	}
-	return d
+	return row
 }
 
 // The HAL wants the 8-bit output scale of MUL to exceed scale(x) * scale(y). That is not tested: the
 // kernels take any ratio, and TFLite models have outputs of finer scales.
 func init() {
-	register(rows(
-		pairwise(nn.OpAdd, withInt32, extended, "second input", true),
-		pairwise(nn.OpSub, withInt32, extended, "second input", true),
-		pairwise(nn.OpMul, withInt32, extended, "second input", true),
-		pairwise(nn.OpDiv, floatsInt32, extended, "second input", true),
-		pairwise(nn.OpMaximum, withInt32, anyRank, "second input", false),
-		pairwise(nn.OpMinimum, withInt32, anyRank, "second input", false),
-		pairwise(nn.OpPow, floats, anyRank, "exponent", false),
-		pairwise(nn.OpPrelu, numbers, anyRank, "alpha", false),
-		pairwise(nn.OpSquaredDifference, withInt32, extended, "second input", false),
-	)...)
+	sub, mul := fused(nn.OpSub, 2, withInt32), fused(nn.OpMul, 1, withInt32)
+	sub.Later[nn.TensorQuant8Asymm] = 3
+	mul.Extends = []string{"an 8-bit result of any scale; the HAL wants more than scale(first input) * scale(second input)"}
+	register(
+		fused(nn.OpAdd, 1, withInt32),
+		sub,
+		mul,
+		fused(nn.OpDiv, 2, floatsInt32),
+		pairwise(nn.OpMaximum, 3, withInt32, AnyRank, "first input", "second input"),
+		pairwise(nn.OpMinimum, 3, withInt32, AnyRank, "first input", "second input"),
+		pairwise(nn.OpPow, 3, floats, AnyRank, "base", "exponent"),
+		pairwise(nn.OpPrelu, 3, numbers, AnyRank, "input", "alpha"),
+		pairwise(nn.OpSquaredDifference, 0, withInt32, extended, "first input", "second input"),
+	)
 }
 
 func broadcastShape(c *Call, _ *Attrs) (nn.Dims, error) {

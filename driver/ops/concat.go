@@ -7,36 +7,19 @@ import (
 )
 
 func init() {
-	register(rows(definition{
-		t:     nn.OpConcatenation,
-		form:  concatForm,
-		out:   like("output", atMost(4)),
-		attrs: concatAttrs,
-		shape: concatShape,
-	})...)
-}
-
-// concatForm: one or more tensors, then the axis. At feature levels 1 and 2 8-bit inputs had to have the
-// output's scale and zero point; since level 3 they need not.
-func concatForm(c *Call) *form {
-	n := len(c.Op.Inputs)
-	if n < 2 {
-		return nil
-	}
-	args := make([]arg, n)
-	args[0] = input(numbers, atMost(4))
-	for i := 1; i < n-1; i++ {
-		args[i] = like("tensor", atMost(4))
-	}
-	args[n-1] = int32s("axis")[0]
-	return &form{args: args}
-}
-
-func concatAttrs(c *Call, p *params, a *Attrs) {
-	axis, ok := p.int32(len(c.Op.Inputs) - 1)
-	if rank := c.rank(); ok && rank > 0 {
-		a.Axes = []int{p.axis(axis, rank)}
-	}
+	register(Row{
+		Type: nn.OpConcatenation, Since: 1,
+		Forms:   one(inputs(numbers, atMost(4)), int32Of("axis", "-rank to rank-1")),
+		Outputs: result(atMost(4)),
+		Rules:   []string{"the sizes of the inputs differ along the axis only", "8-bit inputs may differ in scale and zero point since 1.2"},
+		attrs: func(c *Call, p *params, a *Attrs) {
+			axis, ok := p.int32("axis")
+			if rank := c.rank(); ok && rank > 0 {
+				a.Axes = []int{p.axis(axis, rank)}
+			}
+		},
+		shapes: single(concatShape),
+	})
 }
 
 // concatShape adds up the sizes along the axis; all others must agree.

@@ -6,83 +6,48 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// convForms are the two input lists of a convolution. They share a length (10 for CONV_2D, 11 for
-// DEPTHWISE_CONV_2D): then an INT32 where the implicit form has its layout flag means the explicit one.
-type convForms struct {
-	explicit, implicit         form
-	explicitArgs, implicitArgs windowArgs
-}
-
-func newConvForms(depthwise bool) *convForms {
-	scalars := func(pads ...string) []arg {
-		names := append(pads, "stride width", "stride height")
-		if depthwise {
-			names = append(names, "depth multiplier")
-		}
-		return int32s(append(names, "activation")...)
-	}
-	lead := list(input(numbers, exactly(4)), weights(exactly(4)), bias())
-	tail := list(flag("layout"), int32s("dilation width", "dilation height"))
-	k := 0
-	multiplier := func(i int) int { return -1 }
-	if depthwise {
-		k = 1
-		multiplier = func(i int) int { return i }
-	}
-	return &convForms{
-		explicit: form{
-			args:   list(lead, scalars("left padding", "right padding", "top padding", "bottom padding"), tail),
-			counts: []int{10 + k, 11 + k, 13 + k},
-		},
-		implicit: form{
-			args:   list(lead, scalars("padding scheme"), tail),
-			counts: []int{7 + k, 8 + k, 10 + k},
-		},
-		explicitArgs: windowArgs{scheme: -1, pads: 3, stride: 7, window: -1, multiplier: multiplier(9), act: 9 + k, nchw: 10 + k, dilation: 11 + k},
-		implicitArgs: windowArgs{scheme: 3, stride: 4, window: -1, multiplier: multiplier(6), act: 6 + k, nchw: 7 + k, dilation: 8 + k},
+// windowed are the forms of an operation on windows of an image. lead are its tensors, middle what stands between the
+// strides and the activation, tail what may be left off.
+func windowed(lead, middle, tail []Operand) []Form {
+	strides := int32s("stride width", "stride height")
+	return []Form{
+		{"implicit padding", list(lead, int32Of("padding scheme", "1 SAME, 2 VALID"), strides, middle, activation(), tail)},
+		{"explicit padding", list(lead, int32s("left padding", "right padding", "top padding", "bottom padding"), strides, middle, activation(), tail)},
 	}
 }
 
-func (f *convForms) isExplicit(c *Call) bool {
-	n := len(c.Op.Inputs)
-	if !f.explicit.takes(n) {
-		return false
-	}
-	return !f.implicit.takes(n) || c.inputType(f.implicitArgs.nchw) != nn.Bool
+func convForms(filter string, middle ...Operand) []Form {
+	lead := list(input(numbers, exactly(4)), weights("filter", exactly(4), filter), bias("[Co]"))
+	dilation := int32s("dilation width", "dilation height")
+	dilation[0], dilation[1] = dilation[0].since(3).trailing(), dilation[1].since(3)
+	return windowed(lead, middle, list(layout().trailing(), dilation))
 }
-
-func (f *convForms) form(c *Call) *form {
-	if f.isExplicit(c) {
-		return &f.explicit
-	}
-	return &f.implicit
-}
-
-func (f *convForms) window(c *Call) *windowArgs {
-	if f.isExplicit(c) {
-		return &f.explicitArgs
-	}
-	return &f.implicitArgs
-}
-
-func (f *convForms) attrs(c *Call, p *params, a *Attrs) { f.window(c).decode(c, p, a) }
-
-var (
-	convs      = newConvForms(false)
-	depthwises = newConvForms(true)
-)
 
 func init() {
-	register(rows(
-		definition{
-			t: nn.OpConv2D, form: convs.form, out: like("output", exactly(4)),
-			quant: weightQuant(0), attrs: convs.attrs, shape: convShape,
+	register(
+		Row{
+			Type: nn.OpConv2D, Since: 1, Forms: convForms("[Co, Kh, Kw, Ci]"), Outputs: result(exactly(4)),
+			quant: weightQuant(0), attrs: convAttrs, shapes: single(convShape),
 		},
-		definition{
-			t: nn.OpDepthwiseConv2D, form: depthwises.form, out: like("output", exactly(4)),
-			quant: weightQuant(3), attrs: depthwises.attrs, shape: depthwiseShape,
+		Row{
+			Type: nn.OpDepthwiseConv2D, Since: 1, Forms: convForms("[1, Kh, Kw, Co]", int32Of("depth multiplier", "Co / Ci")),
+			Outputs: result(exactly(4)),
+			quant:   weightQuant(3), attrs: depthwiseAttrs, shapes: single(depthwiseShape),
 		},
-	)...)
+	)
+}
+
+func convAttrs(c *Call, p *params, a *Attrs) {
+	windowAttrs(c, p, a)
+	a.Dilation = [2]int{1, 1}
+	if p.has("dilation width") {
+		a.Dilation = p.pair("dilation")
+	}
+}
+
+func depthwiseAttrs(c *Call, p *params, a *Attrs) {
+	a.Multiplier = p.atLeast("depth multiplier", 1)
+	convAttrs(c, p, a)
 }
 
 // convShape: filter [Co, Kh, Kw, Ci] whatever the layout of the image, bias [Co].
@@ -95,7 +60,7 @@ func convShape(c *Call, a *Attrs) (nn.Dims, error) {
 	if bias[0] != filter[0] {
 		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[0])
 	}
-	out, err := convs.window(c).slide(c, a, [2]int64{int64(filter[1]), int64(filter[2])})
+	out, err := slide(c, a, [2]int64{int64(filter[1]), int64(filter[2])})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +80,7 @@ func depthwiseShape(c *Call, a *Attrs) (nn.Dims, error) {
 	if bias[0] != filter[3] {
 		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[3])
 	}
-	out, err := depthwises.window(c).slide(c, a, [2]int64{int64(filter[1]), int64(filter[2])})
+	out, err := slide(c, a, [2]int64{int64(filter[1]), int64(filter[2])})
 	if err != nil {
 		return nil, err
 	}

@@ -12,24 +12,24 @@ import (
 const fedPosition = 1
 
 // inferFed takes the output's shape from the model.
-func (d *definition) inferFed(c *Call, inf *Inferred) (nn.Dims, error) {
-	y := c.Out(0)
+func (r *Row) inferFed(c *Call, inf *Inferred) ([]nn.Dims, error) {
+	y, at := c.Out(0), fmt.Sprintf("input %d (%s)", fedPosition, c.form.Inputs[fedPosition].Name)
 	if !shapeKnown(y) {
-		return nil, fmt.Errorf("input %d: %w", fedPosition, ErrNotConstant)
+		return nil, fmt.Errorf("%s: %w", at, ErrNotConstant)
 	}
-	dims, err := d.fed(c, &inf.Attrs, y.Dims)
+	dims, err := r.fed(c, &inf.Attrs, y.Dims)
 	if err != nil {
 		return nil, err
 	}
 	if !dims.Known() {
-		return nil, fmt.Errorf("input %d: %w", fedPosition, ErrOpenShape)
+		return nil, fmt.Errorf("%s: %w", at, ErrOpenShape)
 	}
 	if _, err := MergeDims(nn.TensorInt32, c.In(fedPosition).Dims, dims); err != nil {
-		return nil, fmt.Errorf("input %d: %w", fedPosition, err)
+		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	inf.Data = append(inf.Data, fedPosition)
 	inf.Fed, inf.FedDims = fedPosition, dims
-	return append(nn.Dims(nil), y.Dims...), nil
+	return []nn.Dims{append(nn.Dims(nil), y.Dims...)}, nil
 }
 
 // padFed: paddings make no dimension smaller.

@@ -6,17 +6,17 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Weights of TENSOR_QUANT8_SYMM_PER_CHANNEL along dimension 0, with a bias of scale 0, are the driver's
-// extension: TFLite models have them.
 func init() {
-	register(rows(definition{
-		t:     nn.OpFullyConnected,
-		form:  one(nil, input(numbers, ranks{2, 4}), weights(exactly(2)), bias(), int32s("activation")),
-		out:   like("output", exactly(2)),
-		quant: weightQuant(0),
-		attrs: func(c *Call, p *params, a *Attrs) { a.Act = p.activation(3) },
-		shape: fullyConnectedShape,
-	})...)
+	register(Row{
+		Type: nn.OpFullyConnected, Since: 1,
+		Forms:   one(input(numbers, Ranks{2, 4}), weights("weights", exactly(2), "[units, I]"), bias("[units]"), activation()),
+		Outputs: result(exactly(2)),
+		Rules:   []string{"the input counts as [elements / I, I]"},
+		Extends: []string{"weights of TENSOR_QUANT8_SYMM_PER_CHANNEL, as TFLite models have them"},
+		quant:   weightQuant(0),
+		attrs:   func(c *Call, p *params, a *Attrs) { a.Act = p.activation() },
+		shapes:  single(fullyConnectedShape),
+	})
 }
 
 // fullyConnectedShape: weights [U, I], bias [U]; the input counts as [elements / I, I].

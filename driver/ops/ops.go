@@ -1,5 +1,6 @@
 // Package ops is the table of operations: what operands each takes, of which types, and what shape comes
-// out. Validation, importers and the compiler read the same rows, so that they cannot disagree.
+// out. Validation, importers and the compiler read the same rows, so that they cannot disagree, and
+// docs/operators.md is written from them.
 //
 // One family a file; adding an operation is adding a row. Facts are those of the NN HAL (feature levels 1
 // to 8). Imports only driver/nn.
@@ -8,6 +9,8 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -57,6 +60,9 @@ type Call struct {
 	Model *nn.Model
 	Graph *nn.Graph
 	Op    *nn.Operation
+
+	row  *Row  // set while a row reads the call
+	form *Form // the one that the inputs have
 }
 
 // In returns input operand i, nil when it is left off (fewer inputs, or lifetime NO_VALUE).
@@ -89,23 +95,6 @@ type Inferred struct {
 	FedDims nn.Dims
 }
 
-// Row is the entry of one operation.
-type Row struct {
-	Type nn.OperationType
-	// Check tests the signature: number, types and ranks of operands, quantisation rules, the values of
-	// constant parameters. Shapes that are not known yet pass.
-	Check func(c *Call) error
-	// Infer decodes the parameters and computes the output shapes from the Dims of the inputs, which the
-	// caller has completed. It fails with ErrNotConstant, ErrOpenShape, or a plain error when shapes or
-	// values contradict each other. RESHAPE, SQUEEZE, EXPAND_DIMS, PAD, PAD_V2, MIRROR_PAD, TRANSPOSE and
-	// MEAN with a parameter that is not constant take the shape that the output operand states, the latter
-	// five with Inferred.Fed; no other row looks at the output's dimensions, which the caller compares
-	// (MergeDims). Precondition: Check passed.
-	Infer func(c *Call) (*Inferred, error)
-	// Optional reports whether input i may be without a value. It needs the types of the operands only.
-	Optional func(c *Call, i int) bool
-}
-
 var table = map[nn.OperationType]*Row{}
 
 // register adds rows; called by the init function of each family's file.
@@ -121,3 +110,8 @@ func register(rows ...Row) {
 
 // Lookup returns the row of t, nil when the table has none.
 func Lookup(t nn.OperationType) *Row { return table[t] }
+
+// All returns the rows in the order of their numbers.
+func All() []*Row {
+	return slices.SortedFunc(maps.Values(table), func(a, b *Row) int { return int(a.Type) - int(b.Type) })
+}

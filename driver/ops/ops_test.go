@@ -192,6 +192,48 @@ func TestMergeDims(t *testing.T) {
 	}
 }
 
+// TestErrorsNameOperands: what is missing, too many or wrong has the name that docs/operators.md gives it.
+func TestErrorsNameOperands(t *testing.T) {
+	open := nn.Operand{Type: nn.Int32, Lifetime: nn.SubgraphInput}
+	x, w, b := f32(1, 8, 8, 3), f32(5, 3, 3, 3), f32(5)
+	two := call(nn.OpRelu, f32(), f32(3))
+	two.Op.Outputs = append(two.Op.Outputs, two.Op.Outputs[0])
+	for _, tc := range []struct {
+		want string
+		call *ops.Call
+	}{
+		{"operand 6 (activation) is missing", call(nn.OpConv2D, f32(), x, w, b, 1, 1, 1)},
+		{"operand 9 (activation) is missing", call(nn.OpConv2D, f32(), x, w, b, 0, 0, 0, 0, 1, 1)},
+		{"operand 9 (dilation height) is missing", call(nn.OpConv2D, f32(), x, w, b, 1, 1, 1, 0, false, 2)},
+		{"operand 9 (activation) is missing", call(nn.OpMaxPool2D, f32(), x, 0, 0, 0, 0, 1, 1, 2, 2)},
+		{"operand 1 (axis) is missing", call(nn.OpConcatenation, f32(), f32(3))},
+		{"14 inputs; the last is operand 12 (dilation height)", call(nn.OpConv2D, f32(), x, w, b, 0, 0, 0, 0, 1, 1, 0, false, 2, 2, 2)},
+		{"2 outputs; the last is operand 0 (result)", two},
+		{"input 1 (filter): type TENSOR_FLOAT16 instead of TENSOR_FLOAT32", call(nn.OpConv2D, f32(), x, f16(5, 3, 3, 3), b, 1, 1, 1, 0)},
+		{"input 7 (stride width): type BOOL instead of INT32", call(nn.OpConv2D, f32(), x, w, b, 0, 0, 0, 0, false, 1, 0, false, 1, 1)},
+		{"input 2 (height factor): type INT32 instead of FLOAT32", call(nn.OpResizeBilinear, f32(), x, float32(2), 2)},
+		{"input 1 (input): type TENSOR_FLOAT16 instead of TENSOR_FLOAT32", call(nn.OpConcatenation, f32(), f32(3), f16(3), 0)},
+		{"input 2 (bias): has no value", call(nn.OpConv2D, f32(), x, w, omitted(nn.TensorFloat32), 1, 1, 1, 0)},
+		{"input 1 (exponent): rank 65 is outside 1..64", call(nn.OpPow, f32(), f32(3), f32(make([]uint32, 65)...))},
+		{"output 0 (result): rank 3 instead of 4", call(nn.OpConv2D, f32(1, 8, 8), x, w, b, 1, 1, 1, 0)},
+		{"stride width 0 is below 1", call(nn.OpConv2D, f32(), x, w, b, 1, 0, 1, 0)},
+		{"height factor -2 is not positive", call(nn.OpResizeBilinear, f32(), x, float32(2), float32(-2))},
+		{"input 4 (stride width): parameter is not a constant", call(nn.OpConv2D, f32(), x, w, b, 1, open, 1, 0)},
+		{"input 1 (shape): parameter is not a constant", call(nn.OpReshape, f32(), f32(3), fed(1))},
+		{"input 1 (paddings): parameter is not a constant", call(nn.OpPad, f32(), f32(3), fed(1, 2))},
+		{"input 0 (base): input dimensions are not known", call(nn.OpPow, f32(), f32(0), f32(3))},
+	} {
+		row := ops.Lookup(tc.call.Op.Type)
+		err := row.Check(tc.call)
+		if err == nil {
+			_, err = row.Infer(tc.call)
+		}
+		if err == nil || err.Error() != tc.want {
+			t.Errorf("%v: %v, want %s", tc.call.Op.Type, err, tc.want)
+		}
+	}
+}
+
 func TestOptional(t *testing.T) {
 	c := call(nn.OpSqueeze, f32(), f32(1, 3), omitted(nn.TensorInt32))
 	row := ops.Lookup(nn.OpSqueeze)

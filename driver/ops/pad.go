@@ -13,12 +13,21 @@ const (
 )
 
 func init() {
-	paddings := indices("paddings", exactly(2), false)
-	register(rows(
-		definition{
-			t:     nn.OpPad,
-			form:  one(nil, input(numbers, extended), paddings),
-			out:   like("output", extended),
+	paddings := indices("paddings", exactly(2), "[rank, 2]: before and after each dimension, not negative")
+	value := Operand{Name: "value", Note: "a stored number where the input is quantised", Types: TypeRule{
+		With: func(x nn.OperandType) Types {
+			if x.IsQuant8() {
+				return of(nn.Int32)
+			}
+			return realOf(x)
+		},
+		Text: "FLOAT32; FLOAT16 with TENSOR_FLOAT16, INT32 with 8 bits",
+	}}
+	register(
+		Row{
+			Type: nn.OpPad, Since: 2,
+			Forms: one(input(numbers, extended), paddings), Outputs: result(extended),
+			Rules: []string{"fills with zero, the zero point of a quantised input"},
 			quant: sameQuant,
 			attrs: func(c *Call, p *params, a *Attrs) {
 				padAttrs(c, p, a)
@@ -26,33 +35,28 @@ func init() {
 					a.Value = float64(x.ZeroPoint)
 				}
 			},
-			shape: padShape,
-			fed:   padFed,
+			shapes: single(padShape),
+			fed:    padFed,
 		},
-		definition{
-			t: nn.OpPadV2,
-			form: one(nil, input(numbers, extended), paddings, arg{name: "value", types: func(x nn.OperandType) typeSet {
-				if x.IsQuant8() {
-					return of(nn.Int32)
-				}
-				return realOf(x)
-			}}),
-			out:   like("output", extended),
-			quant: sameQuant,
-			attrs: padV2Attrs,
-			shape: padShape,
-			fed:   padFed,
+		Row{
+			Type: nn.OpPadV2, Since: 3,
+			Forms: one(input(numbers, extended), paddings, value), Outputs: result(extended),
+			quant:  sameQuant,
+			attrs:  padV2Attrs,
+			shapes: single(padShape),
+			fed:    padFed,
 		},
-		definition{
-			t:     nn.OpMirrorPad,
-			form:  one(nil, input(withInt32, anyRank), paddings, int32s("mode")),
-			out:   like("output", anyRank),
-			quant: sameQuant,
-			attrs: mirrorPadAttrs,
-			shape: mirrorPadShape,
-			fed:   mirrorPadFed,
+		Row{
+			Type: nn.OpMirrorPad, Since: 7,
+			Forms:   one(input(withInt32, AnyRank), paddings, int32Of("mode", "0 REFLECT, 1 SYMMETRIC: the edge is repeated")),
+			Outputs: result(AnyRank),
+			Rules:   []string{"a padding is at most the size of its dimension, one less with REFLECT"},
+			quant:   sameQuant,
+			attrs:   mirrorPadAttrs,
+			shapes:  single(mirrorPadShape),
+			fed:     mirrorPadFed,
 		},
-	)...)
+	)
 }
 
 // padAttrs reads the paddings [rank, 2].
@@ -64,7 +68,7 @@ func padAttrs(c *Call, p *params, a *Attrs) {
 			return
 		}
 	}
-	v, ok := p.int32s(1)
+	v, ok := p.int32s("paddings")
 	if !ok {
 		return
 	}
@@ -95,10 +99,10 @@ func padV2Attrs(c *Call, p *params, a *Attrs) {
 		lo, hi = -128, 127
 	case nn.TensorQuant8Asymm:
 	default:
-		a.Value, _ = p.real(2)
+		a.Value, _ = p.real("value")
 		return
 	}
-	v, ok := p.int32(2)
+	v, ok := p.int32("value")
 	if ok && (v < lo || v > hi) {
 		p.fail("value %d is outside %d..%d", v, lo, hi)
 	}
@@ -119,7 +123,7 @@ func padShape(c *Call, a *Attrs) (nn.Dims, error) {
 
 func mirrorPadAttrs(c *Call, p *params, a *Attrs) {
 	padAttrs(c, p, a)
-	mode, ok := p.int32(2)
+	mode, ok := p.int32("mode")
 	if ok && mode != mirrorReflect && mode != mirrorSymmetric {
 		p.fail("mode %d", mode)
 	}

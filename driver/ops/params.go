@@ -4,12 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// params reads the constant parameters of a call. The first error sticks; a contradiction takes the
-// place of an earlier ErrNotConstant, so that what can be tested without the missing value is tested.
+// params reads the constant parameters of a call by the names of its form. The first error sticks; a
+// contradiction takes the place of an earlier ErrNotConstant, so that what can be tested without the missing
+// value is tested.
 type params struct {
 	c   *Call
 	err error
@@ -25,18 +27,42 @@ func (p *params) fail(format string, args ...any) {
 	}
 }
 
-func (p *params) missing(i int) {
+// position is where the operand of the given name stands; ok is false when the form has none or the list ends
+// before it.
+func (p *params) position(name string) (i int, ok bool) {
+	f, n := p.c.form, len(p.c.Op.Inputs)
+	named := func(o Operand) bool { return o.Name == name }
+	i = slices.IndexFunc(f.Inputs, named)
+	if i < 0 {
+		if !slices.ContainsFunc(p.c.row.Forms, func(f Form) bool { return slices.ContainsFunc(f.Inputs, named) }) {
+			panic(fmt.Sprintf("ops: %v has no operand %q", p.c.row.Type, name))
+		}
+		return 0, false
+	}
+	if n > len(f.Inputs) { // the repeated operand is before all parameters
+		i += n - len(f.Inputs)
+	}
+	return i, i < n
+}
+
+func (p *params) has(name string) bool { _, ok := p.position(name); return ok }
+
+func (p *params) missing(i int, name string) {
 	if p.mayFeed && i == fedPosition {
 		p.fed = true
 		return
 	}
 	if p.err == nil {
-		p.err, p.notConstant = fmt.Errorf("input %d: %w", i, ErrNotConstant), true
+		p.err, p.notConstant = fmt.Errorf("input %d (%s): %w", i, name, ErrNotConstant), true
 	}
 }
 
-// bytes returns the value of input i; ok is false when it is absent, not constant or too short.
-func (p *params) bytes(i, n int) (b []byte, ok bool) {
+// bytes returns the value of an input; ok is false when it is absent, not constant or too short.
+func (p *params) bytes(name string, n int) (b []byte, ok bool) {
+	i, ok := p.position(name)
+	if !ok {
+		return nil, false
+	}
 	o := p.c.In(i)
 	if o == nil {
 		return nil, false
@@ -44,54 +70,54 @@ func (p *params) bytes(i, n int) (b []byte, ok bool) {
 	b, err := p.c.Model.Value(o)
 	switch {
 	case err != nil:
-		p.fail("input %d: %w", i, err)
+		p.fail("input %d (%s): %w", i, name, err)
 	case b == nil:
-		p.missing(i)
+		p.missing(i, name)
 	case len(b) < n:
-		p.fail("input %d: %d bytes of %d", i, len(b), n)
+		p.fail("input %d (%s): %d bytes of %d", i, name, len(b), n)
 	default:
 		return b, true
 	}
 	return nil, false
 }
 
-// int32 returns the INT32 at position i; ok is false when there is none or it is not known.
-func (p *params) int32(i int) (v int32, ok bool) {
-	b, ok := p.bytes(i, 4)
+// int32 returns an INT32; ok is false when there is none or it is not known.
+func (p *params) int32(name string) (v int32, ok bool) {
+	b, ok := p.bytes(name, 4)
 	if !ok {
 		return 0, false
 	}
 	return int32(binary.LittleEndian.Uint32(b)), true
 }
 
-// atLeast returns the INT32 at position i, which must not be below min. It is min when it is not known.
-func (p *params) atLeast(i int, min int32, what string) int {
-	v, ok := p.int32(i)
+// atLeast returns an INT32, which must not be below min. It is min when it is not known.
+func (p *params) atLeast(name string, min int32) int {
+	v, ok := p.int32(name)
 	if !ok {
 		return int(min)
 	}
 	if v < min {
-		p.fail("%s %d is below %d", what, v, min)
+		p.fail("%s %d is below %d", name, v, min)
 		return int(min)
 	}
 	return int(v)
 }
 
 // pair returns height, width of two INT32s, of which the HAL puts the width first.
-func (p *params) pair(i int, what string) [2]int {
-	w := p.atLeast(i, 1, what+" width")
-	return [2]int{p.atLeast(i+1, 1, what+" height"), w}
+func (p *params) pair(what string) [2]int {
+	w := p.atLeast(what+" width", 1)
+	return [2]int{p.atLeast(what+" height", 1), w}
 }
 
-// flag returns the BOOL at position i, false when there is none.
-func (p *params) flag(i int) bool {
-	b, ok := p.bytes(i, 1)
+// flag returns a BOOL, false when there is none.
+func (p *params) flag(name string) bool {
+	b, ok := p.bytes(name, 1)
 	return ok && b[0] != 0
 }
 
-// activation returns the FusedActivationFunc at position i.
-func (p *params) activation(i int) nn.Activation {
-	v, ok := p.int32(i)
+// activation returns the FusedActivationFunc.
+func (p *params) activation() nn.Activation {
+	v, ok := p.int32("activation")
 	if !ok {
 		return nn.ActNone
 	}
@@ -102,23 +128,23 @@ func (p *params) activation(i int) nn.Activation {
 	return nn.Activation(v)
 }
 
-// real returns the FLOAT32 or FLOAT16 at position i.
-func (p *params) real(i int) (v float64, ok bool) {
-	if p.c.inputType(i) == nn.Float16 {
-		b, ok := p.bytes(i, 2)
-		if !ok {
-			return 0, false
-		}
+// real returns a FLOAT32 or FLOAT16.
+func (p *params) real(name string) (v float64, ok bool) {
+	size := 4
+	if i, ok := p.position(name); ok && p.c.inputType(i) == nn.Float16 {
+		size = 2
+	}
+	b, ok := p.bytes(name, size)
+	switch {
+	case !ok:
+		return 0, false
+	case size == 2:
 		v = float64(nn.Half(binary.LittleEndian.Uint16(b)).Float32())
-	} else {
-		b, ok := p.bytes(i, 4)
-		if !ok {
-			return 0, false
-		}
+	default:
 		v = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 	}
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		p.fail("input %d is %v", i, v)
+		p.fail("%s is %v", name, v)
 		return 0, false
 	}
 	return v, true
@@ -128,14 +154,14 @@ func (p *params) real(i int) (v float64, ok bool) {
 // axes named twice.
 const MaxIndices = 1 << 10
 
-// int32s returns the TENSOR_INT32 at position i; ok is false when it is absent or not known.
-func (p *params) int32s(i int) (v []int32, ok bool) {
-	b, ok := p.bytes(i, 4)
+// int32s returns a TENSOR_INT32; ok is false when it is absent or not known.
+func (p *params) int32s(name string) (v []int32, ok bool) {
+	b, ok := p.bytes(name, 4)
 	if !ok {
 		return nil, false
 	}
 	if len(b)/4 > MaxIndices {
-		p.fail("input %d has %d elements", i, len(b)/4)
+		p.fail("%s has %d elements", name, len(b)/4)
 		return nil, false
 	}
 	for ; len(b) >= 4; b = b[4:] {

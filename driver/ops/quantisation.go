@@ -7,22 +7,32 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// sameQuant requires an 8-bit output to have the scale and zero point of input 0.
-func sameQuant(c *Call) error {
-	x, y := c.In(0), c.Out(0)
-	if !x.Type.IsQuant8() {
-		return nil
-	}
-	if x.Scale != y.Scale || x.ZeroPoint != y.ZeroPoint {
-		return fmt.Errorf("output has scale %v, zero point %d instead of the input's %v, %d",
-			y.Scale, y.ZeroPoint, x.Scale, x.ZeroPoint)
-	}
-	return nil
+// quantRule is a rule for scales and zero points.
+type quantRule struct {
+	text  string
+	check func(*Call) error
 }
 
-// fixedQuant requires an 8-bit output to have the given scale, and the zero point of its signedness.
-func fixedQuant(scale float32, zero, zeroSigned int32) func(*Call) error {
-	return func(c *Call) error {
+// sameQuant requires 8-bit outputs to have the scale and zero point of input 0.
+var sameQuant = quantRule{
+	text: "8-bit outputs have the scale and zero point of input 0",
+	check: func(c *Call) error {
+		x := c.In(0)
+		for i := range c.Op.Outputs {
+			if y := c.Out(i); y.Type.IsQuant8() && (x.Scale != y.Scale || x.ZeroPoint != y.ZeroPoint) {
+				return fmt.Errorf("output has scale %v, zero point %d instead of the input's %v, %d",
+					y.Scale, y.ZeroPoint, x.Scale, x.ZeroPoint)
+			}
+		}
+		return nil
+	},
+}
+
+// fixedQuant requires an 8-bit output to have the scale 1/steps, and the zero point of its signedness.
+func fixedQuant(steps float32, zero, zeroSigned int32) quantRule {
+	scale := 1 / steps
+	text := fmt.Sprintf("an 8-bit result has the scale 1/%v and the zero point %d, signed %d", steps, zero, zeroSigned)
+	return quantRule{text, func(c *Call) error {
 		y := c.Out(0)
 		if !y.Type.IsQuant8() {
 			return nil
@@ -35,7 +45,7 @@ func fixedQuant(scale float32, zero, zeroSigned int32) func(*Call) error {
 			return fmt.Errorf("output has scale %v, zero point %d instead of %v, %d", y.Scale, y.ZeroPoint, scale, z)
 		}
 		return nil
-	}
+	}}
 }
 
 // biasTolerance is the relative error of a bias scale against scale(input) * scale(weights). Converters
@@ -47,8 +57,10 @@ const biasTolerance = 1e-5
 //
 // The rule of feature levels 1 and 2 that the output scale exceeds scale(input) * scale(weights) is gone
 // since level 3 and not tested.
-func weightQuant(channelDim uint32) func(*Call) error {
-	return func(c *Call) error {
+func weightQuant(channelDim uint32) quantRule {
+	text := "8 bits: the bias has the zero point 0 and the scale scale(input) * scale(weights); where weights have scales by " +
+		fmt.Sprintf("channel, which are along dimension %d, it has the scale 0", channelDim)
+	return quantRule{text, func(c *Call) error {
 		x, w, b := c.In(0), c.In(1), c.In(2)
 		if !x.Type.IsQuant8() {
 			return nil
@@ -73,5 +85,5 @@ func weightQuant(channelDim uint32) func(*Call) error {
 			return fmt.Errorf("bias has scale %v instead of scale(input) * scale(weights) = %v", b.Scale, product)
 		}
 		return nil
-	}
+	}}
 }

@@ -9,37 +9,40 @@ var castTypes = castable | of(nn.TensorBool8, nn.TensorQuant16Asymm, nn.TensorQu
 	nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm)
 
 func init() {
-	register(rows(
-		// CAST ignores scales and zero points: stored numbers are converted.
-		definition{
-			t:    nn.OpCast,
-			form: one(nil, input(castTypes, anyRank)),
-			out: arg{name: "output", ranks: anyRank, types: func(x nn.OperandType) typeSet {
-				if castable.has(x) {
-					return castable
-				}
-				return of(x)
-			}},
-			shape: keepShape,
+	register(
+		Row{
+			Type: nn.OpCast, Since: 3,
+			Later: map[nn.OperandType]Level{nn.TensorBool8: 4, nn.TensorQuant16Asymm: 4, nn.TensorQuant16Symm: 4, nn.TensorQuant8Symm: 4},
+			Forms: one(input(castTypes, AnyRank)),
+			Outputs: resultOf(TypeRule{
+				With: func(x nn.OperandType) Types {
+					if castable.Has(x) {
+						return castable
+					}
+					return of(x)
+				},
+				Text: "TENSOR_FLOAT16, TENSOR_FLOAT32, TENSOR_INT32 or TENSOR_QUANT8_ASYMM where the input has one of these; else as input 0",
+			}, AnyRank),
+			Rules:  []string{"scales and zero points are ignored: stored numbers are converted"},
+			shapes: keepShape,
 		},
-		definition{
-			t:     nn.OpQuantize,
-			form:  one(nil, input(floats, anyRank)),
-			out:   typed("output", quant8, anyRank),
-			shape: keepShape,
+		Row{
+			Type: nn.OpQuantize, Since: 3,
+			Forms: one(input(floats, AnyRank)), Outputs: resultOf(fixed(quant8), AnyRank),
+			shapes: keepShape,
 		},
-		// An extension of the driver, so that QUANTIZE keeps to the types of the HAL.
-		definition{
-			t:     nn.OpRequantize,
-			form:  one(nil, input(quant8, anyRank)),
-			out:   typed("output", quant8, anyRank),
-			shape: keepShape,
+		// Apart from QUANTIZE, so that this keeps to the types of the HAL.
+		Row{
+			Type:  nn.OpRequantize,
+			Forms: one(input(quant8, AnyRank)), Outputs: resultOf(fixed(quant8), AnyRank),
+			shapes: keepShape,
 		},
-		definition{
-			t:     nn.OpDequantize,
-			form:  one(nil, input(quant8|of(nn.TensorQuant8Symm, nn.TensorQuant8PerChannel), extended)),
-			out:   typed("output", floats, extended),
-			shape: keepShape,
+		Row{
+			Type: nn.OpDequantize, Since: 1,
+			Forms:   one(input(quant8|of(nn.TensorQuant8Symm, nn.TensorQuant8PerChannel), extended)),
+			Outputs: resultOf(fixed(floats), extended),
+			Rules:   []string{"TENSOR_FLOAT16 results since 1.2"},
+			shapes:  keepShape,
 		},
-	)...)
+	)
 }

@@ -7,22 +7,22 @@ import (
 )
 
 func init() {
-	// The HAL wants the output to have the scale and zero point of the input; TFLite does not, and the
-	// kernels can do both.
-	register(rows(definition{
-		t:     nn.OpMean,
-		form:  one(nil, input(numbers, atMost(4)), indices("axes", exactly(1), false), int32s("keep dims")),
-		out:   like("output", atMost(4)),
-		attrs: meanAttrs,
-		shape: meanShape,
-		fed:   meanFed,
-	})...)
+	register(Row{
+		Type: nn.OpMean, Since: 2,
+		Forms: one(input(numbers, atMost(4)), indices("axes", exactly(1), "each -rank to rank-1; may be named twice"),
+			int32Of("keep dims", "positive: reduced dimensions stay, of size 1")),
+		Outputs: result(atMost(4)),
+		Extends: []string{"an 8-bit result of any scale and zero point; the HAL wants those of the input"},
+		attrs:   meanAttrs,
+		shapes:  single(meanShape),
+		fed:     meanFed,
+	})
 }
 
 // meanAttrs: axes may be negative and named twice.
 func meanAttrs(c *Call, p *params, a *Attrs) {
-	p.int32(2)
-	axes, ok := p.int32s(1)
+	p.int32("keep dims")
+	axes, ok := p.int32s("axes")
 	rank := c.rank()
 	if !ok || rank == 0 {
 		return
@@ -40,7 +40,7 @@ func meanAttrs(c *Call, p *params, a *Attrs) {
 // meanShape drops the axes, or makes them 1 when keep_dims is positive. A result without dimensions is [1].
 func meanShape(c *Call, a *Attrs) (nn.Dims, error) {
 	p := &params{c: c}
-	keep, _ := p.int32(2)
+	keep, _ := p.int32("keep dims")
 	if p.err != nil {
 		return nil, p.err
 	}

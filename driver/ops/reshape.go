@@ -9,42 +9,41 @@ import (
 // RESHAPE, SQUEEZE and EXPAND_DIMS only rename elements, so that all that counts is the output's shape.
 // Where their parameter is not constant, the dimensions that the model states of the output are taken.
 func init() {
-	register(rows(
-		definition{
-			t:       nn.OpReshape,
-			form:    one(nil, input(withInt32, extended), indices("shape", exactly(1), false)),
-			out:     like("output", extended),
+	register(
+		Row{
+			Type: nn.OpReshape, Since: 1, Later: map[nn.OperandType]Level{nn.TensorInt32: 6},
+			Forms:   one(input(withInt32, extended), indices("shape", exactly(1), "positive sizes; one may be -1")),
+			Outputs: result(extended),
 			quant:   sameQuant,
-			attrs:   reshapeAttrs,
-			shape:   reshapeShape,
+			attrs:   func(_ *Call, p *params, _ *Attrs) { reshapeSizes(p) },
+			shapes:  single(reshapeShape),
 			runtime: statedShape,
 		},
-		definition{
-			t:       nn.OpSqueeze,
-			form:    one(nil, input(numbers, extended), indices("axes", exactly(1), true)),
-			out:     like("output", extended),
+		Row{
+			Type: nn.OpSqueeze, Since: 2,
+			Forms:   one(input(numbers, extended), indices("axes", exactly(1), "of size 1; without a value all of size 1").omissible()),
+			Outputs: result(extended),
 			quant:   sameQuant,
-			attrs:   func(c *Call, p *params, a *Attrs) { p.int32s(1) },
-			shape:   squeezeShape,
+			attrs:   func(_ *Call, p *params, _ *Attrs) { p.int32s("axes") },
+			shapes:  single(squeezeShape),
 			runtime: statedShape,
 		},
-		definition{
-			t:       nn.OpExpandDims,
-			form:    one(nil, input(withInt32, anyRank), int32s("axis")),
-			out:     like("output", anyRank),
+		Row{
+			Type: nn.OpExpandDims, Since: 3,
+			Forms: one(input(withInt32, AnyRank), int32Of("axis", "-(rank+1) to rank")), Outputs: result(AnyRank),
 			quant:   sameQuant,
 			attrs:   expandDimsAttrs,
-			shape:   expandDimsShape,
+			shapes:  single(expandDimsShape),
 			runtime: statedShape,
 		},
-	)...)
+	)
 }
 
 // statedShape takes the output's dimensions from the model.
 func statedShape(c *Call) (nn.Dims, error) {
 	x, y := c.In(0), c.Out(0)
 	if !shapeKnown(y) {
-		return nil, fmt.Errorf("input 1: %w", ErrNotConstant)
+		return nil, fmt.Errorf("input 1 (%s): %w", c.form.Inputs[1].Name, ErrNotConstant)
 	}
 	n, err := x.Dims.Elements()
 	if err != nil {
@@ -63,7 +62,7 @@ func statedShape(c *Call) (nn.Dims, error) {
 // reshapeSizes reads and tests the shape, of which one size may be -1. The value may lie in memory that
 // others write to, so what is read is tested each time.
 func reshapeSizes(p *params) (sizes []int32, ok bool) {
-	sizes, ok = p.int32s(1)
+	sizes, ok = p.int32s("shape")
 	if !ok {
 		return nil, false
 	}
@@ -81,8 +80,6 @@ func reshapeSizes(p *params) (sizes []int32, ok bool) {
 	}
 	return sizes, p.err == nil
 }
-
-func reshapeAttrs(_ *Call, p *params, _ *Attrs) { reshapeSizes(p) }
 
 func reshapeShape(c *Call, _ *Attrs) (nn.Dims, error) {
 	p := &params{c: c}
@@ -121,7 +118,7 @@ func squeezeShape(c *Call, _ *Attrs) (nn.Dims, error) {
 	x := c.In(0).Dims
 	drop := make([]bool, len(x))
 	p := &params{c: c}
-	if axes, ok := p.int32s(1); ok {
+	if axes, ok := p.int32s("axes"); ok {
 		for _, v := range axes {
 			drop[p.axis(v, len(x))] = true
 		}
@@ -149,7 +146,7 @@ func squeezeShape(c *Call, _ *Attrs) (nn.Dims, error) {
 
 // expandDimsAttrs: the axis counts in the output, -(rank+1) .. rank.
 func expandDimsAttrs(c *Call, p *params, a *Attrs) {
-	axis, ok := p.int32(1)
+	axis, ok := p.int32("axis")
 	if rank := c.rank(); ok && rank > 0 {
 		a.Axes = []int{p.axis(axis, rank+1)}
 	}

@@ -7,52 +7,44 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// resize has two forms, told apart by the type of inputs 1 and 2: sizes or factors, width first.
-func resize(t nn.OperationType, minInputs int) definition {
-	var counts []int
-	for n := minInputs; n <= 6; n++ {
-		counts = append(counts, n)
-	}
+// resize has two forms, told apart by the type of inputs 1 and 2: sizes or factors, width first. tail is what may follow.
+func resize(t nn.OperationType, since Level, layout Operand) Row {
 	lead := input(numbers, exactly(4))
-	tail := list(flag("layout"), flag("align corners"), flag("half pixel centers"))
-	sizes := &form{args: list(lead, int32s("output width", "output height"), tail), counts: counts}
-	factors := &form{args: list(lead, realNumber("width factor"), realNumber("height factor"), tail), counts: counts}
-	return definition{
-		t: t,
-		form: func(c *Call) *form {
-			if resizeByFactor(c) {
-				return factors
-			}
-			return sizes
+	tail := list(layout,
+		flag("align corners", "the centers of the corners' pixels stay").since(4).trailing(),
+		flag("half pixel centers", "not with align corners").since(4).trailing())
+	factor := "positive; the result has floor(size * factor)"
+	return Row{
+		Type: t, Since: since,
+		Forms: []Form{
+			{"sizes", list(lead, int32s("output width", "output height"), tail)},
+			{"factors", list(lead, realNumber("width factor", factor).since(3), realNumber("height factor", factor).since(3), tail)},
 		},
-		out:   like("output", exactly(4)),
-		quant: sameQuant,
-		attrs: resizeAttrs,
-		shape: resizeShape,
+		Outputs: result(exactly(4)),
+		quant:   sameQuant,
+		attrs:   resizeAttrs,
+		shapes:  single(resizeShape),
 	}
 }
 
 func init() {
-	register(rows(
-		resize(nn.OpResizeBilinear, 3),
-		resize(nn.OpResizeNearestNeighbor, 4),
-	)...)
+	bilinear := resize(nn.OpResizeBilinear, 1, layout().trailing())
+	bilinear.Later = map[nn.OperandType]Level{nn.TensorQuant8Asymm: 3}
+	register(bilinear, resize(nn.OpResizeNearestNeighbor, 3, layout()))
 }
 
-func resizeByFactor(c *Call) bool { return c.inputType(1).IsFloat() }
-
 func resizeAttrs(c *Call, p *params, a *Attrs) {
-	a.NCHW, a.AlignCorners, a.HalfPixel = p.flag(3), p.flag(4), p.flag(5)
+	a.NCHW, a.AlignCorners, a.HalfPixel = p.flag("layout"), p.flag("align corners"), p.flag("half pixel centers")
 	if a.AlignCorners && a.HalfPixel {
 		p.fail("align corners and half pixel centers exclude each other")
 	}
-	if !resizeByFactor(c) {
-		p.pair(1, "output")
+	if p.has("output width") {
+		p.pair("output")
 		return
 	}
-	for i := 1; i <= 2; i++ {
-		if v, ok := p.real(i); ok && v <= 0 {
-			p.fail("factor %v is not positive", v)
+	for _, name := range []string{"width factor", "height factor"} {
+		if v, ok := p.real(name); ok && v <= 0 {
+			p.fail("%s %v is not positive", name, v)
 		}
 	}
 }
@@ -62,16 +54,19 @@ func resizeShape(c *Call, a *Attrs) (nn.Dims, error) {
 	h, w, ch := spatial(a.NCHW)
 	var out [2]uint32
 	var err error
-	if !resizeByFactor(c) {
-		size := p.pair(1, "output")
+	if p.has("output width") {
+		size := p.pair("output")
 		if p.err != nil {
 			return nil, p.err
 		}
 		out = [2]uint32{uint32(size[0]), uint32(size[1])}
 		return image(a, x[0], out, x[ch]), nil
 	}
-	for i, at := range [2]struct{ dim, arg int }{{h, 2}, {w, 1}} {
-		factor, ok := p.real(at.arg)
+	for i, at := range [2]struct {
+		dim  int
+		name string
+	}{{h, "height factor"}, {w, "width factor"}} {
+		factor, ok := p.real(at.name)
 		if !ok {
 			return nil, p.err
 		}

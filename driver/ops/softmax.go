@@ -3,35 +3,34 @@ package ops
 import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
-	register(rows(
-		definition{
-			t:     nn.OpSoftmax,
-			form:  one([]int{2, 3}, input(numbers, atMost(4)), realNumber("beta"), int32s("axis")),
-			out:   like("output", atMost(4)),
-			quant: fixedQuant(1.0/256, 0, -128),
-			attrs: softmaxAttrs,
-			shape: keepShape,
+	beta, axis := realNumber("beta", "positive"), int32Of("axis", "-rank to rank-1; without it the last")
+	register(
+		Row{
+			Type: nn.OpSoftmax, Since: 1,
+			Forms: one(input(numbers, atMost(4)), beta, axis.since(3).trailing()), Outputs: result(atMost(4)),
+			quant:  fixedQuant(256, 0, -128),
+			attrs:  softmaxAttrs,
+			shapes: keepShape,
 		},
-		definition{
-			t:     nn.OpLogSoftmax,
-			form:  one(nil, input(floats, anyRank), realNumber("beta"), int32s("axis")),
-			out:   like("output", anyRank),
-			attrs: softmaxAttrs,
-			shape: keepShape,
+		Row{
+			Type: nn.OpLogSoftmax, Since: 3,
+			Forms: one(input(floats, AnyRank), beta, axis), Outputs: result(AnyRank),
+			attrs:  softmaxAttrs,
+			shapes: keepShape,
 		},
-	)...)
+	)
 }
 
 // softmaxAttrs: the axis is the last one where it is left off.
 func softmaxAttrs(c *Call, p *params, a *Attrs) {
-	beta, ok := p.real(1)
+	beta, ok := p.real("beta")
 	if ok && beta <= 0 {
 		p.fail("beta %v is not positive", beta)
 	}
 	a.Beta = beta
 	axis := int32(-1)
-	if len(c.Op.Inputs) > 2 {
-		if axis, ok = p.int32(2); !ok {
+	if p.has("axis") {
+		if axis, ok = p.int32("axis"); !ok {
 			return
 		}
 	}

@@ -3,22 +3,23 @@ package ops
 import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
-	register(rows(definition{
-		t:     nn.OpTranspose,
-		form:  one(nil, input(numbers, extended), indices("permutation", exactly(1), true)),
-		out:   like("output", extended),
-		quant: sameQuant,
-		attrs: transposeAttrs,
-		shape: func(c *Call, a *Attrs) (nn.Dims, error) {
+	register(Row{
+		Type: nn.OpTranspose, Since: 2,
+		Forms: one(input(numbers, extended),
+			indices("permutation", exactly(1), "result dimension i is input dimension permutation[i]; without a value the dimensions are reversed").omissible()),
+		Outputs: result(extended),
+		quant:   sameQuant,
+		attrs:   transposeAttrs,
+		shapes: single(func(c *Call, a *Attrs) (nn.Dims, error) {
 			x := c.In(0).Dims
 			out := make(nn.Dims, len(x))
 			for i, k := range a.Perm {
 				out[i] = x[k]
 			}
 			return out, nil
-		},
+		}),
 		fed: transposeFed,
-	})...)
+	})
 }
 
 // transposeAttrs: without a permutation the dimensions are reversed.
@@ -30,7 +31,7 @@ func transposeAttrs(c *Call, p *params, a *Attrs) {
 		}
 		return
 	}
-	perm, ok := p.int32s(1)
+	perm, ok := p.int32s("permutation")
 	if !ok || rank == 0 {
 		return
 	}

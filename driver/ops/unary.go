@@ -3,37 +3,43 @@ package ops
 import "github.com/nngpu/nngpu/driver/nn"
 
 // unary is an operation on one tensor, element by element.
-func unary(t nn.OperationType, types typeSet, r ranks, quant func(*Call) error) definition {
-	return definition{
-		t: t, form: one(nil, input(types, r)), out: like("output", r),
-		quant: quant, shape: keepShape,
+func unary(t nn.OperationType, since Level, types Types, r Ranks, quant quantRule) Row {
+	return Row{
+		Type: t, Since: since, Forms: one(input(types, r)), Outputs: result(r),
+		quant: quant, shapes: keepShape,
 	}
 }
 
 func init() {
-	register(rows(
-		unary(nn.OpRelu, numbers, extended, sameQuant),
-		unary(nn.OpRelu1, numbers, extended, sameQuant),
-		unary(nn.OpRelu6, numbers, extended, sameQuant),
-		unary(nn.OpHardSwish, numbers, anyRank, nil),
-		unary(nn.OpTanh, numbers, extended, fixedQuant(1.0/128, 128, 0)),
-		unary(nn.OpLogistic, numbers, extended, fixedQuant(1.0/256, 0, -128)),
-		unary(nn.OpAbs, floatsInt32, anyRank, nil),
-		unary(nn.OpNeg, floatsInt32, anyRank, nil),
-		unary(nn.OpExp, floats, anyRank, nil),
-		unary(nn.OpLog, floats, anyRank, nil),
-		unary(nn.OpSqrt, floats, anyRank, nil),
-		unary(nn.OpRsqrt, numbers, anyRank, nil),
-		unary(nn.OpSin, floats, anyRank, nil),
-		unary(nn.OpFloor, floats, extended, nil),
-		definition{
-			t:    nn.OpElu,
-			form: one(nil, input(floats, anyRank), realNumber("alpha")),
-			out:  like("output", anyRank),
-			attrs: func(c *Call, p *params, a *Attrs) {
-				a.Alpha, _ = p.real(1)
+	free := quantRule{}
+	tanh := unary(nn.OpTanh, 1, numbers, extended, fixedQuant(128, 128, 0))
+	tanh.Later = map[nn.OperandType]Level{nn.TensorQuant8Asymm: 3}
+	abs := unary(nn.OpAbs, 3, floatsInt32, AnyRank, free)
+	abs.Later = map[nn.OperandType]Level{nn.TensorInt32: 4}
+	rsqrt := unary(nn.OpRsqrt, 3, numbers, AnyRank, free)
+	rsqrt.Later = map[nn.OperandType]Level{nn.TensorQuant8Asymm: 7, nn.TensorQuant8AsymmSigned: 7}
+	register(
+		unary(nn.OpRelu, 1, numbers, extended, sameQuant),
+		unary(nn.OpRelu1, 1, numbers, extended, sameQuant),
+		unary(nn.OpRelu6, 1, numbers, extended, sameQuant),
+		unary(nn.OpHardSwish, 4, numbers, AnyRank, free),
+		tanh,
+		unary(nn.OpLogistic, 1, numbers, extended, fixedQuant(256, 0, -128)),
+		abs,
+		unary(nn.OpNeg, 3, floatsInt32, AnyRank, free),
+		unary(nn.OpExp, 3, floats, AnyRank, free),
+		unary(nn.OpLog, 3, floats, AnyRank, free),
+		unary(nn.OpSqrt, 3, floats, AnyRank, free),
+		rsqrt,
+		unary(nn.OpSin, 3, floats, AnyRank, free),
+		unary(nn.OpFloor, 1, floats, extended, free),
+		Row{
+			Type: nn.OpElu, Since: 4,
+			Forms: one(input(floats, AnyRank), realNumber("alpha", "")), Outputs: result(AnyRank),
+			attrs: func(_ *Call, p *params, a *Attrs) {
+				a.Alpha, _ = p.real("alpha")
 			},
-			shape: keepShape,
+			shapes: keepShape,
 		},
-	)...)
+	)
 }

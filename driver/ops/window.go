@@ -6,43 +6,21 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// windowArgs are the positions of the parameters of a sliding window; -1 stands for none.
-type windowArgs struct {
-	scheme     int // implicit padding: the scheme
-	pads       int // explicit padding: left, right, top, bottom
-	stride     int // width, height
-	window     int // width, height; pools only
-	multiplier int // DEPTHWISE_CONV_2D only
-	act        int
-	nchw       int
-	dilation   int // width, height; convolutions only
-}
-
-func (w *windowArgs) decode(c *Call, p *params, a *Attrs) {
-	if w.scheme >= 0 {
-		if v, ok := p.int32(w.scheme); ok && v != nn.PaddingSame && v != nn.PaddingValid {
+// windowAttrs reads the parameters of a sliding window, as far as the form has them.
+func windowAttrs(_ *Call, p *params, a *Attrs) {
+	if p.has("padding scheme") {
+		if v, ok := p.int32("padding scheme"); ok && v != nn.PaddingSame && v != nn.PaddingValid {
 			p.fail("padding scheme %d", v)
 		}
 	} else {
-		a.Pad.Left = p.atLeast(w.pads, 0, "left padding")
-		a.Pad.Right = p.atLeast(w.pads+1, 0, "right padding")
-		a.Pad.Top = p.atLeast(w.pads+2, 0, "top padding")
-		a.Pad.Bottom = p.atLeast(w.pads+3, 0, "bottom padding")
+		a.Pad.Left = p.atLeast("left padding", 0)
+		a.Pad.Right = p.atLeast("right padding", 0)
+		a.Pad.Top = p.atLeast("top padding", 0)
+		a.Pad.Bottom = p.atLeast("bottom padding", 0)
 	}
-	a.Stride = p.pair(w.stride, "stride")
-	if w.window >= 0 {
-		a.Window = p.pair(w.window, "window")
-	}
-	if w.multiplier >= 0 {
-		a.Multiplier = p.atLeast(w.multiplier, 1, "depth multiplier")
-	}
-	a.Act = p.activation(w.act)
-	a.NCHW = p.flag(w.nchw)
-	if w.dilation >= 0 && w.dilation < len(c.Op.Inputs) {
-		a.Dilation = p.pair(w.dilation, "dilation")
-	} else if w.dilation >= 0 {
-		a.Dilation = [2]int{1, 1}
-	}
+	a.Stride = p.pair("stride")
+	a.Act = p.activation()
+	a.NCHW = p.flag("layout")
 }
 
 // spatial returns the indexes of height, width and channels of a rank 4 tensor.
@@ -60,11 +38,10 @@ func spatial(nchw bool) (h, w, ch int) {
 //	SAME:  out = ceil(in / stride); pad = max((out-1)*stride + eff - in, 0), head = pad / 2
 //	VALID: pad = 0
 //	out   = (in + pad - eff) / stride + 1
-func (w *windowArgs) slide(c *Call, a *Attrs, size [2]int64) (out [2]uint32, err error) {
-	same := false
-	if w.scheme >= 0 {
-		p := &params{c: c}
-		v, ok := p.int32(w.scheme)
+func slide(c *Call, a *Attrs, size [2]int64) (out [2]uint32, err error) {
+	same, p := false, &params{c: c}
+	if p.has("padding scheme") {
+		v, ok := p.int32("padding scheme")
 		if !ok {
 			return out, p.err
 		}

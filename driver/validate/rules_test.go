@@ -349,7 +349,7 @@ func TestMissingOperandIsNamed(t *testing.T) {
 	}
 	m = clone(baseModel())
 	m.Main.Operations[1].Inputs = append(m.Main.Operations[1].Inputs, act)
-	if err = validate.Model(m); err == nil || !strings.Contains(err.Error(), "2 inputs; the last is operand 0 (input 0)") {
+	if err = validate.Model(m); err == nil || !strings.Contains(err.Error(), "2 inputs; the last is operand 0 (input)") {
 		t.Error(err)
 	}
 }
