@@ -52,9 +52,10 @@ lint: ## gofmt, go vet, staticcheck, shellcheck (if installed)
 	@if command -v shellcheck >/dev/null; then shellcheck -x tools/*.sh .ci/run; fi
 
 .PHONY: generate
-generate: ## compiles the shaders and writes their registry
+generate: ## compiles the shaders and writes their registry, and docs/operators.md
 	@tools/setup.sh generate
 	cd shaders && $(GO) run ./gen
+	$(GO) run ./driver/ops/gen
 
 .PHONY: check
 check: generate ## generates and fails if that changes a committed file

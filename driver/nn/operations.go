@@ -3,126 +3,190 @@ package nn
 import "fmt"
 
 // OperationType names an operation; values are the NN HAL's. A value above 0xFFFF is an operation of
-// this driver's own extension.
+// this driver's own extension. docs/operators.md has the types, shapes and limits of operands.
 type OperationType int32
 
-// Operations of NNAPI feature levels 1 to 8, and those of the driver's extension.
+// Operations of NNAPI feature levels 1 to 8, and those of the driver's extension. Those that the driver knows say their
+// inputs in order: the list may end before each [, and … repeats what is before it.
 const (
-	OpAdd                        OperationType = 0
-	OpAveragePool2D              OperationType = 1
-	OpConcatenation              OperationType = 2
-	OpConv2D                     OperationType = 3
-	OpDepthwiseConv2D            OperationType = 4
-	OpDepthToSpace               OperationType = 5
-	OpDequantize                 OperationType = 6
-	OpEmbeddingLookup            OperationType = 7
-	OpFloor                      OperationType = 8
-	OpFullyConnected             OperationType = 9
-	OpHashtableLookup            OperationType = 10
-	OpL2Normalization            OperationType = 11
+	// Inputs: first input, second input, activation.
+	OpAdd OperationType = 0
+	// Inputs, implicit padding: input, padding scheme, stride width, stride height, window width, window height,
+	// activation, [layout].
+	// Inputs, explicit padding: input, left padding, right padding, top padding, bottom padding, stride width, stride
+	// height, window width, window height, activation, [layout].
+	OpAveragePool2D OperationType = 1
+	// Inputs: input…, axis.
+	OpConcatenation OperationType = 2
+	// Inputs, implicit padding: input, filter, bias, padding scheme, stride width, stride height, activation,
+	// [layout, [dilation width, dilation height]].
+	// Inputs, explicit padding: input, filter, bias, left padding, right padding, top padding, bottom padding, stride
+	// width, stride height, activation, [layout, [dilation width, dilation height]].
+	OpConv2D OperationType = 3
+	// Inputs, implicit padding: input, filter, bias, padding scheme, stride width, stride height, depth multiplier,
+	// activation, [layout, [dilation width, dilation height]].
+	// Inputs, explicit padding: input, filter, bias, left padding, right padding, top padding, bottom padding, stride
+	// width, stride height, depth multiplier, activation, [layout, [dilation width, dilation height]].
+	OpDepthwiseConv2D OperationType = 4
+	OpDepthToSpace    OperationType = 5
+	// Inputs: input.
+	OpDequantize      OperationType = 6
+	OpEmbeddingLookup OperationType = 7
+	// Inputs: input.
+	OpFloor OperationType = 8
+	// Inputs: input, weights, bias, activation.
+	OpFullyConnected  OperationType = 9
+	OpHashtableLookup OperationType = 10
+	OpL2Normalization OperationType = 11
+	// Inputs, implicit padding: input, padding scheme, stride width, stride height, window width, window height,
+	// activation, [layout].
+	// Inputs, explicit padding: input, left padding, right padding, top padding, bottom padding, stride width, stride
+	// height, window width, window height, activation, [layout].
 	OpL2Pool2D                   OperationType = 12
 	OpLocalResponseNormalization OperationType = 13
-	OpLogistic                   OperationType = 14
-	OpLshProjection              OperationType = 15
-	OpLstm                       OperationType = 16
-	OpMaxPool2D                  OperationType = 17
-	OpMul                        OperationType = 18
-	OpRelu                       OperationType = 19
-	OpRelu1                      OperationType = 20
-	OpRelu6                      OperationType = 21
-	OpReshape                    OperationType = 22
-	OpResizeBilinear             OperationType = 23
-	OpRnn                        OperationType = 24
-	OpSoftmax                    OperationType = 25
-	OpSpaceToDepth               OperationType = 26
-	OpSvdf                       OperationType = 27
-	OpTanh                       OperationType = 28
-	OpBatchToSpaceNd             OperationType = 29
-	OpDiv                        OperationType = 30
-	OpMean                       OperationType = 31
-	OpPad                        OperationType = 32
-	OpSpaceToBatchNd             OperationType = 33
-	OpSqueeze                    OperationType = 34
-	OpStridedSlice               OperationType = 35
-	OpSub                        OperationType = 36
-	OpTranspose                  OperationType = 37
-	OpAbs                        OperationType = 38
-	OpArgmax                     OperationType = 39
-	OpArgmin                     OperationType = 40
-	OpAxisAlignedBboxTransform   OperationType = 41
-	OpBidirectionalSequenceLstm  OperationType = 42
-	OpBidirectionalSequenceRnn   OperationType = 43
-	OpBoxWithNmsLimit            OperationType = 44
-	OpCast                       OperationType = 45
-	OpChannelShuffle             OperationType = 46
-	OpDetectionPostprocessing    OperationType = 47
-	OpEqual                      OperationType = 48
-	OpExp                        OperationType = 49
-	OpExpandDims                 OperationType = 50
-	OpGather                     OperationType = 51
-	OpGenerateProposals          OperationType = 52
-	OpGreater                    OperationType = 53
-	OpGreaterEqual               OperationType = 54
-	OpGroupedConv2D              OperationType = 55
-	OpHeatmapMaxKeypoint         OperationType = 56
-	OpInstanceNormalization      OperationType = 57
-	OpLess                       OperationType = 58
-	OpLessEqual                  OperationType = 59
-	OpLog                        OperationType = 60
-	OpLogicalAnd                 OperationType = 61
-	OpLogicalNot                 OperationType = 62
-	OpLogicalOr                  OperationType = 63
-	OpLogSoftmax                 OperationType = 64
-	OpMaximum                    OperationType = 65
-	OpMinimum                    OperationType = 66
-	OpNeg                        OperationType = 67
-	OpNotEqual                   OperationType = 68
-	OpPadV2                      OperationType = 69
-	OpPow                        OperationType = 70
-	OpPrelu                      OperationType = 71
-	OpQuantize                   OperationType = 72
-	OpQuantized16BitLstm         OperationType = 73
-	OpRandomMultinomial          OperationType = 74
-	OpReduceAll                  OperationType = 75
-	OpReduceAny                  OperationType = 76
-	OpReduceMax                  OperationType = 77
-	OpReduceMin                  OperationType = 78
-	OpReduceProd                 OperationType = 79
-	OpReduceSum                  OperationType = 80
-	OpRoiAlign                   OperationType = 81
-	OpRoiPooling                 OperationType = 82
-	OpRsqrt                      OperationType = 83
-	OpSelect                     OperationType = 84
-	OpSin                        OperationType = 85
-	OpSlice                      OperationType = 86
-	OpSplit                      OperationType = 87
+	// Inputs: input.
+	OpLogistic      OperationType = 14
+	OpLshProjection OperationType = 15
+	OpLstm          OperationType = 16
+	// Inputs, implicit padding: input, padding scheme, stride width, stride height, window width, window height,
+	// activation, [layout].
+	// Inputs, explicit padding: input, left padding, right padding, top padding, bottom padding, stride width, stride
+	// height, window width, window height, activation, [layout].
+	OpMaxPool2D OperationType = 17
+	// Inputs: first input, second input, activation.
+	OpMul OperationType = 18
+	// Inputs: input.
+	OpRelu OperationType = 19
+	// Inputs: input.
+	OpRelu1 OperationType = 20
+	// Inputs: input.
+	OpRelu6 OperationType = 21
+	// Inputs: input, shape.
+	OpReshape OperationType = 22
+	// Inputs, sizes: input, output width, output height, [layout, [align corners, [half pixel centers]]].
+	// Inputs, factors: input, width factor, height factor, [layout, [align corners, [half pixel centers]]].
+	OpResizeBilinear OperationType = 23
+	OpRnn            OperationType = 24
+	// Inputs: input, beta, [axis].
+	OpSoftmax      OperationType = 25
+	OpSpaceToDepth OperationType = 26
+	OpSvdf         OperationType = 27
+	// Inputs: input.
+	OpTanh           OperationType = 28
+	OpBatchToSpaceNd OperationType = 29
+	// Inputs: first input, second input, activation.
+	OpDiv OperationType = 30
+	// Inputs: input, axes, keep dims.
+	OpMean OperationType = 31
+	// Inputs: input, paddings.
+	OpPad            OperationType = 32
+	OpSpaceToBatchNd OperationType = 33
+	// Inputs: input, axes.
+	OpSqueeze      OperationType = 34
+	OpStridedSlice OperationType = 35
+	// Inputs: first input, second input, activation.
+	OpSub OperationType = 36
+	// Inputs: input, permutation.
+	OpTranspose OperationType = 37
+	// Inputs: input.
+	OpAbs                       OperationType = 38
+	OpArgmax                    OperationType = 39
+	OpArgmin                    OperationType = 40
+	OpAxisAlignedBboxTransform  OperationType = 41
+	OpBidirectionalSequenceLstm OperationType = 42
+	OpBidirectionalSequenceRnn  OperationType = 43
+	OpBoxWithNmsLimit           OperationType = 44
+	// Inputs: input.
+	OpCast                    OperationType = 45
+	OpChannelShuffle          OperationType = 46
+	OpDetectionPostprocessing OperationType = 47
+	OpEqual                   OperationType = 48
+	// Inputs: input.
+	OpExp OperationType = 49
+	// Inputs: input, axis.
+	OpExpandDims            OperationType = 50
+	OpGather                OperationType = 51
+	OpGenerateProposals     OperationType = 52
+	OpGreater               OperationType = 53
+	OpGreaterEqual          OperationType = 54
+	OpGroupedConv2D         OperationType = 55
+	OpHeatmapMaxKeypoint    OperationType = 56
+	OpInstanceNormalization OperationType = 57
+	OpLess                  OperationType = 58
+	OpLessEqual             OperationType = 59
+	// Inputs: input.
+	OpLog        OperationType = 60
+	OpLogicalAnd OperationType = 61
+	OpLogicalNot OperationType = 62
+	OpLogicalOr  OperationType = 63
+	// Inputs: input, beta, axis.
+	OpLogSoftmax OperationType = 64
+	// Inputs: first input, second input.
+	OpMaximum OperationType = 65
+	// Inputs: first input, second input.
+	OpMinimum OperationType = 66
+	// Inputs: input.
+	OpNeg      OperationType = 67
+	OpNotEqual OperationType = 68
+	// Inputs: input, paddings, value.
+	OpPadV2 OperationType = 69
+	// Inputs: base, exponent.
+	OpPow OperationType = 70
+	// Inputs: input, alpha.
+	OpPrelu OperationType = 71
+	// Inputs: input.
+	OpQuantize           OperationType = 72
+	OpQuantized16BitLstm OperationType = 73
+	OpRandomMultinomial  OperationType = 74
+	OpReduceAll          OperationType = 75
+	OpReduceAny          OperationType = 76
+	OpReduceMax          OperationType = 77
+	OpReduceMin          OperationType = 78
+	OpReduceProd         OperationType = 79
+	OpReduceSum          OperationType = 80
+	OpRoiAlign           OperationType = 81
+	OpRoiPooling         OperationType = 82
+	// Inputs: input.
+	OpRsqrt  OperationType = 83
+	OpSelect OperationType = 84
+	// Inputs: input.
+	OpSin   OperationType = 85
+	OpSlice OperationType = 86
+	OpSplit OperationType = 87
+	// Inputs: input.
 	OpSqrt                       OperationType = 88
 	OpTile                       OperationType = 89
 	OpTopkV2                     OperationType = 90
 	OpTransposeConv2D            OperationType = 91
 	OpUnidirectionalSequenceLstm OperationType = 92
 	OpUnidirectionalSequenceRnn  OperationType = 93
-	OpResizeNearestNeighbor      OperationType = 94
-	OpQuantizedLstm              OperationType = 95
-	OpIf                         OperationType = 96
-	OpWhile                      OperationType = 97
-	OpElu                        OperationType = 98
-	OpHardSwish                  OperationType = 99
-	OpFill                       OperationType = 100
-	OpRank                       OperationType = 101
-	OpBatchMatmul                OperationType = 102
-	OpPack                       OperationType = 103
-	OpMirrorPad                  OperationType = 104
-	OpReverse                    OperationType = 105
-	OpOemOperation               OperationType = 10000
-	OpDensify                    OperationType = 20000
+	// Inputs, sizes: input, output width, output height, layout, [align corners, [half pixel centers]].
+	// Inputs, factors: input, width factor, height factor, layout, [align corners, [half pixel centers]].
+	OpResizeNearestNeighbor OperationType = 94
+	OpQuantizedLstm         OperationType = 95
+	OpIf                    OperationType = 96
+	OpWhile                 OperationType = 97
+	// Inputs: input, alpha.
+	OpElu OperationType = 98
+	// Inputs: input.
+	OpHardSwish   OperationType = 99
+	OpFill        OperationType = 100
+	OpRank        OperationType = 101
+	OpBatchMatmul OperationType = 102
+	OpPack        OperationType = 103
+	// Inputs: input, paddings, mode.
+	OpMirrorPad    OperationType = 104
+	OpReverse      OperationType = 105
+	OpOemOperation OperationType = 10000
+	OpDensify      OperationType = 20000
 
-	// OpSquaredDifference is (x - y)^2 with broadcasting, as TFLite has it. Operands as those of SUB,
-	// without the activation.
+	// OpSquaredDifference is (x - y)^2 with broadcasting, as TFLite has it.
+	// Inputs: first input, second input.
 	OpSquaredDifference OperationType = extension
 
 	// OpRequantize brings an 8-bit tensor to another scale, zero point or signedness, as TFLite's QUANTIZE
-	// of an 8-bit input does. One operand.
+	// of an 8-bit input does.
+	// Inputs: input.
 	OpRequantize OperationType = extension + 1
 )
 
