@@ -60,6 +60,30 @@ func (b *Builder) Output(i uint32) {
 	}
 }
 
+// Name names operand i, an input of the model or what Output made an output. Two inputs, or two outputs, have no name in
+// common.
+func (b *Builder) Name(i uint32, name string) {
+	if !b.known("Name", i) {
+		return
+	}
+	g, n := &b.m.Main, &b.m.Names
+	list, names := g.Inputs, &n.Inputs
+	switch l := g.Operands[i].Lifetime; {
+	case l == SubgraphOutput:
+		list, names = g.Outputs, &n.Outputs
+	case l != SubgraphInput:
+		b.fail("Name", "operand %d is neither an input nor an output", i)
+		return
+	}
+	if at := slices.Index(*names, name); name == "" || at >= 0 && list[at] != i {
+		b.fail("Name", "operand %d cannot be called %q: a name is not empty, and not that of another", i, name)
+		return
+	}
+	at := slices.Index(list, i)
+	*names = append(*names, make([]string, max(at+1-len(*names), 0))...)
+	(*names)[at] = name
+}
+
 // Const adds a constant tensor with the given dense, row-major, little-endian value. Bytes makes one of Go values.
 func (b *Builder) Const(t OperandType, dims Dims, scale float32, zero int32, value []byte) uint32 {
 	return b.constant("Const", Operand{Type: t, Dims: dims, Scale: scale, ZeroPoint: zero}, value)

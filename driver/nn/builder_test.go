@@ -31,6 +31,23 @@ func TestBuilderNumbersOperandsInOrder(t *testing.T) {
 	require.True(t, m.RelaxFloat32)
 }
 
+func TestBuilderNames(t *testing.T) {
+	var b Builder
+	b.Input(TensorFloat32, Dims{1}, 0, 0)
+	x := b.Input(TensorFloat32, Dims{1}, 0, 0)
+	b.Input(TensorFloat32, Dims{1}, 0, 0)
+	y, z := b.Temp(TensorFloat32, Dims{1}, 0, 0), b.Temp(TensorFloat32, Dims{1}, 0, 0)
+	b.Output(z)
+	b.Output(y)
+	b.Name(y, "x") // as an input
+	b.Name(x, "a")
+	b.Name(x, "x")
+	b.Name(x, "x")
+	m, err := b.Build()
+	require.NoError(t, err)
+	require.Equal(t, Names{Inputs: []string{"", "x"}, Outputs: []string{"", "x"}}, m.Names)
+}
+
 func TestBuilderConstants(t *testing.T) {
 	var b Builder
 	for _, tc := range []struct {
@@ -114,6 +131,10 @@ func TestBuilderMistakes(t *testing.T) {
 		{"large int", "Scalar: 2147483648 does not fit into an INT32", func(b *Builder) string { b.Scalar(math.MaxInt32 + 1); return place() }},
 		{"large unsigned", "Scalar: 4294967296 does not fit into a UINT32", func(b *Builder) string { b.Scalar(uint64(1 << 32)); return place() }},
 		{"large float", "Scalar: 1e+300 does not fit into a FLOAT32", func(b *Builder) string { b.Scalar(1e300); return place() }},
+		{"name of no operand", "Name: operand 99 of 2", func(b *Builder) string { b.Name(99, "x"); return place() }},
+		{"name of what is neither", "Name: operand 1 is neither an input nor an output", func(b *Builder) string { b.Name(1, "x"); return place() }},
+		{"empty name", `Name: operand 0 cannot be called ""`, func(b *Builder) string { b.Name(0, ""); return place() }},
+		{"name of another", `Name: operand 0 cannot be called "x"`, func(b *Builder) string { b.Name(b.Input(Int32, nil, 0, 0), "x"); b.Name(0, "x"); return place() }},
 		{"no such output", "Output: operand 99 of 2", func(b *Builder) string { b.Output(99); return place() }},
 		{"input as output", "Output: operand 0 has lifetime SUBGRAPH_INPUT", func(b *Builder) string { b.Output(0); return place() }},
 		{"output twice", "Output: operand 1 is an output already", func(b *Builder) string { b.Output(1); b.Output(1); return place() }},
@@ -164,7 +185,7 @@ func TestBuilderAfterBuild(t *testing.T) {
 		"PerChannel": func(b *Builder) { b.PerChannel(Dims{1}, []float32{1}, 0, []byte{1}) },
 		"Pool":       func(b *Builder) { b.Pool(HostMemory{1}) }, "Op": func(b *Builder) { b.Op(OpRelu, []uint32{0}, []uint32{1}) },
 		"Reference": func(b *Builder) { b.Reference(TensorFloat32, nil, 0, 0, Location{}) },
-		"Relax":     func(b *Builder) { b.Relax() }, "Operand": func(b *Builder) { b.Operand(0) },
+		"Relax":     func(b *Builder) { b.Relax() }, "Name": func(b *Builder) { b.Name(0, "x") }, "Operand": func(b *Builder) { b.Operand(0) },
 		"Build": func(b *Builder) { _, _ = b.Build() },
 	} {
 		t.Run(name, func(t *testing.T) {

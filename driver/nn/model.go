@@ -115,7 +115,7 @@ type Model struct {
 	Pools []Memory
 	// RelaxFloat32 allows float32 to be computed with the range and precision of float16.
 	RelaxFloat32 bool
-	// Names of inputs, outputs and operations, for messages; may be empty.
+	// Names of inputs and outputs, for messages and for running by name; may be empty.
 	Names Names
 }
 
