@@ -157,7 +157,7 @@ func (d *Device) restoreFiles(ctx context.Context, e *cache.Entry, opts []Option
 // there any more.
 type storedSignature struct {
 	Main       nn.Graph // inputs and outputs only
-	Names      nn.Names
+	Names      storedNames
 	Needed     []string // of each input: validate.Needed
 	OutputDims []nn.Dims
 	Preference nn.Preference
@@ -165,7 +165,26 @@ type storedSignature struct {
 	Quick      bool // the first form of a staged compilation
 }
 
-func (s *storedSignature) model() *nn.Model { return &nn.Model{Main: s.Main, Names: s.Names} }
+func (s *storedSignature) model() *nn.Model {
+	return &nn.Model{Main: s.Main, Names: nn.Names{Inputs: texts(s.Names.Inputs), Outputs: texts(s.Names.Outputs)}}
+}
+
+// storedNames are nn.Names as bytes: JSON would change what is not UTF-8.
+type storedNames struct{ Inputs, Outputs [][]byte }
+
+func texts(list [][]byte) (out []string) {
+	for _, b := range list {
+		out = append(out, string(b))
+	}
+	return out
+}
+
+func textBytes(list []string) (out [][]byte) {
+	for _, s := range list {
+		out = append(out, []byte(s))
+	}
+	return out
+}
 
 const signatureMagic = "nngpusig"
 
@@ -176,7 +195,8 @@ func encodeSignature(m *nn.Model, o *backend.Options) ([]byte, error) {
 		return nil, err
 	}
 	text, err := json.Marshal(storedSignature{
-		Main: interfaceOf(&m.Main), Names: m.Names, Needed: validate.Needed(m), OutputDims: dims,
+		Main: interfaceOf(&m.Main), Names: storedNames{textBytes(m.Names.Inputs), textBytes(m.Names.Outputs)},
+		Needed: validate.Needed(m), OutputDims: dims,
 		Preference: o.Preference, Priority: o.Priority, Quick: o.Quick,
 	})
 	if err != nil {

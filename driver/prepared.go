@@ -15,7 +15,7 @@ import (
 type PreparedModel struct {
 	client    *Client
 	exe       backend.Executable
-	signature *nn.Model // the main graph and the pools
+	signature *nn.Model // the main graph, its names and the pools
 	needed    []string  // of each input: validate.Needed
 	kept      int64     // bytes of constants that signature has to itself
 	own       *ownModel // what exe may yet be compiled from; nil: nothing

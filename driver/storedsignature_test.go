@@ -21,7 +21,7 @@ func TestStoredSignature(t *testing.T) {
 	b.Op(nn.OpTranspose, []uint32{y, order}, []uint32{z})
 	b.Output(z)
 	m := nntest.Build(&b)
-	m.Names = nn.Names{Inputs: []string{"image", "order"}, Outputs: []string{"\x1b[0m"}}
+	m.Names = nn.Names{Inputs: []string{"image", "order"}, Outputs: []string{"\x1b[0m \xff"}}
 	o := &backend.Options{Preference: nn.SustainedSpeed, Priority: nn.PriorityHigh}
 
 	stored, err := encodeSignature(m, o)
