@@ -50,6 +50,12 @@ func newEnv(t *testing.T) *env {
 	require.NoError(t, err)
 	e.model, err = e.client.PrepareModel(e.ctx, sum())
 	require.NoError(t, err)
+	named := sum()
+	named.Names = nn.Names{Inputs: []string{"x", "y"}, Outputs: []string{"z"}}
+	e.named, err = e.client.PrepareModel(e.ctx, named)
+	require.NoError(t, err)
+	_, err = e.named.RunFloats(e.ctx, floats) // what is not nil is right
+	require.NoError(t, err)
 	e.buffer, err = e.client.Allocate(driver.BufferDesc{}, []driver.BufferRole{{Model: e.model, Probability: 1}}, nil)
 	require.NoError(t, err)
 	e.fenced, err = e.model.ExecuteFenced(e.ctx, good(), nil, driver.WithSyncFile())

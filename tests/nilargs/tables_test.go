@@ -20,7 +20,8 @@ type env struct {
 	ctx      context.Context
 	device   *driver.Device
 	client   *driver.Client
-	model    *driver.PreparedModel
+	model    *driver.PreparedModel // of sum
+	named    *driver.PreparedModel // of sum with names
 	buffer   *driver.Buffer
 	fenced   *driver.FencedExecution
 	queue    *qos.Client
@@ -74,6 +75,12 @@ func sum() *nn.Model {
 		Inputs:     []uint32{0, 1}, Outputs: []uint32{3},
 	}, Values: make([]byte, 4)}
 }
+
+// floats and raw are inputs of sum by name.
+var (
+	floats = map[string][]float32{"x": make([]float32, 4), "y": make([]float32, 4)}
+	raw    = map[string][]byte{"x": make([]byte, 16), "y": make([]byte, 16)}
+)
 
 // constantIn is sum with its second input in a pool.
 func constantIn(p nn.Memory) *nn.Model {
@@ -272,6 +279,20 @@ var refusals = map[string]func(e *env) []error{
 	},
 	"driver.PreparedModel.Run opts[]": func(e *env) []error {
 		return one(second(e.model.Run(e.ctx, values(2), values(1), nil)))
+	},
+	"driver.PreparedModel.RunFloats ctx": func(e *env) []error {
+		return each(contexts, func(c context.Context) error { return second(e.named.RunFloats(c, floats)) })
+	},
+	"driver.PreparedModel.RunFloats inputs": func(e *env) []error { return one(second(e.named.RunFloats(e.ctx, nil))) },
+	"driver.PreparedModel.RunFloats opts[]": func(e *env) []error {
+		return one(second(e.named.RunFloats(e.ctx, floats, nil)))
+	},
+	"driver.PreparedModel.RunNamed ctx": func(e *env) []error {
+		return each(contexts, func(c context.Context) error { return second(e.named.RunNamed(c, raw)) })
+	},
+	"driver.PreparedModel.RunNamed inputs": func(e *env) []error { return one(second(e.named.RunNamed(e.ctx, nil))) },
+	"driver.PreparedModel.RunNamed opts[]": func(e *env) []error {
+		return one(second(e.named.RunNamed(e.ctx, raw, nil)))
 	},
 	"driver.ReusableExecution.Run ctx": func(e *env) []error {
 		return each(contexts, func(c context.Context) error { return second(e.reusable().Run(c)) })
