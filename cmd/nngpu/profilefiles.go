@@ -99,7 +99,7 @@ func (p *profiles) recording(a *app, r *profileResult) *report.Recording {
 
 // page is what the page of a profile shows beside its recording.
 func (p *profiles) page(r *profileResult) *report.Page {
-	out := &report.Page{Notes: []string{fmt.Sprintf("A run takes %.4f ms, the median; all rows together %.4f ms.", r.Wall, r.Sum)}}
+	out := &report.Page{Notes: []string{fmt.Sprintf("A run takes %.4f ms, the mean of those in the middle; all rows together %.4f ms.", r.Wall, r.Sum)}}
 	if p.measured.Busy() {
 		out.Notes = append(out.Notes, "The ceilings were measured on a busy machine: nngpu info --measure on an idle one tells more.")
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nngpu/nngpu/driver"
 )
@@ -25,7 +24,7 @@ type group struct {
 }
 
 // typical returns the fifth of the runs, three at least, that took neither least nor longest. Their mean is robust as the
-// median is, and other than medians means add up.
+// median is, and unlike medians the means of rows add up to the mean of the runs that they are of.
 func typical(runs []*driver.Profile) []*driver.Profile {
 	sorted := slices.Clone(runs)
 	slices.SortFunc(sorted, func(a, b *driver.Profile) int { return cmp.Compare(a.Wall, b.Wall) })
@@ -35,14 +34,10 @@ func typical(runs []*driver.Profile) []*driver.Profile {
 
 // fill sets the figures of r by the runs, whose rows of the device are put together by what by says.
 func (r *profileResult) fill(runs []*driver.Profile, by string) {
-	var walls []time.Duration
-	for _, p := range runs {
-		walls = append(walls, p.Wall)
-	}
-	r.Wall = median(walls)
 	runs = typical(runs)
 	groups := map[string]*group{}
 	for i, p := range runs {
+		r.Wall += milliseconds(p.Wall) / float64(len(runs))
 		for n, row := range p.Rows {
 			key, name := groupOf(&row, n, by)
 			g := groups[key]
@@ -181,7 +176,7 @@ func (a *app) printProfile(r *profileResult) {
 		}
 		printf(a.out, "%s\n", strings.TrimRight(line, " "))
 	}
-	printf(a.out, "\n%-*s %9.4f          all rows; a run takes %.4f ms, median\n", width, "sum", r.Sum, r.Wall)
+	printf(a.out, "\n%-*s %9.4f          all rows; a run takes %.4f ms, the mean of those in the middle\n", width, "sum", r.Sum, r.Wall)
 }
 
 // rateOr is a rate for people, nothing where there is none.

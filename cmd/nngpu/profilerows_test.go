@@ -68,6 +68,23 @@ func TestProfileRows(t *testing.T) {
 		var r profileResult
 		r.fill(runs[:n], byOp)
 		require.Len(t, r.Rows, 3, n)
-		require.InDelta(t, r.Wall, r.Sum, 0.2)
+		require.InDelta(t, r.Wall, r.Sum, 1e-5)
+	}
+}
+
+// TestProfileRowsUnderLoad: times that are anything but alike, because others use the machine, add up all the same.
+func TestProfileRowsUnderLoad(t *testing.T) {
+	for _, n := range []int{3, 10, 11, 50} {
+		var runs []*driver.Profile
+		wall := time.Millisecond
+		for range n {
+			runs = append(runs, profileOf(wall))
+			wall += wall / 4
+		}
+		var r profileResult
+		r.fill(runs, byOp)
+		require.InEpsilon(t, r.Wall, r.Sum, 1e-4, n)
+		require.Greater(t, r.Wall, milliseconds(runs[n/4].Wall))
+		require.Less(t, r.Wall, milliseconds(runs[n-1-n/4].Wall)+1e-9)
 	}
 }

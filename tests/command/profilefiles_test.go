@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,7 +85,7 @@ func TestProfileFiles(t *testing.T) {
 		for _, s := range prof.Sample {
 			total += s.Value[0]
 		}
-		require.InEpsilon(t, prof.DurationNanos, total, addsUp())
+		require.InEpsilon(t, prof.DurationNanos, total, addsUp)
 
 		text := string(read(t, page))
 		for _, part := range []string{"Where the time goes", "Timeline", "Roofline", "Memory over time", p.Device} {
@@ -106,18 +107,25 @@ func TestAgainstTrace(t *testing.T) {
 		v := readTrace(t, trace)
 		threads := v.threads()
 		waited := map[string]int{}
-		clients := map[string]bool{}
+		work := map[string][][2]float64{} // of the device, by client
 		for _, e := range v.Events {
-			who := threads[[2]int{e.Pid, e.Tid}]
 			if e.Cat == "submission" {
-				clients[e.Args["client"].(string)] = true
-			}
-			if whom, is := e.Args["waited_for"].(string); is && e.Cat == "wait" {
-				require.Contains(t, []string{"foreground", "background"}, who)
-				waited[who+" "+e.Name+" "+whom]++
+				client := e.Args["client"].(string)
+				work[client] = append(work[client], [2]float64{e.Ts, e.Ts + e.Dur})
 			}
 		}
-		require.Equal(t, map[string]bool{"foreground": true, "background": true}, clients)
+		require.Len(t, work, 2)
+		for _, e := range v.Events {
+			whom, is := e.Args["waited_for"].(string)
+			if !is || e.Cat != "wait" {
+				continue
+			}
+			who := threads[[2]int{e.Pid, e.Tid}]
+			require.Contains(t, work, who)
+			waited[who+" "+e.Name+" "+whom]++
+			meanwhile := slices.ContainsFunc(work[whom], func(w [2]float64) bool { return w[0] < e.Ts+e.Dur && w[1] > e.Ts })
+			require.True(t, meanwhile, "%s waited for %s while the device did nothing for it, at %v µs", who, whom, e.Ts)
+		}
 		require.Positive(t, waited["foreground queue background"], "%v", waited)
 		require.Positive(t, waited["background queue foreground"]+waited["background preempted foreground"], "%v", waited)
 		text := string(read(t, page))
