@@ -198,7 +198,7 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 // begin takes a slot.
 func (a *attempt) begin(ctx context.Context) (err error) {
 	from := a.profiler.now()
-	a.x, err = a.p.exe.Begin(a.profiler.context(ctx), a.b.inputs, a.b.outputs)
+	a.x, err = a.p.exe.Begin(a.profiler.traced(ctx), a.b.inputs, a.b.outputs)
 	a.profiler.hasBegun(from)
 	return err
 }

@@ -159,8 +159,8 @@ type Result struct {
 	Schedule qos.Report
 	// Predicted is the time on the device that was expected.
 	Predicted time.Duration
-	// Profile is nil without WithProfile.
-	Profile *Profile
+
+	profiler *profiler // nil without WithProfile
 }
 
 // Execute runs the model once and returns when the outputs are written. The pools of r are borrowed until
@@ -225,7 +225,8 @@ func (a *attempt) bindAndRun(ctx context.Context, res *Result) (*Result, error) 
 	res.Traffic.Converted += b.converted
 	a.took = time.Since(a.start)
 	if a.profiler != nil {
-		res.Profile = a.profiler.profile(a.start, a.took, &res.Schedule)
+		a.profiler.hasEnded(a.start, a.took, &res.Schedule)
+		res.profiler = a.profiler
 	}
 	if res.InDriver = a.took; !o.timing {
 		res.InDriver, res.OnDevice = 0, 0

@@ -12,7 +12,8 @@ import (
 )
 
 // BenchmarkExecute is what an execution of a tiny model costs the host, with a backend that only records: over host
-// memory, once and again and again, in a burst over memory that is used in place, and over buffers.
+// memory, once and again and again, with and without a profile, in a burst over memory that is used in place, and over
+// buffers.
 func BenchmarkExecute(b *testing.B) {
 	d := driver.NewDevice(&null.Backend{}, driver.WithCache(driver.CacheOptions{Off: true}))
 	defer d.Close()
@@ -37,7 +38,9 @@ func BenchmarkExecute(b *testing.B) {
 		run  func() error
 	}{
 		{"host memory", func() error { _, err := pm.Execute(ctx, host); return err }},
+		{"host memory, profiled", func() error { _, err := pm.Execute(ctx, host, driver.WithProfile()); return err }},
 		{"reusable", func() error { _, err := again.Run(ctx); return err }},
+		{"reusable, profiled", func() error { _, err := again.Run(ctx, driver.WithProfile()); return err }},
 		{"burst", func() error { _, err := burst.Execute(ctx, pinned, []int32{0}); return err }},
 		{"buffers", func() error { _, err := pm.Execute(ctx, buffers); return err }},
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -80,6 +81,7 @@ const (
 
 // WithProfile asks for Result.Profile. The execution takes 3 % longer at most: where timestamps are dear, as on
 // lavapipe, some steps are timed at each execution, and the time of the others is what is known of them and left.
+// What is noted meanwhile becomes a profile when somebody asks for it.
 func WithProfile() ExecuteOption {
 	return func(o *executeOptions) { o.profiling = max(o.profiling, someSteps) }
 }
@@ -90,29 +92,59 @@ func WithStepProfile() ExecuteOption {
 	return func(o *executeOptions) { o.profiling = everyStep }
 }
 
+// Profile says where the time of the execution went; nil without WithProfile. The first call works it out, which takes
+// some microseconds for each step; later ones return the same. Safe for concurrent use.
+func (r *Result) Profile() *Profile {
+	if r.profiler == nil {
+		return nil
+	}
+	r.profiler.once.Do(r.profiler.resolve)
+	return r.profiler.made
+}
+
 // profiler notes when an execution does what. A nil one notes nothing. Not safe for concurrent use.
 type profiler struct {
 	trace backend.Trace
 	bound time.Time // when the request was
 	ran   backend.Span
 	begin backend.Span
-	spans []ProfileSpan // of submitting and waiting
-	first time.Time     // when the first submission was made
+	own   []ownSpan
+	room  [4]ownSpan // for own
+	first time.Time  // when the first submission was made
+
+	// What an execution takes once.
+	context backend.TraceContext
+	fence   profiledFence
+
+	// Of an execution that has ended: the call, and how often it gave way.
+	whole       backend.Span
+	preemptions int
+	once        sync.Once
+	made        *Profile // by once
+}
+
+// ownSpan is a submission, or a wait for one.
+type ownSpan struct {
+	backend.Span
+	waits bool
 }
 
 func newProfiler(p profiling) *profiler {
 	if p == unprofiled {
 		return nil
 	}
-	return &profiler{trace: backend.Trace{Every: p == everyStep}}
+	out := &profiler{trace: backend.Trace{Every: p == everyStep}}
+	out.own = out.room[:0]
+	return out
 }
 
-// context returns ctx for Begin.
-func (p *profiler) context(ctx context.Context) context.Context {
+// traced returns ctx for Begin.
+func (p *profiler) traced(ctx context.Context) context.Context {
 	if p == nil {
 		return ctx
 	}
-	return backend.WithTrace(ctx, &p.trace)
+	p.context = backend.TraceContext{Context: ctx, Trace: &p.trace}
+	return &p.context
 }
 
 // now is the time, where it is of use.
@@ -150,11 +182,16 @@ func (p *profiler) submitted(from time.Time, f qos.Fence) qos.Fence {
 	if p == nil {
 		return f
 	}
-	p.spans = append(p.spans, ProfileSpan{Name: "submit", Kind: ProfileSubmit, From: from, To: time.Now()})
+	p.own = append(p.own, ownSpan{backend.Span{From: from, To: time.Now()}, false})
 	if p.first.IsZero() {
 		p.first = from
 	}
-	return &profiledFence{f, p}
+	fence := &p.fence
+	if fence.p != nil { // it is in use
+		fence = new(profiledFence)
+	}
+	*fence = profiledFence{f, p}
+	return fence
 }
 
 type profiledFence struct {
@@ -166,24 +203,30 @@ type profiledFence struct {
 func (f *profiledFence) Wait(ctx context.Context) error {
 	from := time.Now()
 	err := f.Fence.Wait(ctx)
-	f.p.spans = append(f.p.spans, ProfileSpan{Name: "wait for the device", Kind: ProfileWait, From: from, To: time.Now()})
+	f.p.own = append(f.p.own, ownSpan{backend.Span{From: from, To: time.Now()}, true})
 	return err
 }
 
-// profile makes the profile of an execution that began then, took that long and was scheduled as r says.
-func (p *profiler) profile(began time.Time, took time.Duration, r *qos.Report) *Profile {
-	out := &Profile{Began: began, Wall: took}
-	whole := backend.Span{From: began, To: began.Add(took)}
-	out.Spans = p.timeline(whole, r)
-	host := partition(whole, out.Spans)
-	device := host[""]
-	out.Rows = p.deviceRows(device)
+// hasEnded notes that the execution began then, took that long and was scheduled as r says.
+func (p *profiler) hasEnded(began time.Time, took time.Duration, r *qos.Report) {
+	p.whole, p.preemptions = backend.Span{From: began, To: began.Add(took)}, r.Preemptions
+}
+
+// resolve makes the profile, and lets go of what it is made from.
+func (p *profiler) resolve() {
+	if p.trace.Late != nil {
+		p.trace.Late.Resolve()
+	}
+	out := &Profile{Began: p.whole.From, Wall: p.whole.Length()}
+	out.Spans = p.timeline()
+	host := partition(p.whole, out.Spans)
+	out.Rows = p.deviceRows(host[""])
 	for _, s := range hostRows {
 		if t := host[s.name]; t > 0 {
 			out.Rows = append(out.Rows, ProfileRow{Name: s.name, Kind: s.kind, Time: t})
 		}
 	}
-	return out
+	p.made, p.trace, p.context, p.fence = out, backend.Trace{}, backend.TraceContext{}, profiledFence{}
 }
 
 // hostRows are the rows of the host, in the order in which they are shown.
@@ -197,15 +240,21 @@ var hostRows = []struct {
 }
 
 // timeline has the spans of the host and of the device, which may overlap.
-func (p *profiler) timeline(whole backend.Span, r *qos.Report) []ProfileSpan {
+func (p *profiler) timeline() (list []ProfileSpan) {
 	t := &p.trace
-	list := slices.Clone(p.spans)
 	add := func(name string, kind ProfileKind, s backend.Span) {
 		if s.Length() > 0 {
 			list = append(list, ProfileSpan{Name: name, Kind: kind, From: s.From, To: s.To})
 		}
 	}
-	add("bind", ProfileBind, backend.Span{From: whole.From, To: p.bound})
+	for _, s := range p.own {
+		if s.waits {
+			add("wait for the device", ProfileWait, s.Span)
+		} else {
+			add("submit", ProfileSubmit, s.Span)
+		}
+	}
+	add("bind", ProfileBind, backend.Span{From: p.whole.From, To: p.bound})
 	queued := backend.Span{From: p.ran.From, To: p.begin.From}
 	if p.begin == (backend.Span{}) {
 		queued.To = p.first
@@ -218,8 +267,8 @@ func (p *profiler) timeline(whole backend.Span, r *qos.Report) []ProfileSpan {
 		add("record", ProfileRecord, p.begin)
 	}
 	add("copy outputs", ProfileCopy, t.Stored)
-	add("finish", ProfileFinish, backend.Span{From: p.ran.To, To: whole.To})
-	for _, s := range p.pauses(r) {
+	add("finish", ProfileFinish, backend.Span{From: p.ran.To, To: p.whole.To})
+	for _, s := range p.pauses() {
 		add("preempted", ProfileScheduler, s)
 	}
 	for _, s := range t.Busy {
@@ -256,15 +305,15 @@ func (p *profiler) steps() []ProfileSpan {
 }
 
 // pauses are the longest spans between two of its own, as many as there were preemptions.
-func (p *profiler) pauses(r *qos.Report) []backend.Span {
+func (p *profiler) pauses() []backend.Span {
 	var list []backend.Span
-	for i := 1; i < len(p.spans); i++ {
-		if s := (backend.Span{From: p.spans[i-1].To, To: p.spans[i].From}); s.Length() > 0 {
+	for i := 1; i < len(p.own); i++ {
+		if s := (backend.Span{From: p.own[i-1].To, To: p.own[i].From}); s.Length() > 0 {
 			list = append(list, s)
 		}
 	}
 	slices.SortFunc(list, func(a, b backend.Span) int { return cmp.Compare(b.Length(), a.Length()) })
-	return list[:min(len(list), r.Preemptions)]
+	return list[:min(len(list), p.preemptions)]
 }
 
 // precedence orders spans that are at the same time, the most telling first. Those that are not named come last.

@@ -56,7 +56,7 @@ func TestProfileAddsUp(t *testing.T) {
 		res, err := p.Execute(t.Context(), addRequest(), opt)
 		wall := time.Since(begin)
 		require.NoError(t, err)
-		f := res.Profile
+		f := res.Profile()
 		require.NotNil(t, f)
 		require.InEpsilon(t, f.Wall, sumRows(f, ""), 0.001)
 		require.LessOrEqual(t, f.Wall, wall)
@@ -84,9 +84,9 @@ func TestProfileAddsUp(t *testing.T) {
 	require.NoError(t, err)
 	_, err = first.Wait()
 	require.NoError(t, err)
-	waited := row(res.Profile, "queue").Time + row(res.Profile, "preempted").Time + row(res.Profile, "scheduling").Time
+	waited := row(res.Profile(), "queue").Time + row(res.Profile(), "preempted").Time + row(res.Profile(), "scheduling").Time
 	require.GreaterOrEqual(t, waited, 10*time.Millisecond)
-	require.InEpsilon(t, res.Profile.Wall, sumRows(res.Profile, ""), 0.001)
+	require.InEpsilon(t, res.Profile().Wall, sumRows(res.Profile(), ""), 0.001)
 }
 
 // TestProfileOfABackendThatTellsNothing: the device's time is one row.
@@ -94,8 +94,8 @@ func TestProfileOfABackendThatTellsNothing(t *testing.T) {
 	b := &null.Backend{Compute: add}
 	res, err := prepare(t, b, addModel()).Execute(t.Context(), addRequest(), driver.WithProfile())
 	require.NoError(t, err)
-	require.InEpsilon(t, res.Profile.Wall, sumRows(res.Profile, ""), 0.001)
-	require.Equal(t, "device", res.Profile.Rows[0].Name)
+	require.InEpsilon(t, res.Profile().Wall, sumRows(res.Profile(), ""), 0.001)
+	require.Equal(t, "device", res.Profile().Rows[0].Name)
 }
 
 // TestNoProfile: nobody gets one who did not ask, nor whose execution failed.
@@ -104,7 +104,7 @@ func TestNoProfile(t *testing.T) {
 	p := prepare(t, b, addModel())
 	res, err := p.Execute(t.Context(), addRequest())
 	require.NoError(t, err)
-	require.Nil(t, res.Profile)
+	require.Nil(t, res.Profile())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	res, err = p.Execute(ctx, addRequest(), driver.WithProfile())
@@ -124,6 +124,6 @@ func TestProfileOfFenced(t *testing.T) {
 	require.NoError(t, e.Fence().Wait(t.Context()))
 	res, err := e.Result()
 	require.NoError(t, err)
-	require.Less(t, res.Profile.Wall, waited)
-	require.NotZero(t, row(res.Profile, "ADD #0"))
+	require.Less(t, res.Profile().Wall, waited)
+	require.NotZero(t, row(res.Profile(), "ADD #0"))
 }

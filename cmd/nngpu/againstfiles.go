@@ -10,17 +10,17 @@ import (
 	"github.com/nngpu/nngpu/driver"
 )
 
-// runLog keeps profiles of executions. Safe for concurrent use.
+// runLog keeps executions that were profiled. Safe for concurrent use.
 type runLog struct {
 	mu   sync.Mutex
-	list []*driver.Profile // guarded by mu
+	list []*driver.Result // guarded by mu
 }
 
-func (l *runLog) add(p *driver.Profile) {
+func (l *runLog) add(r *driver.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.list) < mostTraced {
-		l.list = append(l.list, p)
+		l.list = append(l.list, r)
 	}
 }
 
@@ -40,8 +40,8 @@ func (o *opponents) recording(r *againstResult) *report.Recording {
 		client, path, priority string
 		log                    *runLog
 	}{{foregroundName, o.path, "high", o.frontRuns}, {backgroundName, o.rival.path, r.Priority, o.backRuns}} {
-		for _, p := range side.log.list {
-			out.Runs = append(out.Runs, report.Run{Client: side.client, Model: clean(networkName(side.path)), Priority: side.priority, Profile: p})
+		for _, r := range side.log.list {
+			out.Runs = append(out.Runs, report.Run{Client: side.client, Model: clean(networkName(side.path)), Priority: side.priority, Profile: r.Profile()})
 		}
 	}
 	slices.SortStableFunc(out.Runs, func(a, b report.Run) int { return a.Profile.Began.Compare(b.Profile.Began) })

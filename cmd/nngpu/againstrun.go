@@ -95,7 +95,7 @@ func (r *modelRunner) Run(ctx context.Context) (time.Duration, error) {
 	res, err := r.model.Run(ctx, r.inputs, *outputs, opts...)
 	took := time.Since(start)
 	if err == nil && r.profiles != nil {
-		r.profiles.add(res.Profile)
+		r.profiles.add(res)
 	}
 	return took, err
 }

@@ -32,7 +32,7 @@ type profileResult struct {
 	Driver string `json:"driver"`
 	Model  string `json:"model"`
 	Runs   int    `json:"runs"`
-	// Wall is the median of the time of a run, and Sum that of all rows.
+	// Wall is the time of a run, the mean of those in the middle, and Sum that of all rows of the same runs.
 	Wall float64      `json:"wall_ms"`
 	Sum  float64      `json:"sum_ms"`
 	Rows []profileRow `json:"rows"`
@@ -85,7 +85,7 @@ The ceilings are those of info --measure, which is done first where the device w
 		},
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.runs, "runs", 0, "number of runs (default: as many as fit three seconds, and at least 10)")
+	flags.IntVar(&f.runs, "runs", 0, "number of runs (default: as many as fit three seconds, from 10 to 10,000)")
 	flags.StringVar(&f.by, "by", byOp, "what a row of the device is: op, kernel or segment")
 	f.files.register(c)
 	flags.StringVar(&f.files.pprof, "pprof", "", "write a profile, FILE.pb.gz, which go tool pprof opens")
@@ -129,6 +129,7 @@ const (
 	profileTime   = 3 * time.Second
 	profileWarmUp = 2 * time.Second // until every step was timed
 	fewestRuns    = 10
+	mostRuns      = 10_000
 	// stepRuns is how many runs with all timestamps a network gets that is too small for some.
 	stepRuns = 15
 )
@@ -163,17 +164,26 @@ func (p *profiles) take(ctx context.Context, r *boundRun, f *profileFlags) error
 	if err := learnSteps(ctx, r); err != nil {
 		return err
 	}
-	for begin := time.Now(); ; {
-		switch n := len(p.runs); {
-		case f.runs > 0 && n == f.runs, f.runs == 0 && n >= fewestRuns && time.Since(begin) > profileTime:
-			return nil
-		}
+	var results []*driver.Result
+	for begin := time.Now(); !f.enough(len(results), time.Since(begin)); {
 		res, err := r.runWith(ctx, driver.WithProfile())
 		if err != nil {
 			return err
 		}
-		p.runs = append(p.runs, res.Profile)
+		results = append(results, res)
 	}
+	for _, res := range results { // afterwards: it takes time
+		p.runs = append(p.runs, res.Profile())
+	}
+	return nil
+}
+
+// enough: so many runs, which took that long, are as many as were asked for.
+func (f *profileFlags) enough(n int, took time.Duration) bool {
+	if f.runs > 0 {
+		return n == f.runs
+	}
+	return n >= fewestRuns && took > profileTime || n == mostRuns
 }
 
 // learnSteps runs the network until each step was timed, in passing or, where that cannot be, by runs with all
@@ -187,7 +197,7 @@ func learnSteps(ctx context.Context, r *boundRun) error {
 			return err
 		}
 		steps := 0
-		for i, row := range res.Profile.Rows {
+		for i, row := range res.Profile().Rows {
 			if row.Kernel != "" {
 				steps++
 				timed[i] = timed[i] || row.Measured

@@ -18,10 +18,13 @@ type Trace struct {
 	Waited, Loaded, Recorded Span
 	// Stored is copying outputs, in Finish.
 	Stored Span
-	// Busy is when the device worked on each submission, in their order.
-	Busy []Span
 	// Steps are what the executable does, in order. Shared by its executions: they must not be changed.
 	Steps []Step
+	// Late, where it is not nil, sets what follows. The driver calls its Resolve once, when somebody wants to know: after
+	// Finish, perhaps long after Release. So what takes a while to work out delays no execution.
+	Late interface{ Resolve() }
+	// Busy is when the device worked on each submission, in their order.
+	Busy []Span
 	// Times has one entry for each of Steps. With Stamping they add up to what Busy does.
 	Times []StepTime
 	// Stamping is what it cost the device to take times.
@@ -74,9 +77,18 @@ type StepTime struct {
 
 type traceKey struct{}
 
-// WithTrace returns a context whose Begin fills t.
-func WithTrace(ctx context.Context, t *Trace) context.Context {
-	return context.WithValue(ctx, traceKey{}, t)
+// TraceContext is a context whose Begin fills Trace.
+type TraceContext struct {
+	context.Context
+	Trace *Trace
+}
+
+// Value implements context.Context.
+func (c *TraceContext) Value(key any) any {
+	if key == (traceKey{}) {
+		return c.Trace
+	}
+	return c.Context.Value(key)
 }
 
 // TraceOf returns the trace that ctx has, nil for none.

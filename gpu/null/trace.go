@@ -38,11 +38,16 @@ func (t *tracer) finish() {
 	if t == nil || len(t.steps) == 0 {
 		return
 	}
+	t.to.Steps, t.to.Late = t.steps, t
+}
+
+// Resolve sets what each step took.
+func (t *tracer) Resolve() {
 	var busy time.Duration
 	for _, s := range t.to.Busy {
 		busy += s.Length()
 	}
-	t.to.Steps, t.to.Times = t.steps, make([]backend.StepTime, len(t.steps))
+	t.to.Times = make([]backend.StepTime, len(t.steps))
 	each := busy / time.Duration(len(t.steps))
 	for i := range t.to.Times {
 		t.to.Times[i] = backend.StepTime{At: t.to.Busy[0].From, Took: each, Uncertainty: each / 2}

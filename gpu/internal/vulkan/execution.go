@@ -50,7 +50,7 @@ func (e *Execution) Submit(first, last int) (backend.Fence, error) {
 	e.next, e.last = last, &e.slot.fences[first]
 	*e.last = f
 	if e.traced != nil {
-		e.traced.list = append(e.traced.list, submitted{first, last, at, e.last})
+		e.traced.list = append(e.traced.list, submitted{first: first, last: last, at: at, fence: e.last})
 	}
 	e.slot.x.dev.counters.submissions.Add(1)
 	return e.last, nil

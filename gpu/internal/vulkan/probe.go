@@ -48,7 +48,7 @@ func (r *recording) windowPoints(from, to int) []point {
 // window is as many steps from first on as room timestamps can tell of, all where they can.
 func (r *recording) window(first, room int) (from, to int) {
 	n := len(r.slot.x.plan.Steps)
-	if len(r.windowPoints(0, n)) <= room {
+	if r.points <= room {
 		return 0, n
 	}
 	from = first % n

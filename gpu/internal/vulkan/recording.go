@@ -30,6 +30,7 @@ type recording struct {
 	cmds    []vk.CommandBuffer // by segment
 	views   []memoryView       // of the memories in at
 	traffic backend.Traffic    // of its steps
+	points  int                // timestamps that tell of all steps
 	used    uint64             // when it was last asked for, in the slot's count
 }
 
@@ -43,6 +44,7 @@ type memoryView struct {
 // no other memory are those of base, which may be nil.
 func (s *slot) newRecording(at []place, base *recording) (r *recording, err error) {
 	r = &recording{slot: s, at: slices.Clone(at)}
+	r.points = len(r.windowPoints(0, len(s.x.plan.Steps)))
 	if err = r.describe(base); err == nil {
 		err = r.record()
 	}

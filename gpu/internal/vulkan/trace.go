@@ -12,8 +12,12 @@ import (
 // traced is what an execution does beside its work when it was asked for a trace.
 type traced struct {
 	to    *backend.Trace
+	of    *recording
 	probe *probe // nil: no timestamps are taken
 	list  []submitted
+	room  [1]submitted // for list
+	// Of the probe: when steps began, on the host's clock, and what they took.
+	began, took map[int]time.Duration
 }
 
 // submitted is a range of segments on its way.
@@ -21,6 +25,8 @@ type submitted struct {
 	first, last int
 	at          time.Duration // by now(), when it was handed over
 	fence       *fence
+	seen        time.Duration // once it has ended: when a waiter saw that
+	busy        span          // likewise: when the device worked on it; empty where only the host can tell
 }
 
 // slowed is by how much, of its time on the device, a trace may slow an execution.
@@ -30,7 +36,8 @@ const slowed = 0.03
 func (e *Execution) trace(t *backend.Trace) error {
 	x := e.slot.x
 	x.known.prepare(x)
-	e.traced = &traced{to: t}
+	e.traced = &traced{to: t, of: e.recording}
+	e.traced.list = e.traced.room[:0]
 	t.Steps = x.known.steps
 	from, to := x.known.window(x, e.recording, t.Every)
 	if from == to {
@@ -108,7 +115,7 @@ func (k *knowledge) window(x *Executable, r *recording, every bool) (from, to in
 	defer k.mu.Unlock()
 	// Commands are written anew unless they are the same each time.
 	room := int(slowed * float64(whole) / float64(max(rates.Stamp, time.Nanosecond)))
-	if len(r.windowPoints(0, n)) > room {
+	if r.points > room {
 		room = int(slowed * float64(whole) / float64(rates.Stamp+k.record))
 	}
 	if room < 2 {
@@ -134,68 +141,84 @@ func (t *traced) commands(r *recording, first, last int) []vk.CommandBuffer {
 	return r.cmds[first:last]
 }
 
-// finish fills the trace. Precondition as of Finish.
+// finishTrace notes what would be lost with the slot. Precondition as of Finish.
 func (e *Execution) finishTrace() error {
-	x, t := e.slot.x, e.traced
+	t := e.traced
+	t.to.Late = t
+	for i := range t.list {
+		t.list[i].seen = t.list[i].fence.reached()
+	}
+	if t.probe == nil && e.slot.stamps == 0 {
+		return nil
+	}
+	x := e.slot.x
 	d := x.dev
-	rates := x.dev.Facts()
-	costs := rates.Rates()
 	d.calibrate()
-	var began, took map[int]time.Duration
-	var err error
-	stamps := make([]int, len(x.plan.Segments)) // by segment
 	if t.probe != nil {
-		if began, took, err = t.probe.read(d); err != nil {
+		var err error
+		if t.began, t.took, err = t.probe.read(d); err != nil {
 			return d.failure("trace", err)
 		}
+		e.boundClock()
+		facts := d.Facts()
+		stamp := facts.Rates().Stamp
+		for k, b := range t.took {
+			t.began[k] = d.clock.host(t.began[k])
+			t.took[k] = max(b-stamp, b/16)
+			x.known.add(k, t.took[k])
+		}
+	}
+	for i := range t.list {
+		s := &t.list[i]
+		if ticks := e.stamps(2*s.first, 2*(s.last-s.first)); len(ticks) > 0 {
+			from, to := d.ticks(ticks[0]), d.ticks(ticks[len(ticks)-1])
+			d.clock.bound(from, to, s.at, s.seen)
+			s.busy = span{d.clock.host(from), d.clock.host(to)}
+		}
+	}
+	return nil
+}
+
+// Resolve attributes the time of the device to the steps, by all that is known by now. The execution, and more, may be
+// gone.
+func (t *traced) Resolve() {
+	x := t.of.slot.x
+	facts := x.dev.Facts()
+	costs := facts.Rates()
+	stamps := make([]int, len(x.plan.Segments)) // by segment
+	if t.probe != nil {
 		for _, at := range t.probe.points {
 			stamps[x.known.steps[at.step].Segment]++
 		}
-		e.boundClock(began, took)
-	}
-	for k, b := range took {
-		took[k] = max(b-costs.Stamp, b/16)
-		x.known.add(k, took[k])
 	}
 	t.to.Times = make([]backend.StepTime, len(x.plan.Steps))
-	for _, s := range t.list {
-		busy := e.busy(&s, &costs)
-		t.to.Busy = append(t.to.Busy, backend.Span{From: wall(busy.from), To: wall(busy.to)})
+	for i := range t.list {
+		s := &t.list[i]
+		if s.busy == (span{}) {
+			// What passes before the device begins and until its end is seen, is measured with work that takes no time.
+			latency := min(costs.Submit, (s.seen-s.at)/2)
+			s.busy = span{s.at + latency/2, s.seen - latency/2}
+		}
+		t.to.Busy = append(t.to.Busy, backend.Span{From: wall(s.busy.from), To: wall(s.busy.to)})
 		n := 0
 		for _, m := range stamps[s.first:s.last] {
 			n += m
 		}
-		stamping := min(time.Duration(n)*costs.Stamp, (busy.to-busy.from)*9/10)
+		length := s.busy.to - s.busy.from
+		stamping := min(time.Duration(n)*costs.Stamp, length*9/10)
 		t.to.Stamping += stamping
-		e.divide(&s, busy, busy.to-busy.from-stamping, began, took)
+		t.divide(s, length-stamping, &facts)
 	}
-	return nil
 }
 
 // span is a time on the host's clock, by now().
 type span struct{ from, to time.Duration }
 
-// busy is when the device worked on s.
-func (e *Execution) busy(s *submitted, costs *plan.Rates) span {
-	d := e.slot.x.dev
-	seen := s.fence.reached()
-	if !d.hostTimed() {
-		if t := e.stamps(2*s.first, 2*(s.last-s.first)); len(t) > 0 {
-			from, to := d.ticks(t[0]), d.ticks(t[len(t)-1])
-			d.clock.bound(from, to, s.at, seen)
-			return span{d.clock.host(from), d.clock.host(to)}
-		}
-	}
-	// What passes before the device begins and until its end is seen, is measured with work that takes no time.
-	latency := min(costs.Submit, (seen-s.at)/2)
-	return span{s.at + latency/2, seen - latency/2}
-}
-
 // boundClock narrows the device's clock by the timestamps of the window.
-func (e *Execution) boundClock(began, took map[int]time.Duration) {
-	x := e.slot.x
-	for i := range e.traced.list {
-		s := &e.traced.list[i]
+func (e *Execution) boundClock() {
+	x, t := e.slot.x, e.traced
+	for i := range t.list {
+		s := &t.list[i]
 		first := 0
 		if s.first > 0 {
 			first = x.plan.Segments[s.first-1]
@@ -203,24 +226,22 @@ func (e *Execution) boundClock(began, took map[int]time.Duration) {
 		var from, to time.Duration
 		found := false
 		for k := first; k < x.plan.Segments[s.last-1]; k++ {
-			if at, ok := began[k]; ok {
+			if at, ok := t.began[k]; ok {
 				if !found {
 					from, found = at, true
 				}
-				to = at + took[k]
+				to = at + t.took[k]
 			}
 		}
 		if found {
-			x.dev.clock.bound(from, to, s.at, s.fence.reached())
+			x.dev.clock.bound(from, to, s.at, s.seen)
 		}
 	}
 }
 
-// divide attributes the time that the device spent on steps of s to each of them.
-func (e *Execution) divide(s *submitted, busy span, total time.Duration, began, took map[int]time.Duration) {
-	x, t := e.slot.x, e.traced
-	facts := x.dev.Facts()
-	costs := facts.Rates()
+// divide attributes total, the time that the device spent on steps of s, to each of them.
+func (t *traced) divide(s *submitted, total time.Duration, facts *plan.Facts) {
+	x, stamp := t.of.slot.x, facts.Rates().Stamp
 	first := 0
 	if s.first > 0 {
 		first = x.plan.Segments[s.first-1]
@@ -228,11 +249,11 @@ func (e *Execution) divide(s *submitted, busy span, total time.Duration, began, 
 	var steps []int
 	var beliefs []belief
 	for k := first; k < x.plan.Segments[s.last-1]; k++ {
-		if !e.recording.runs(&x.plan.Steps[k]) {
+		if !t.of.runs(&x.plan.Steps[k]) {
 			continue
 		}
-		b := x.known.of(k, costs.Stamp)
-		if now, ok := took[k]; ok { // this time it is known
+		b := x.known.of(k, stamp)
+		if now, ok := t.took[k]; ok { // this time it is known
 			b.took = float64(now)
 		} else if !b.known {
 			b.took = float64(facts.StepTime(&x.plan.Steps[k]))
@@ -242,15 +263,15 @@ func (e *Execution) divide(s *submitted, busy span, total time.Duration, began, 
 	}
 	anchors := map[int]time.Duration{}
 	for i, k := range steps {
-		if from, ok := began[k]; ok {
-			anchors[i] = x.dev.clock.host(from)
+		if from, ok := t.began[k]; ok {
+			anchors[i] = from
 		}
 	}
 	shares := attribute(float64(total), beliefs)
-	at := layOut(busy, shares, anchors)
+	at := layOut(s.busy, shares, anchors)
 	for i, b := range shares {
 		k := steps[i]
-		_, measured := took[k]
+		_, measured := t.took[k]
 		t.to.Times[k] = backend.StepTime{
 			At: wall(at[i]), Took: time.Duration(b.took), Uncertainty: time.Duration(b.doubt), Measured: measured,
 		}

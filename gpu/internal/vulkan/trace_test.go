@@ -17,7 +17,7 @@ import (
 func traceRun(t *testing.T, x *vulkan.Executable, n int, every, single bool) (tr *backend.Trace, whole backend.Span) {
 	t.Helper()
 	tr = &backend.Trace{Every: every}
-	ctx := backend.WithTrace(context.Background(), tr)
+	var ctx context.Context = &backend.TraceContext{Context: context.Background(), Trace: tr}
 	whole.From = time.Now()
 	in, out := floats(int64(n), -3), make([]byte, 4*n)
 	e, err := x.BeginRun(ctx, [][]byte{in}, [][]byte{out})
@@ -34,6 +34,7 @@ func traceRun(t *testing.T, x *vulkan.Executable, n int, every, single bool) (tr
 	}
 	require.NoError(t, e.Finish())
 	whole.To = time.Now()
+	tr.Late.Resolve()
 	require.NoError(t, wantAbs(in, out))
 	return tr, whole
 }
