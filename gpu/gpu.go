@@ -31,7 +31,19 @@ type Options struct {
 	// Watchdog is how long a piece of work may run, or 50 times its estimate if that is longer, before the device
 	// counts as hung and is given up; 0 for 10 seconds, negative for ever.
 	Watchdog time.Duration
+	// Timing says whose clock times executions.
+	Timing Timing
 }
+
+// Timing says whose clock times executions; values other than the usual one are for tests, which take the way of any
+// device on every device.
+type Timing = vulkan.Timing
+
+const (
+	TimingUsual  = vulkan.TimingUsual  // software devices by the host's clock, all others by their own timestamps if they have any
+	TimingDevice = vulkan.TimingDevice // every device by its timestamps, as GPUs are
+	TimingHost   = vulkan.TimingHost   // every device as one without timestamps
+)
 
 // Backend is one Vulkan device. Safe for concurrent use.
 //
@@ -66,7 +78,7 @@ var (
 // Errors: DEVICE_UNAVAILABLE where there is no such device or it fails the test.
 func Open(selector string, o Options) (*Backend, error) {
 	b := &Backend{}
-	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog, Lost: b.devices.lost})
+	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog, Timing: o.Timing, Lost: b.devices.lost})
 	if err != nil {
 		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: err}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-var errNoTimestamps = errors.New("the device has no timestamps")
+var errNoTime = errors.New("nobody can tell how long the device works")
 
 // meter times small plans on a device. Not safe for concurrent use.
 type meter struct {
@@ -52,7 +52,7 @@ func (m *meter) run(p *plan.Plan, o vulkan.ExecutableOptions, runs int) (device,
 			return 0, 0, err
 		}
 		if took <= 0 {
-			return 0, 0, errNoTimestamps
+			return 0, 0, errNoTime
 		}
 		if device == 0 || took < device {
 			device = took

@@ -230,8 +230,7 @@ func (r *rateRecord) measurement() Measurement {
 // Measure finds out what the device can do, in some seconds, and keeps it for later runs beside the record of the
 // self-test. Executions at the same time spoil it.
 //
-// Errors: INVALID_ARGUMENT without a context; DEVICE_UNAVAILABLE; RESOURCE_EXHAUSTED_* where the memory budget has no room;
-// GENERAL_FAILURE for a device without timestamps.
+// Errors: INVALID_ARGUMENT without a context; DEVICE_UNAVAILABLE; RESOURCE_EXHAUSTED_* where the memory budget has no room.
 func (b *Backend) Measure(ctx context.Context) (Measurement, error) {
 	if err := nn.NotNil("context", ctx); err != nil {
 		return Measurement{}, err

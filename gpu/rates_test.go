@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -15,22 +16,25 @@ import (
 
 func TestMeasuredRates(t *testing.T) {
 	for _, name := range vktest.Selectors() {
-		t.Run(name, func(t *testing.T) {
-			d := vktest.Open(t, name, vulkan.Options{})
-			m := &meter{ctx: t.Context(), dev: d, facts: d.Facts(), runs: firstRuns}
-			r, err := m.rates()
-			require.NoError(t, err)
-			t.Logf("%.1f GFLOP/s, depthwise %.1f, %.1f GB/s; a dispatch %v, barrier %v, timestamp %v, submission %v",
-				r.FLOPS/1e9, r.Depthwise/1e9, r.Bandwidth/1e9, r.Dispatch, r.Barrier, r.Stamp, r.Submit)
-			require.Greater(t, r.FLOPS, 1e8)
-			require.Greater(t, r.Bandwidth, 1e7)
-			for _, cost := range []time.Duration{r.Dispatch, r.Barrier, r.Stamp, r.Submit} {
-				require.Positive(t, cost)
-				require.Less(t, cost, time.Second)
-			}
-			require.Equal(t, d.Submissions(), m.submitted, "of others")
-		})
+		for _, timing := range []vulkan.Timing{vulkan.TimingUsual, vulkan.TimingDevice, vulkan.TimingHost} {
+			t.Run(fmt.Sprintf("%s %d", name, timing), func(t *testing.T) { measuredRates(t, vktest.Open(t, name, vulkan.Options{Timing: timing})) })
+		}
 	}
+}
+
+func measuredRates(t *testing.T, d *vulkan.Device) {
+	m := &meter{ctx: t.Context(), dev: d, facts: d.Facts(), runs: firstRuns}
+	r, err := m.rates()
+	require.NoError(t, err)
+	t.Logf("%.1f GFLOP/s, depthwise %.1f, %.1f GB/s; a dispatch %v, barrier %v, timestamp %v, submission %v",
+		r.FLOPS/1e9, r.Depthwise/1e9, r.Bandwidth/1e9, r.Dispatch, r.Barrier, r.Stamp, r.Submit)
+	require.Greater(t, r.FLOPS, 1e8)
+	require.Greater(t, r.Bandwidth, 1e7)
+	for _, cost := range []time.Duration{r.Dispatch, r.Barrier, r.Stamp, r.Submit} {
+		require.Positive(t, cost)
+		require.Less(t, cost, time.Second)
+	}
+	require.Equal(t, d.Submissions(), m.submitted, "of others")
 }
 
 // TestCeilings: what the device can do at most is not less than what kernels reach.

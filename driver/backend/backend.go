@@ -164,8 +164,8 @@ type Execution interface {
 	// DeviceTime is the time between the first and the last segment's work on the device, 0 where it
 	// cannot be measured. Precondition as of Finish.
 	DeviceTime() time.Duration
-	// SegmentTimes has the time that each segment took on the device; nil where only the host can tell.
-	// Precondition as of Finish.
+	// SegmentTimes has the time that each segment took on the device; nil where only the host can tell. It is valid until
+	// Release. Precondition as of Finish.
 	SegmentTimes() []time.Duration
 	// Traffic says what was moved. Precondition as of Finish.
 	Traffic() Traffic

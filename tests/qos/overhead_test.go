@@ -52,7 +52,7 @@ type overheads struct{ direct, plain, burst, reusable float64 }
 
 // overhead measures as long as next says so.
 func overhead(b testing.TB, name string, next func() bool) overheads {
-	x := openTiny(b, name)
+	x := openTiny(b, name, gpu.Options{})
 	ctx := context.Background()
 	exe, err := x.back.Compile(ctx, x.model, backend.Options{})
 	require.NoError(b, err)
@@ -87,7 +87,7 @@ func overhead(b testing.TB, name string, next func() bool) overheads {
 	return overheads{median(lists[0]), median(lists[1]), median(lists[2]), median(lists[3])}
 }
 
-// tiny is the smallest network on a device.
+// tiny is a network on a device, most often the smallest.
 type tiny struct {
 	back            backend.Backend
 	client          *driver.Client
@@ -97,9 +97,14 @@ type tiny struct {
 	inputs, outputs [][]byte
 }
 
-// openTiny prepares it for the time of a test.
-func openTiny(b testing.TB, name string) *tiny {
-	back, err := gpu.Open(name, gpu.Options{})
+// openTiny prepares the smallest network, for the time of a test, on a device that is opened with o.
+func openTiny(b testing.TB, name string, o gpu.Options) *tiny {
+	return openNetwork(b, name, "hello_world_f32", o)
+}
+
+// openNetwork is openTiny of a network of the test data.
+func openNetwork(b testing.TB, name, network string, o gpu.Options) *tiny {
+	back, err := gpu.Open(name, o)
 	if err != nil {
 		if devices.Required(name) {
 			b.Fatal(err)
@@ -108,7 +113,7 @@ func openTiny(b testing.TB, name string) *tiny {
 	}
 	d := driver.NewDevice(back, driver.WithCache(driver.CacheOptions{Off: true}))
 	b.Cleanup(func() { require.NoError(b, d.Close()) })
-	x := &tiny{back: back, model: loadModel(b, "hello_world_f32"), request: &nn.Request{}}
+	x := &tiny{back: back, model: loadModel(b, network), request: &nn.Request{}}
 	x.client, err = d.NewClient("tiny")
 	require.NoError(b, err)
 	x.prepared, err = x.client.PrepareModel(context.Background(), x.model)

@@ -33,10 +33,23 @@ type Options struct {
 	Watchdog time.Duration
 	// TwoQueues lets one queue of the driver do the work of two, for tests, where it has no more.
 	TwoQueues bool
+	// Timing says whose clock times executions.
+	Timing Timing
 	// Lost is told once why the device can no longer be used, from whatever goroutine met it, with locks held; nil: nobody
 	// wants to know.
 	Lost func(error)
 }
+
+// Timing says whose clock times executions.
+type Timing uint8
+
+// A timestamp costs lavapipe 40 microseconds, because it drains the pipeline, and tells of a processor hardly more than
+// the host's clock does.
+const (
+	TimingUsual  Timing = iota // software devices by the host's clock, all others by their own timestamps if they have any
+	TimingDevice               // every device by its timestamps, as GPUs are, for tests
+	TimingHost                 // every device as one without timestamps, for tests
+)
 
 // Device is an opened device. Safe for concurrent use, except Close.
 type Device struct {
@@ -46,7 +59,8 @@ type Device struct {
 	props     *vk.Properties
 	priority  vk.Priority // of the queues, beside other processes
 	poison    bool        // NNGPU_POISON: fill memory with NaN before each execution
-	stampMask uint64
+	stampMask uint64      // 0 without timestamps
+	hostTimed bool        // executions are timed by the host's clock
 	account   account
 	counters  counters
 	rates     atomic.Pointer[plan.Rates] // see SetRates; nil where nothing was measured
@@ -149,9 +163,12 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 		q.watch.init(o.Watchdog)
 		d.queues = append(d.queues, q)
 	}
-	if bits := families[family].TimestampBits; bits > 0 {
+	if bits := families[family].TimestampBits; bits > 0 && o.Timing != TimingHost {
 		d.stampMask = ^uint64(0) >> (64 - bits)
+	} else {
+		d.info.Facts.TimestampPeriod = 0
 	}
+	d.hostTimed = d.stampMask == 0 || o.Timing == TimingUsual && info.Facts.Class == plan.ClassCPU
 	d.account.limit = budget(p, info.Properties, o.MemoryBudget)
 	if t := deviceMemory(d.props, ^uint32(0)); t >= 0 && o.MemoryBudget == 0 && d.props.HasBudget() {
 		d.account.room = func() int64 { return p.Room(d.props.MemoryTypes[t].Heap) }

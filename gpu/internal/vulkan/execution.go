@@ -128,18 +128,21 @@ func (e *Execution) DeviceTime() time.Duration {
 func (e *Execution) hostTime() time.Duration {
 	ends := &e.last.queue.ends
 	end := e.last.reached()
-	if end == 0 || !e.slot.x.dev.hostTimed() {
+	if end == 0 || !e.slot.x.dev.hostTimed {
 		return 0
 	}
 	return max(end-max(e.begun, ends.when(e.before)), 0)
 }
 
 // SegmentTimes is the time that each segment took on the device, nil where it cannot be measured; software
-// devices measure it only with ExecutableOptions.Profile.
+// devices measure it only with ExecutableOptions.Profile. It is valid until Release.
 // Precondition as of Finish.
 func (e *Execution) SegmentTimes() []time.Duration {
 	t := e.stamps(0, 2*e.segments())
-	var list []time.Duration
+	if len(t) == 0 {
+		return nil
+	}
+	list := e.slot.times[:0]
 	for i := 0; i < len(t); i += 2 {
 		list = append(list, e.elapsed(t[i], t[i+1]))
 	}
@@ -192,12 +195,13 @@ func (e *Execution) segments() int {
 	return len(e.recording.cmds)
 }
 
-// stamps reads n timestamps from query first on; nil when there are none.
+// stamps reads n timestamps from query first on; nil when there are none. They are valid until these are read again, or
+// Release.
 func (e *Execution) stamps(first, n int) []uint64 {
 	if e.slot == nil || e.slot.stamps == 0 || n == 0 || e.next != len(e.recording.cmds) {
 		return nil
 	}
-	t := make([]uint64, n)
+	t := e.slot.ticks[first : first+n]
 	if err := e.slot.x.dev.dev.Timestamps(e.slot.stamps, first, t); err != nil {
 		return nil
 	}

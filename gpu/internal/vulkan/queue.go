@@ -8,7 +8,6 @@ import (
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
-	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 // queue is one of the device's queues, with a timeline of its own.
@@ -163,7 +162,3 @@ var start = time.Now()
 
 // now is the host's monotonic clock.
 func now() time.Duration { return time.Since(start) }
-
-// hostTimed: executions are timed by the host's clock. A timestamp costs lavapipe 40 microseconds, because it
-// drains the pipeline, and tells of a processor hardly more than the host's clock does.
-func (d *Device) hostTimed() bool { return d.info.Facts.Class == plan.ClassCPU }

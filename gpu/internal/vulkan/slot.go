@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -17,6 +18,9 @@ type slot struct {
 	host   *block
 	views  viewTable    // of arena and host
 	stamps vk.QueryPool // 0 where executions are timed by the host, or not at all
+	// Where there are stamps: what they said last, and the times of segments that follow from it.
+	ticks []uint64
+	times []time.Duration
 	// clean is closed when arena and host were cleared, or dirty says why not; nil: nothing to clear.
 	clean chan struct{}
 	dirty error
@@ -92,10 +96,11 @@ func (s *slot) complete() (_ *slot, err error) {
 			err = d.failure("slot", err)
 		}
 	}()
-	if s.queries() > 0 && d.stampMask != 0 && (!d.hostTimed() || s.x.o.Profile) {
+	if s.queries() > 0 && d.stampMask != 0 && (!d.hostTimed || s.x.o.Profile) {
 		if s.stamps, err = d.dev.NewQueryPool(s.queries()); err != nil {
 			return nil, err
 		}
+		s.ticks, s.times = make([]uint64, s.queries()), make([]time.Duration, len(s.x.plan.Segments))
 	}
 	if s.base, err = s.newRecording(nil, nil); err != nil {
 		return nil, err

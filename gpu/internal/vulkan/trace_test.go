@@ -2,6 +2,7 @@ package vulkan_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -86,18 +87,30 @@ func TestTrace(t *testing.T) {
 
 // TestTraceWithoutTimestamps: a device without timestamps, or a network too small for them, still tells of each step.
 func TestTraceWithoutTimestamps(t *testing.T) {
-	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
-		d.SetRates(plan.Rates{FLOPS: 1e9, Depthwise: 1e9, Bandwidth: 1e9, Dispatch: 20e3, Barrier: 1, Submit: 20e3, Stamp: time.Minute})
-		const n, segments = 64, 3
-		x := newExecutable(t, d, absPlan(n, segments), vulkan.ExecutableOptions{})
-		for range 3 {
-			tr, _ := traceRun(t, x, n, false, false)
-			require.Zero(t, tr.Stamping)
-			for _, s := range tr.Times {
-				require.False(t, s.Measured)
-				require.Positive(t, s.Took)
-				require.Positive(t, s.Uncertainty)
-			}
+	for _, selector := range vktest.Selectors() {
+		for _, timing := range []vulkan.Timing{vulkan.TimingUsual, vulkan.TimingDevice, vulkan.TimingHost} {
+			t.Run(fmt.Sprintf("%s %d", selector, timing), func(t *testing.T) {
+				d := vktest.Open(t, selector, vulkan.Options{Timing: timing})
+				stamp := time.Minute
+				if timing == vulkan.TimingHost {
+					stamp = 1 // and yet none is taken
+				}
+				d.SetRates(plan.Rates{FLOPS: 1e9, Depthwise: 1e9, Bandwidth: 1e9, Dispatch: 20e3, Barrier: 1, Submit: 20e3, Stamp: stamp})
+				const n, segments = 64, 3
+				x := newExecutable(t, d, absPlan(n, segments), vulkan.ExecutableOptions{})
+				for i := range 4 {
+					tr, whole := traceRun(t, x, n, timing == vulkan.TimingHost && i%2 == 1, i > 1)
+					require.Zero(t, tr.Stamping)
+					require.NotEmpty(t, tr.Busy)
+					require.NotEmpty(t, tr.Times)
+					for _, s := range tr.Times {
+						require.False(t, s.Measured)
+						require.Positive(t, s.Took)
+						require.Positive(t, s.Uncertainty)
+						require.WithinRange(t, s.At, whole.From, whole.To)
+					}
+				}
+			})
 		}
-	})
+	}
 }
