@@ -220,7 +220,7 @@ func (e *Execution) Release() {
 	if s == nil {
 		return
 	}
-	if e.last != nil {
+	if e.last != nil && e.last.reached() == 0 {
 		// A lost device ends the wait too; the slot goes back all the same, and its next use fails.
 		_ = e.last.settle()
 	}
