@@ -1,0 +1,68 @@
+package qos
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/tests/internal/devices"
+)
+
+// TestProfiledCostsLittle: an execution that is profiled takes at most 3 % longer than one that is not, of those that
+// take turns; and the rows add up to what the latter takes, within 5 %. Where the machine has other work, and only some
+// hundred runs are made, medians of the same thing differ by a few percent.
+func TestProfiledCostsLittle(t *testing.T) {
+	networks := []string{"hello_world_f32", "mobilenet_v1_025_224_f32"}
+	bound, agree, long := 1.10, 0.10, time.Second
+	if soak() && !raced {
+		networks = append(networks, "micro_speech_s8", "face_landmark_f16w", "mobilenet_v2_224_u8", "deeplabv3_257_f32")
+		bound, agree, long = 1.03, 0.05, 8*time.Second
+	}
+	for _, name := range devices.Names() {
+		for _, network := range networks {
+			t.Run(name+"/"+network, func(t *testing.T) {
+				x := openNetwork(t, name, network, gpu.Options{})
+				run := func(opts ...driver.ExecuteOption) (*driver.Result, float64) {
+					start := time.Now()
+					res, err := x.prepared.Execute(t.Context(), x.request, opts...)
+					took := micros(time.Since(start))
+					require.NoError(t, err)
+					return res, took
+				}
+				for range 30 { // until what is kept from run to run is there
+					run()
+					run(driver.WithProfile())
+				}
+				var plain, again, profiled, extra []float64
+				var results []*driver.Result
+				for begin := time.Now(); time.Since(begin) < long || len(plain) < 15; {
+					_, a := run()
+					res, b := run(driver.WithProfile())
+					_, c := run()
+					plain, profiled, again = append(plain, a), append(profiled, b), append(again, c)
+					extra = append(extra, b-(a+c)/2)
+					results = append(results, res)
+				}
+				var sums []float64
+				for _, res := range results {
+					var sum time.Duration
+					for _, row := range res.Profile().Rows {
+						sum += row.Time
+					}
+					sums = append(sums, micros(sum))
+				}
+				n := len(plain)
+				before, after := median(plain), median(again)
+				one := median(slices.Concat(plain, again))
+				t.Logf("%d runs: %.1f µs before and %.1f after, profiled %.1f (%+.1f %%; %+.2f µs in pairs), rows %.1f", n, before, after,
+					median(profiled), 100*(median(profiled)/one-1), median(extra), median(sums))
+				require.LessOrEqual(t, 1+median(extra)/one, bound)
+				require.InEpsilon(t, one, median(sums), agree)
+			})
+		}
+	}
+}
