@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
@@ -28,6 +29,7 @@ func (d *Device) normal() *queue { return d.queues[len(d.queues)-1] }
 type fence struct {
 	queue *queue
 	value uint64
+	seen  int64 // atomic; when a waiter of this fence first saw it signalled, by now(); 0 before
 }
 
 var _ backend.Fence = (*fence)(nil)
@@ -39,7 +41,7 @@ func (d *Device) submit(q *queue, cmds []vk.CommandBuffer, estimate time.Duratio
 		return fence{}, err
 	}
 	q.watch.add(value, estimate, now())
-	return fence{q, value}, nil
+	return fence{queue: q, value: value}, nil
 }
 
 // enqueue returns the timeline's value at the end of the work; that of what was in the queue before is one less.
@@ -103,6 +105,7 @@ func (f *fence) Wait(ctx context.Context) error {
 		ok, err := d.dev.Wait(f.queue.index, f.value, limit)
 		if ok {
 			at := now()
+			atomic.CompareAndSwapInt64(&f.seen, 0, int64(at))
 			f.queue.ends.saw(f.value, at)
 			f.queue.watch.ended(f.value, at)
 			return nil
@@ -155,8 +158,13 @@ func (d *Device) lookAfter() error {
 	return nil
 }
 
-// reached is when a waiter first saw the fence signalled, by now(); 0 if none did, or it is long ago.
-func (f *fence) reached() time.Duration { return f.queue.ends.when(f.value) }
+// reached is when a waiter first saw the fence signalled, by now(); 0 if none did, or another one did long ago.
+func (f *fence) reached() time.Duration {
+	if at := atomic.LoadInt64(&f.seen); at != 0 {
+		return time.Duration(at)
+	}
+	return f.queue.ends.when(f.value)
+}
 
 var start = time.Now()
 

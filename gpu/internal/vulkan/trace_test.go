@@ -85,6 +85,36 @@ func TestTrace(t *testing.T) {
 	})
 }
 
+// TestTraceOfManySubmissions: an execution in more pieces than a queue remembers the ends of.
+func TestTraceOfManySubmissions(t *testing.T) {
+	for _, selector := range vktest.Selectors() {
+		for _, timing := range []vulkan.Timing{vulkan.TimingUsual, vulkan.TimingDevice, vulkan.TimingHost} {
+			t.Run(fmt.Sprintf("%s %d", selector, timing), func(t *testing.T) {
+				d := vktest.Open(t, selector, vulkan.Options{Timing: timing})
+				const n, segments = 1 << 12, 100
+				x := newExecutable(t, d, absPlan(n, segments), vulkan.ExecutableOptions{})
+				for i := range 3 {
+					tr, whole := traceRun(t, x, n, i == 2, true)
+					require.Len(t, tr.Busy, segments)
+					var busy, sum time.Duration
+					for i, s := range tr.Busy {
+						require.WithinRange(t, s.From, whole.From, whole.To, i)
+						require.WithinRange(t, s.To, s.From, whole.To, i)
+						busy += s.Length()
+					}
+					for i, s := range tr.Times {
+						require.WithinRange(t, s.At, whole.From, whole.To, i)
+						require.GreaterOrEqual(t, s.Took, time.Duration(0), i)
+						sum += s.Took
+					}
+					require.GreaterOrEqual(t, tr.Stamping, time.Duration(0))
+					require.InDelta(t, busy, sum+tr.Stamping, float64(20*time.Microsecond))
+				}
+			})
+		}
+	}
+}
+
 // TestTraceWithoutTimestamps: a device without timestamps, or a network too small for them, still tells of each step.
 func TestTraceWithoutTimestamps(t *testing.T) {
 	for _, selector := range vktest.Selectors() {
