@@ -12,7 +12,12 @@ type pace struct {
 	gaps            time.Duration // between submissions, over the window
 	submissions     float64
 
-	block    time.Duration // how long the latest work took, gaps with it, until it is enough to be judged
+	spreads [len(paceBlocks)]spread
+}
+
+// spread is how far blocks of work of one length were from what was expected of them.
+type spread struct {
+	took     time.Duration // how long the latest work took, gaps with it, until it is enough to be judged
 	expected time.Duration // what was expected of it
 	variance float64       // of the time of work, ns² for each ns: the sum over blocks
 	blocks   float64       // that are in variance
@@ -21,16 +26,19 @@ type pace struct {
 const (
 	// paceWindow is the device time over which pace looks back, by halving.
 	paceWindow = 2 * time.Second
-	// paceBlock is how much work is judged at once. What disturbs a device mostly lasts for milliseconds: one segment
-	// after the other would be found to vary less than they do together.
-	paceBlock = 10 * time.Millisecond
 	// leastPace bounds what a stretch of luck can promise, mostPace what one disturbance can refuse.
 	leastPace, mostPace = 0.75, 1.5
 	// longestGap is that of a disturbance, and not of the way work is submitted.
 	longestGap = time.Millisecond
-	// deviations is how many standard deviations are kept in reserve: of a normal distribution 1 % lies beyond.
-	deviations = 2.33
+	// deviations is how many standard deviations are kept in reserve: of a normal distribution 0.6 % lies beyond.
+	deviations = 2.5
+	// enoughBlocks say how work varies.
+	enoughBlocks = 3
 )
+
+// paceBlocks are how much work is judged at once. What disturbs a device lasts for milliseconds or for much longer: work
+// of a tenth of a second varies more than ten independent pieces of it would.
+var paceBlocks = [...]time.Duration{10 * time.Millisecond, 40 * time.Millisecond, 160 * time.Millisecond}
 
 // add notes that work of an estimated time took that long, and that the device waited for it, though it was there,
 // for gap.
@@ -42,14 +50,23 @@ func (p *pace) add(took, estimated, gap time.Duration) {
 	p.submissions++
 	if p.estimated > paceWindow {
 		p.took, p.estimated, p.gaps, p.submissions = p.took/2, p.estimated/2, p.gaps/2, p.submissions/2
-		p.variance, p.blocks = p.variance/2, p.blocks/2
+		for i := range p.spreads {
+			p.spreads[i].variance, p.spreads[i].blocks = p.spreads[i].variance/2, p.spreads[i].blocks/2
+		}
 	}
-	p.block, p.expected = min(p.block+took, never)+gap, p.expected+expected
-	if p.expected >= paceBlock {
-		off := float64(min(p.block-p.expected, p.expected)) // what takes longer still was an exception
-		p.variance += off * off / float64(p.expected)
-		p.blocks++
-		p.block, p.expected = 0, 0
+	for i := range p.spreads {
+		p.spreads[i].add(took, gap, expected, paceBlocks[i])
+	}
+}
+
+// add notes that work took that long, gaps apart, which was expected to take expected with them.
+func (s *spread) add(took, gap, expected, block time.Duration) {
+	s.took, s.expected = min(s.took+took, never)+gap, s.expected+expected
+	if s.expected >= block {
+		off := float64(min(s.took-s.expected, s.expected)) // what takes longer still was an exception
+		s.variance += off * off / float64(s.expected)
+		s.blocks++
+		s.took, s.expected = 0, 0
 	}
 }
 
@@ -72,8 +89,11 @@ func (p *pace) atBest(estimated time.Duration, segments int) time.Duration {
 
 // reserve is what to keep free for work that is expected to take that long.
 func (p *pace) reserve(expected time.Duration) time.Duration {
-	if p.blocks == 0 {
-		return 0
+	most := 0.0
+	for i := range p.spreads {
+		if s := &p.spreads[i]; i == 0 && s.blocks > 0 || s.blocks >= enoughBlocks && paceBlocks[i] <= expected {
+			most = max(most, s.variance/s.blocks)
+		}
 	}
-	return time.Duration(min(deviations*math.Sqrt(p.variance/p.blocks*float64(expected)), float64(never)))
+	return time.Duration(min(deviations*math.Sqrt(most*float64(expected)), float64(never)))
 }

@@ -40,7 +40,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestReserve: of work that varies at random, about one in a hundred takes longer than expected with the reserve.
+// TestReserve: of work that varies at random, one in a hundred at most takes longer than expected with the reserve.
 func TestReserve(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var p pace
@@ -60,8 +60,38 @@ func TestReserve(t *testing.T) {
 				over++
 			}
 		}
-		require.Less(t, over, 60, "of 2,000 of %d segments", n)
+		require.Less(t, over, 20, "of 2,000 of %d segments", n)
 		expected := p.expect(time.Duration(n)*2*ms, n)
-		require.Less(t, p.reserve(expected), time.Duration(n)*ms*2/3)
+		require.Less(t, p.reserve(expected), time.Duration(n)*ms*4/5)
 	}
+}
+
+// TestReserveOfDisturbances: what slows all work down for tenths of a second is more than segments that vary each by
+// itself, and few take longer than expected with the reserve for it.
+func TestReserveOfDisturbances(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var p pace
+	slow, left := 1.0, 0
+	segment := func() time.Duration {
+		if left--; left < 0 { // another neighbour, for 20 to 120 ms
+			slow, left = 1+rnd.Float64(), 10+rnd.IntN(50)
+		}
+		return time.Duration(1.5 * slow * float64(ms))
+	}
+	const n, estimate = 150, 2 * ms // of a job, and of a segment
+	over, jobs := 0, 400
+	for range jobs {
+		expected := p.expect(n*estimate, n)
+		limit := expected + p.reserve(expected)
+		var sum time.Duration
+		for range n {
+			took := segment()
+			p.add(took, estimate, 0)
+			sum += took
+		}
+		if sum > limit {
+			over++
+		}
+	}
+	require.LessOrEqual(t, over, jobs/20)
 }
