@@ -1,6 +1,10 @@
 package tflite
 
-import "github.com/nngpu/nngpu/driver/nn"
+import (
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
 
 // builtinCustom is the code of operators that are named by a string.
 const builtinCustom = 32
@@ -11,62 +15,66 @@ type builtin struct {
 	// and options, which are refused one by one too.
 	version int
 	// options is the type of its options in the union BuiltinOptions, fields the number of their slots.
-	options int8
-	fields  int
-	// maxInputs 0 means any number.
-	minInputs, maxInputs int
-	translate            func(*call) error
+	options   int8
+	fields    int
+	inputs    counts
+	translate func(*call) error
 }
+
+// counts is how many inputs an operator has at least and at most.
+type counts struct{ min, max int }
+
+var one, two = counts{1, 1}, counts{2, 2}
 
 // builtins are the operators that can be imported, by their code in the schema's BuiltinOperator. Versions
 // are those of TensorFlow Lite's kernel registrations.
 var builtins = map[int32]builtin{
-	0:   {5, 11, 2, 2, 2, fusedBinary(nn.OpAdd)},
-	1:   {3, 5, 6, 1, 1, pool(nn.OpAveragePool2D)},
-	2:   {4, 10, 2, 1, 0, concatenation},
-	3:   {8, 1, 7, 2, 3, conv2D},
-	4:   {7, 2, 7, 2, 3, depthwiseConv2D},
-	6:   {6, 38, 0, 1, 1, dequantize},
-	8:   {1, 0, 0, 1, 1, unary(nn.OpFloor)},
-	9:   {13, 8, 5, 2, 3, fullyConnected},
-	12:  {1, 5, 6, 1, 1, pool(nn.OpL2Pool2D)},
-	14:  {3, 0, 0, 1, 1, unary(nn.OpLogistic)},
-	17:  {3, 5, 6, 1, 1, pool(nn.OpMaxPool2D)},
-	18:  {7, 21, 1, 2, 2, fusedBinary(nn.OpMul)},
-	19:  {3, 0, 0, 1, 1, relu(nn.OpRelu)},
-	20:  {1, 0, 0, 1, 1, relu(nn.OpRelu1)},
-	21:  {3, 0, 0, 1, 1, relu(nn.OpRelu6)},
-	22:  {1, 17, 1, 1, 2, reshape},
-	23:  {4, 15, 4, 2, 2, resizeBilinear},
-	25:  {3, 9, 1, 1, 1, softmax},
-	28:  {3, 0, 0, 1, 1, unary(nn.OpTanh)},
-	34:  {4, 22, 0, 2, 2, pad},
-	39:  {6, 26, 0, 2, 2, transpose},
-	40:  {3, 27, 1, 2, 2, mean},
-	41:  {5, 28, 2, 2, 2, fusedBinary(nn.OpSub)},
-	42:  {2, 29, 1, 2, 2, div},
-	43:  {2, 30, 1, 1, 1, squeeze},
-	47:  {2, 33, 0, 1, 1, unary(nn.OpExp)},
-	50:  {2, 36, 0, 1, 1, logSoftmax},
-	53:  {7, 37, 2, 1, 1, unary(nn.OpCast)},
-	54:  {1, 0, 0, 2, 2, pairwise(nn.OpPrelu)},
-	55:  {4, 39, 0, 2, 2, extremum(nn.OpMaximum)},
-	57:  {4, 39, 0, 2, 2, extremum(nn.OpMinimum)},
-	59:  {1, 42, 0, 1, 1, unary(nn.OpNeg)},
-	60:  {4, 43, 0, 2, 3, padV2},
-	66:  {1, 0, 0, 1, 1, unary(nn.OpSin)},
-	70:  {1, 52, 0, 2, 2, expandDims},
-	73:  {2, 0, 0, 1, 1, unary(nn.OpLog)},
-	75:  {1, 0, 0, 1, 1, unary(nn.OpSqrt)},
-	76:  {3, 0, 0, 1, 1, unary(nn.OpRsqrt)},
-	78:  {1, 56, 0, 2, 2, pairwise(nn.OpPow)},
-	92:  {1, 66, 0, 1, 1, square},
-	97:  {4, 74, 2, 2, 2, resizeNearest},
-	98:  {2, 75, 1, 1, 1, leakyRelu},
-	99:  {2, 76, 0, 2, 2, pairwise(nn.OpSquaredDifference)},
-	100: {3, 77, 1, 2, 2, mirrorPad},
-	101: {5, 78, 0, 1, 1, unary(nn.OpAbs)},
-	111: {1, 0, 0, 1, 1, elu},
-	114: {3, 89, 0, 1, 1, quantize},
-	117: {1, 91, 0, 1, 1, unary(nn.OpHardSwish)},
+	0:   {version: 5, options: 11, fields: 2, inputs: two, translate: fusedBinary(nn.OpAdd)},
+	1:   {version: 3, options: 5, fields: 6, inputs: one, translate: pool(nn.OpAveragePool2D)},
+	2:   {version: 4, options: 10, fields: 2, inputs: counts{1, math.MaxInt}, translate: concatenation},
+	3:   {version: 8, options: 1, fields: 7, inputs: counts{2, 3}, translate: conv2D},
+	4:   {version: 7, options: 2, fields: 7, inputs: counts{2, 3}, translate: depthwiseConv2D},
+	6:   {version: 6, options: 38, inputs: one, translate: dequantize},
+	8:   {version: 1, inputs: one, translate: unary(nn.OpFloor)},
+	9:   {version: 13, options: 8, fields: 5, inputs: counts{2, 3}, translate: fullyConnected},
+	12:  {version: 1, options: 5, fields: 6, inputs: one, translate: pool(nn.OpL2Pool2D)},
+	14:  {version: 3, inputs: one, translate: unary(nn.OpLogistic)},
+	17:  {version: 3, options: 5, fields: 6, inputs: one, translate: pool(nn.OpMaxPool2D)},
+	18:  {version: 7, options: 21, fields: 1, inputs: two, translate: fusedBinary(nn.OpMul)},
+	19:  {version: 3, inputs: one, translate: relu(nn.OpRelu)},
+	20:  {version: 1, inputs: one, translate: relu(nn.OpRelu1)},
+	21:  {version: 3, inputs: one, translate: relu(nn.OpRelu6)},
+	22:  {version: 1, options: 17, fields: 1, inputs: counts{1, 2}, translate: reshape},
+	23:  {version: 4, options: 15, fields: 4, inputs: two, translate: resizeBilinear},
+	25:  {version: 3, options: 9, fields: 1, inputs: one, translate: softmax},
+	28:  {version: 3, inputs: one, translate: unary(nn.OpTanh)},
+	34:  {version: 4, options: 22, inputs: two, translate: pad},
+	39:  {version: 6, options: 26, inputs: two, translate: transpose},
+	40:  {version: 3, options: 27, fields: 1, inputs: two, translate: mean},
+	41:  {version: 5, options: 28, fields: 2, inputs: two, translate: fusedBinary(nn.OpSub)},
+	42:  {version: 2, options: 29, fields: 1, inputs: two, translate: div},
+	43:  {version: 2, options: 30, fields: 1, inputs: one, translate: squeeze},
+	47:  {version: 2, options: 33, inputs: one, translate: unary(nn.OpExp)},
+	50:  {version: 2, options: 36, inputs: one, translate: logSoftmax},
+	53:  {version: 7, options: 37, fields: 2, inputs: one, translate: unary(nn.OpCast)},
+	54:  {version: 1, inputs: two, translate: pairwise(nn.OpPrelu)},
+	55:  {version: 4, options: 39, inputs: two, translate: extremum(nn.OpMaximum)},
+	57:  {version: 4, options: 39, inputs: two, translate: extremum(nn.OpMinimum)},
+	59:  {version: 1, options: 42, inputs: one, translate: unary(nn.OpNeg)},
+	60:  {version: 4, options: 43, inputs: counts{2, 3}, translate: padV2},
+	66:  {version: 1, inputs: one, translate: unary(nn.OpSin)},
+	70:  {version: 1, options: 52, inputs: two, translate: expandDims},
+	73:  {version: 2, inputs: one, translate: unary(nn.OpLog)},
+	75:  {version: 1, inputs: one, translate: unary(nn.OpSqrt)},
+	76:  {version: 3, inputs: one, translate: unary(nn.OpRsqrt)},
+	78:  {version: 1, options: 56, inputs: two, translate: pairwise(nn.OpPow)},
+	92:  {version: 1, options: 66, inputs: one, translate: square},
+	97:  {version: 4, options: 74, fields: 2, inputs: two, translate: resizeNearest},
+	98:  {version: 2, options: 75, fields: 1, inputs: one, translate: leakyRelu},
+	99:  {version: 2, options: 76, inputs: two, translate: pairwise(nn.OpSquaredDifference)},
+	100: {version: 3, options: 77, fields: 1, inputs: two, translate: mirrorPad},
+	101: {version: 5, options: 78, inputs: one, translate: unary(nn.OpAbs)},
+	111: {version: 1, inputs: one, translate: elu},
+	114: {version: 3, options: 89, inputs: one, translate: quantize},
+	117: {version: 1, options: 91, inputs: one, translate: unary(nn.OpHardSwish)},
 }

@@ -20,7 +20,7 @@ func (c *call) apply(b builtin) error {
 	if err := c.readable(c.in); err != nil {
 		return err
 	}
-	if n := len(c.in); n < b.minInputs || b.maxInputs > 0 && n > b.maxInputs {
+	if n := len(c.in); n < b.inputs.min || n > b.inputs.max {
 		return damaged("%d inputs", n)
 	}
 	if n := len(c.out); n != 1 {
