@@ -14,8 +14,8 @@ func pairwise(t nn.OperationType, since Level, types Types, r Ranks, first, seco
 	return Row{
 		Type: t, Since: since,
 		Forms: one(input(types, r).named(first), like(second, r)), Outputs: result(r),
-		Rules:  []string{broadcastRule},
-		shapes: single(broadcastShape),
+		Rules: []string{broadcastRule},
+		rules: untyped(single(broadcastShape[none])),
 	}
 }
 
@@ -25,12 +25,7 @@ func fused(t nn.OperationType, since Level, types Types) Row {
 	row.Forms[0].Inputs = append(row.Forms[0].Inputs, activation())
 	row.Later = map[nn.OperandType]Level{nn.TensorInt32: 4}
 	row.Rules = append(row.Rules, "the activation of TENSOR_INT32 is none")
-	row.attrs = func(c *Call, p *params, a *Attrs) {
-		a.Act = p.activation()
-		if a.Act != nn.ActNone && c.inputType(0) == nn.TensorInt32 {
-			p.fail("activation %v on TENSOR_INT32", a.Act)
-		}
-	}
+	row.rules = typed[Arithmetic]{attrs: arithmeticAttrs, shapes: single(broadcastShape[Arithmetic])}
 	return row
 }
 
@@ -53,7 +48,23 @@ func init() {
 	)
 }
 
-func broadcastShape(c *Call, _ *Attrs) (nn.Dims, error) {
+// Arithmetic are the attributes of ADD, SUB, MUL and DIV.
+type Arithmetic struct {
+	Act nn.Activation `json:"act,omitempty"`
+}
+
+func (a Arithmetic) attrs()                                 {}
+func (a Arithmetic) Activation() nn.Activation              { return a.Act }
+func (a Arithmetic) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
+
+func arithmeticAttrs(c *Call, p *params, a *Arithmetic) {
+	a.Act = p.activation()
+	if a.Act != nn.ActNone && c.inputType(0) == nn.TensorInt32 {
+		p.fail("activation %v on TENSOR_INT32", a.Act)
+	}
+}
+
+func broadcastShape[A Attrs](c *Call, _ *A) (nn.Dims, error) {
 	return broadcast(c.In(0).Dims, c.In(1).Dims)
 }
 

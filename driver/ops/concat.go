@@ -12,19 +12,27 @@ func init() {
 		Forms:   one(inputs(numbers, atMost(4)), int32Of("axis", "-rank to rank-1")),
 		Outputs: result(atMost(4)),
 		Rules:   []string{"the sizes of the inputs differ along the axis only", "8-bit inputs may differ in scale and zero point since 1.2"},
-		attrs: func(c *Call, p *params, a *Attrs) {
-			axis, ok := p.int32("axis")
-			if rank := c.rank(); ok && rank > 0 {
-				a.Axes = []int{p.axis(axis, rank)}
-			}
-		},
-		shapes: single(concatShape),
+		rules:   typed[Concatenation]{attrs: concatAttrs, shapes: single(concatShape)},
 	})
 }
 
+// Concatenation are the attributes of CONCATENATION.
+type Concatenation struct {
+	Axis int `json:"axis,omitempty"` // 0 <= axis < rank
+}
+
+func (Concatenation) attrs() {}
+
+func concatAttrs(c *Call, p *params, a *Concatenation) {
+	axis, ok := p.int32("axis")
+	if rank := c.rank(); ok && rank > 0 {
+		a.Axis = p.axis(axis, rank)
+	}
+}
+
 // concatShape adds up the sizes along the axis; all others must agree.
-func concatShape(c *Call, a *Attrs) (nn.Dims, error) {
-	axis := a.Axes[0]
+func concatShape(c *Call, a *Concatenation) (nn.Dims, error) {
+	axis := a.Axis
 	out := append(nn.Dims(nil), c.In(0).Dims...)
 	sum := int64(0)
 	for i := 0; i < len(c.Op.Inputs)-1; i++ {

@@ -27,31 +27,70 @@ func init() {
 	register(
 		Row{
 			Type: nn.OpConv2D, Since: 1, Forms: convForms("[Co, Kh, Kw, Ci]"), Outputs: result(exactly(4)),
-			quant: weightQuant(0), attrs: convAttrs, shapes: single(convShape),
+			quant: weightQuant(0),
+			rules: typed[Conv]{attrs: convAttrs, shapes: single(convShape)},
 		},
 		Row{
 			Type: nn.OpDepthwiseConv2D, Since: 1, Forms: convForms("[1, Kh, Kw, Co]", int32Of("depth multiplier", "Co / Ci")),
 			Outputs: result(exactly(4)),
-			quant:   weightQuant(3), attrs: depthwiseAttrs, shapes: single(depthwiseShape),
+			quant:   weightQuant(3),
+			rules:   typed[DepthwiseConv]{attrs: depthwiseAttrs, shapes: single(depthwiseShape)},
 		},
 	)
 }
 
-func convAttrs(c *Call, p *params, a *Attrs) {
-	windowAttrs(c, p, a)
-	a.Dilation = [2]int{1, 1}
+// Conv are the attributes of CONV_2D. Pad is explicit, also where the operation names a scheme.
+type Conv struct {
+	Act      nn.Activation `json:"act,omitempty"`
+	Stride   [2]int        `json:"stride,omitzero"`
+	Dilation [2]int        `json:"dilation,omitzero"`
+	Pad      Pad           `json:"pad,omitzero"`
+	NCHW     bool          `json:"nchw,omitempty"`
+}
+
+func (a Conv) attrs()                                 {}
+func (a Conv) Activation() nn.Activation              { return a.Act }
+func (a Conv) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
+func (a Conv) ChannelsFirst() bool                    { return a.NCHW }
+func (a Conv) ChannelsLast() Attrs                    { a.NCHW = false; return a }
+func (a Conv) Padding() Pad                           { return a.Pad }
+func (a Conv) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
+
+// DepthwiseConv are the attributes of DEPTHWISE_CONV_2D: those of a Conv, and Co / Ci.
+type DepthwiseConv struct {
+	Act        nn.Activation `json:"act,omitempty"`
+	Stride     [2]int        `json:"stride,omitzero"`
+	Dilation   [2]int        `json:"dilation,omitzero"`
+	Pad        Pad           `json:"pad,omitzero"`
+	NCHW       bool          `json:"nchw,omitempty"`
+	Multiplier int           `json:"multiplier,omitempty"`
+}
+
+func (a DepthwiseConv) attrs()                                 {}
+func (a DepthwiseConv) Activation() nn.Activation              { return a.Act }
+func (a DepthwiseConv) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
+func (a DepthwiseConv) ChannelsFirst() bool                    { return a.NCHW }
+func (a DepthwiseConv) ChannelsLast() Attrs                    { a.NCHW = false; return a }
+func (a DepthwiseConv) Padding() Pad                           { return a.Pad }
+func (a DepthwiseConv) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
+
+func convAttrs(_ *Call, p *params, a *Conv) {
+	w := windowOf(p)
+	*a = Conv{Act: w.act, Stride: w.stride, Dilation: [2]int{1, 1}, Pad: w.pad, NCHW: w.nchw}
 	if p.has("dilation width") {
 		a.Dilation = p.pair("dilation")
 	}
 }
 
-func depthwiseAttrs(c *Call, p *params, a *Attrs) {
-	a.Multiplier = p.atLeast("depth multiplier", 1)
-	convAttrs(c, p, a)
+func depthwiseAttrs(c *Call, p *params, a *DepthwiseConv) {
+	multiplier := p.atLeast("depth multiplier", 1)
+	var conv Conv
+	convAttrs(c, p, &conv)
+	*a = DepthwiseConv{conv.Act, conv.Stride, conv.Dilation, conv.Pad, conv.NCHW, multiplier}
 }
 
 // convShape: filter [Co, Kh, Kw, Ci] whatever the layout of the image, bias [Co].
-func convShape(c *Call, a *Attrs) (nn.Dims, error) {
+func convShape(c *Call, a *Conv) (nn.Dims, error) {
 	x, filter, bias := c.In(0).Dims, c.In(1).Dims, c.In(2).Dims
 	_, _, ch := spatial(a.NCHW)
 	if x[ch] != filter[3] {
@@ -60,15 +99,16 @@ func convShape(c *Call, a *Attrs) (nn.Dims, error) {
 	if bias[0] != filter[0] {
 		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[0])
 	}
-	out, err := slide(c, a, [2]int64{int64(filter[1]), int64(filter[2])})
+	out, pad, err := window{stride: a.Stride, dilation: a.Dilation, pad: a.Pad, nchw: a.NCHW}.slide(c, [2]int64{int64(filter[1]), int64(filter[2])})
 	if err != nil {
 		return nil, err
 	}
-	return image(a, x[0], out, filter[0]), nil
+	a.Pad = pad
+	return image(a.NCHW, x[0], out, filter[0]), nil
 }
 
 // depthwiseShape: filter [1, Kh, Kw, Co] with Co = Ci * multiplier, bias [Co].
-func depthwiseShape(c *Call, a *Attrs) (nn.Dims, error) {
+func depthwiseShape(c *Call, a *DepthwiseConv) (nn.Dims, error) {
 	x, filter, bias := c.In(0).Dims, c.In(1).Dims, c.In(2).Dims
 	_, _, ch := spatial(a.NCHW)
 	if filter[0] != 1 {
@@ -80,9 +120,10 @@ func depthwiseShape(c *Call, a *Attrs) (nn.Dims, error) {
 	if bias[0] != filter[3] {
 		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[3])
 	}
-	out, err := slide(c, a, [2]int64{int64(filter[1]), int64(filter[2])})
+	out, pad, err := window{stride: a.Stride, dilation: a.Dilation, pad: a.Pad, nchw: a.NCHW}.slide(c, [2]int64{int64(filter[1]), int64(filter[2])})
 	if err != nil {
 		return nil, err
 	}
-	return image(a, x[0], out, filter[3]), nil
+	a.Pad = pad
+	return image(a.NCHW, x[0], out, filter[3]), nil
 }

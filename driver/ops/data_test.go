@@ -15,9 +15,9 @@ func fed(d ...uint32) nn.Operand {
 func TestMean(t *testing.T) {
 	x := f32(2, 3, 5, 7)
 	runInfer(t, []inferCase{
-		{name: "image", call: call(nn.OpMean, f32(), x, []int32{2, 1}, 0), want: nn.Dims{2, 7}, attrs: ops.Attrs{Axes: []int{1, 2}}, data: []int{0}},
-		{name: "kept, named twice", call: call(nn.OpMean, f32(), x, []int32{-1, 3, 0}, 1), want: nn.Dims{1, 3, 5, 1}, attrs: ops.Attrs{Axes: []int{0, 3}}},
-		{name: "all", call: call(nn.OpMean, f32(), f32(3, 5), []int32{0, 1}, 0), want: nn.Dims{1}, attrs: ops.Attrs{Axes: []int{0, 1}}},
+		{name: "image", call: call(nn.OpMean, f32(), x, []int32{2, 1}, 0), want: nn.Dims{2, 7}, attrs: ops.Mean{Axes: []int{1, 2}}, data: []int{0}},
+		{name: "kept, named twice", call: call(nn.OpMean, f32(), x, []int32{-1, 3, 0}, 1), want: nn.Dims{1, 3, 5, 1}, attrs: ops.Mean{Axes: []int{0, 3}}},
+		{name: "all", call: call(nn.OpMean, f32(), f32(3, 5), []int32{0, 1}, 0), want: nn.Dims{1}, attrs: ops.Mean{Axes: []int{0, 1}}},
 		{name: "run time", call: call(nn.OpMean, f32(), x, fed(2), 0), err: ops.ErrNotConstant},
 	})
 	runBad(t, []badCase{
@@ -38,8 +38,8 @@ func TestReshapes(t *testing.T) {
 		{name: "squeeze one", call: call(nn.OpSqueeze, f32(), x, []int32{-2}), want: nn.Dims{1, 3, 10}},
 		{name: "squeeze to nothing", call: call(nn.OpSqueeze, f32(), f32(1, 1), []int32{0, 1}), want: nn.Dims{1}},
 		{name: "squeeze, stated", call: call(nn.OpSqueeze, f32(3, 1, 10), x, fed(1)), want: nn.Dims{3, 1, 10}},
-		{name: "expand", call: call(nn.OpExpandDims, i32(), i32(3, 5), -1), want: nn.Dims{3, 5, 1}, attrs: ops.Attrs{Axes: []int{2}}},
-		{name: "expand first", call: call(nn.OpExpandDims, u8(), u8(3, 5), -3), want: nn.Dims{1, 3, 5}, attrs: ops.Attrs{Axes: []int{0}}},
+		{name: "expand", call: call(nn.OpExpandDims, i32(), i32(3, 5), -1), want: nn.Dims{3, 5, 1}, attrs: ops.ExpandDims{Axis: 2}},
+		{name: "expand first", call: call(nn.OpExpandDims, u8(), u8(3, 5), -3), want: nn.Dims{1, 3, 5}, attrs: ops.ExpandDims{Axis: 0}},
 	})
 	runBad(t, []badCase{
 		{"elements", call(nn.OpReshape, f32(), x, []int32{5, 5})},
@@ -60,8 +60,8 @@ func TestReshapes(t *testing.T) {
 func TestTranspose(t *testing.T) {
 	x := f32(2, 3, 5)
 	runInfer(t, []inferCase{
-		{name: "permuted", call: call(nn.OpTranspose, f32(), x, []int32{2, 0, 1}), want: nn.Dims{5, 2, 3}, attrs: ops.Attrs{Perm: []int{2, 0, 1}}, data: []int{0}},
-		{name: "reversed", call: call(nn.OpTranspose, f32(), x, omitted(nn.TensorInt32)), want: nn.Dims{5, 3, 2}, attrs: ops.Attrs{Perm: []int{2, 1, 0}}},
+		{name: "permuted", call: call(nn.OpTranspose, f32(), x, []int32{2, 0, 1}), want: nn.Dims{5, 2, 3}, attrs: ops.Transpose{Perm: []int{2, 0, 1}}, data: []int{0}},
+		{name: "reversed", call: call(nn.OpTranspose, f32(), x, omitted(nn.TensorInt32)), want: nn.Dims{5, 3, 2}, attrs: ops.Transpose{Perm: []int{2, 1, 0}}},
 		{name: "at run time", call: call(nn.OpTranspose, f32(), x, fed(3)), err: ops.ErrNotConstant},
 	})
 	runBad(t, []badCase{
@@ -73,9 +73,9 @@ func TestTranspose(t *testing.T) {
 
 func TestConcatenation(t *testing.T) {
 	runInfer(t, []inferCase{
-		{name: "three", call: call(nn.OpConcatenation, f32(), f32(2, 3, 5), f32(2, 7, 5), f32(2, 1, 5), 1), want: nn.Dims{2, 11, 5}, attrs: ops.Attrs{Axes: []int{1}}, data: []int{0, 1, 2}},
-		{name: "one, negative axis", call: call(nn.OpConcatenation, f32(), f32(2, 3), -1), want: nn.Dims{2, 3}, attrs: ops.Attrs{Axes: []int{1}}},
-		{name: "scales differ", call: call(nn.OpConcatenation, u8(), u8(3), scaled(u8(5), 0.1, 9), 0), want: nn.Dims{8}, attrs: ops.Attrs{Axes: []int{0}}},
+		{name: "three", call: call(nn.OpConcatenation, f32(), f32(2, 3, 5), f32(2, 7, 5), f32(2, 1, 5), 1), want: nn.Dims{2, 11, 5}, attrs: ops.Concatenation{Axis: 1}, data: []int{0, 1, 2}},
+		{name: "one, negative axis", call: call(nn.OpConcatenation, f32(), f32(2, 3), -1), want: nn.Dims{2, 3}, attrs: ops.Concatenation{Axis: 1}},
+		{name: "scales differ", call: call(nn.OpConcatenation, u8(), u8(3), scaled(u8(5), 0.1, 9), 0), want: nn.Dims{8}, attrs: ops.Concatenation{Axis: 0}},
 	})
 	runBad(t, []badCase{
 		{"axis only", call(nn.OpConcatenation, f32(), 0)},
@@ -92,12 +92,12 @@ func TestPads(t *testing.T) {
 	p := [][2]int32{{0, 0}, {1, 2}}
 	pads := [][2]int{{0, 0}, {1, 2}}
 	runInfer(t, []inferCase{
-		{name: "float", call: call(nn.OpPad, f32(), f32(3, 5), p), want: nn.Dims{3, 8}, attrs: ops.Attrs{Pads: pads}, data: []int{0}},
-		{name: "zero point", call: call(nn.OpPad, u8(), u8(3, 5), p), want: nn.Dims{3, 8}, attrs: ops.Attrs{Pads: pads, Value: 3}},
-		{name: "value", call: call(nn.OpPadV2, f16(), f16(3, 5), p, half(0xc000)), want: nn.Dims{3, 8}, attrs: ops.Attrs{Pads: pads, Value: -2}},
-		{name: "stored value", call: call(nn.OpPadV2, s8(), s8(3, 5), p, -128), want: nn.Dims{3, 8}, attrs: ops.Attrs{Pads: pads, Value: -128}},
-		{name: "reflect", call: call(nn.OpMirrorPad, i32(), i32(1, 3), p, 0), want: nn.Dims{1, 6}, attrs: ops.Attrs{Pads: pads}},
-		{name: "symmetric", call: call(nn.OpMirrorPad, f32(), f32(1, 2), p, 1), want: nn.Dims{1, 5}, attrs: ops.Attrs{Pads: pads, Symmetric: true}},
+		{name: "float", call: call(nn.OpPad, f32(), f32(3, 5), p), want: nn.Dims{3, 8}, attrs: ops.Padding{Pads: pads}, data: []int{0}},
+		{name: "zero point", call: call(nn.OpPad, u8(), u8(3, 5), p), want: nn.Dims{3, 8}, attrs: ops.Padding{Pads: pads, Value: 3}},
+		{name: "value", call: call(nn.OpPadV2, f16(), f16(3, 5), p, half(0xc000)), want: nn.Dims{3, 8}, attrs: ops.Padding{Pads: pads, Value: -2}},
+		{name: "stored value", call: call(nn.OpPadV2, s8(), s8(3, 5), p, -128), want: nn.Dims{3, 8}, attrs: ops.Padding{Pads: pads, Value: -128}},
+		{name: "reflect", call: call(nn.OpMirrorPad, i32(), i32(1, 3), p, 0), want: nn.Dims{1, 6}, attrs: ops.MirrorPadding{Pads: pads}},
+		{name: "symmetric", call: call(nn.OpMirrorPad, f32(), f32(1, 2), p, 1), want: nn.Dims{1, 5}, attrs: ops.MirrorPadding{Pads: pads, Symmetric: true}},
 		{name: "at run time", call: call(nn.OpPad, f32(), f32(3, 5), fed(2, 2)), err: ops.ErrNotConstant},
 	})
 	runBad(t, []badCase{

@@ -9,7 +9,7 @@ import (
 
 func TestBinary(t *testing.T) {
 	runInfer(t, []inferCase{
-		{name: "bias-like", call: call(nn.OpAdd, f32(), f32(2, 3, 5), f32(5), 1), want: nn.Dims{2, 3, 5}, attrs: ops.Attrs{Act: nn.ActRelu}, data: []int{0, 1}},
+		{name: "bias-like", call: call(nn.OpAdd, f32(), f32(2, 3, 5), f32(5), 1), want: nn.Dims{2, 3, 5}, attrs: ops.Arithmetic{Act: nn.ActRelu}, data: []int{0, 1}},
 		{name: "both sides", call: call(nn.OpSub, u8(), u8(7, 1, 3), u8(1, 5, 1), 0), want: nn.Dims{7, 5, 3}},
 		{name: "second larger", call: call(nn.OpMaximum, i32(), i32(3), i32(2, 1)), want: nn.Dims{2, 3}},
 		{name: "output scale below the product", call: call(nn.OpMul, scaled(u8(), 0.01, 0), u8(3), u8(3), 0), want: nn.Dims{3}},
@@ -38,7 +38,7 @@ func TestUnary(t *testing.T) {
 		{name: "tanh", call: call(nn.OpTanh, scaled(u8(), 1.0/128, 128), u8(7)), want: nn.Dims{7}},
 		{name: "logistic", call: call(nn.OpLogistic, scaled(s8(), 1.0/256, -128), s8(7)), want: nn.Dims{7}},
 		{name: "hard swish", call: call(nn.OpHardSwish, scaled(u8(), 0.1, 9), u8(7)), want: nn.Dims{7}},
-		{name: "elu", call: call(nn.OpElu, f16(), f16(7), half(0x3e00)), want: nn.Dims{7}, attrs: ops.Attrs{Alpha: 1.5}},
+		{name: "elu", call: call(nn.OpElu, f16(), f16(7), half(0x3e00)), want: nn.Dims{7}, attrs: ops.Elu{Alpha: 1.5}},
 		{name: "cast", call: call(nn.OpCast, i32(), u8(7, 3)), want: nn.Dims{7, 3}},
 		{name: "cast to itself", call: call(nn.OpCast, s8(), s8(7, 3)), want: nn.Dims{7, 3}},
 		{name: "quantise", call: call(nn.OpQuantize, s8(), f16(7, 3)), want: nn.Dims{7, 3}},
@@ -59,9 +59,9 @@ func TestUnary(t *testing.T) {
 
 func TestSoftmax(t *testing.T) {
 	runInfer(t, []inferCase{
-		{name: "default axis", call: call(nn.OpSoftmax, f32(), f32(2, 3, 5), float32(0.5)), want: nn.Dims{2, 3, 5}, attrs: ops.Attrs{Beta: 0.5, Axes: []int{2}}},
-		{name: "negative axis", call: call(nn.OpSoftmax, scaled(s8(), 1.0/256, -128), s8(2, 3, 5, 7), float32(1), -3), want: nn.Dims{2, 3, 5, 7}, attrs: ops.Attrs{Beta: 1, Axes: []int{1}}},
-		{name: "log", call: call(nn.OpLogSoftmax, f16(), f16(2, 3), half(0x3c00), 0), want: nn.Dims{2, 3}, attrs: ops.Attrs{Beta: 1, Axes: []int{0}}},
+		{name: "default axis", call: call(nn.OpSoftmax, f32(), f32(2, 3, 5), float32(0.5)), want: nn.Dims{2, 3, 5}, attrs: ops.Softmax{Beta: 0.5, Axis: 2}},
+		{name: "negative axis", call: call(nn.OpSoftmax, scaled(s8(), 1.0/256, -128), s8(2, 3, 5, 7), float32(1), -3), want: nn.Dims{2, 3, 5, 7}, attrs: ops.Softmax{Beta: 1, Axis: 1}},
+		{name: "log", call: call(nn.OpLogSoftmax, f16(), f16(2, 3), half(0x3c00), 0), want: nn.Dims{2, 3}, attrs: ops.Softmax{Beta: 1, Axis: 0}},
 	})
 	runBad(t, []badCase{
 		{"axis", call(nn.OpSoftmax, f32(), f32(2, 3), float32(1), 2)},

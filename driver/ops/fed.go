@@ -12,33 +12,34 @@ import (
 const fedPosition = 1
 
 // inferFed takes the output's shape from the model.
-func (r *Row) inferFed(c *Call, inf *Inferred) ([]nn.Dims, error) {
+func (t typed[A]) inferFed(c *Call, a *A, inf *Inferred) error {
 	y, at := c.Out(0), fmt.Sprintf("input %d (%s)", fedPosition, c.form.Inputs[fedPosition].Name)
 	if !shapeKnown(y) {
-		return nil, fmt.Errorf("%s: %w", at, ErrNotConstant)
+		return fmt.Errorf("%s: %w", at, ErrNotConstant)
 	}
-	dims, err := r.fed(c, &inf.Attrs, y.Dims)
+	dims, err := t.fed(c, a, y.Dims)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !dims.Known() {
-		return nil, fmt.Errorf("%s: %w", at, ErrOpenShape)
+		return fmt.Errorf("%s: %w", at, ErrOpenShape)
 	}
 	if _, err := MergeDims(nn.TensorInt32, c.In(fedPosition).Dims, dims); err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
+		return fmt.Errorf("%s: %w", at, err)
 	}
 	inf.Data = append(inf.Data, fedPosition)
 	inf.Fed, inf.FedDims = fedPosition, dims
-	return []nn.Dims{append(nn.Dims(nil), y.Dims...)}, nil
+	inf.Shapes = []nn.Dims{append(nn.Dims(nil), y.Dims...)}
+	return nil
 }
 
 // padFed: paddings make no dimension smaller.
-func padFed(c *Call, _ *Attrs, y nn.Dims) (nn.Dims, error) {
+func padFed(c *Call, _ *Padding, y nn.Dims) (nn.Dims, error) {
 	return grown(c, y, func(int64) int64 { return math.MaxUint32 })
 }
 
 // mirrorPadFed: the limits of mirrorPadShape on both sides.
-func mirrorPadFed(c *Call, a *Attrs, y nn.Dims) (nn.Dims, error) {
+func mirrorPadFed(c *Call, a *MirrorPadding, y nn.Dims) (nn.Dims, error) {
 	return grown(c, y, func(n int64) int64 {
 		if a.Symmetric {
 			return 2 * n
@@ -62,7 +63,7 @@ func grown(c *Call, y nn.Dims, most func(n int64) int64) (nn.Dims, error) {
 	return nn.Dims{uint32(len(x)), 2}, nil
 }
 
-func transposeFed(c *Call, _ *Attrs, y nn.Dims) (nn.Dims, error) {
+func transposeFed(c *Call, _ *Transpose, y nn.Dims) (nn.Dims, error) {
 	x := c.In(0).Dims
 	from, to := slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))
 	if !slices.Equal(from, to) {
@@ -72,10 +73,10 @@ func transposeFed(c *Call, _ *Attrs, y nn.Dims) (nn.Dims, error) {
 }
 
 // meanFed tries every set of axes: at most 16 of them, since the rank is at most 4.
-func meanFed(c *Call, _ *Attrs, y nn.Dims) (nn.Dims, error) {
+func meanFed(c *Call, _ *Mean, y nn.Dims) (nn.Dims, error) {
 	rank := len(c.In(0).Dims)
 	for set := range 1 << rank {
-		var a Attrs
+		var a Mean
 		for i := range rank {
 			if set>>i&1 != 0 {
 				a.Axes = append(a.Axes, i)

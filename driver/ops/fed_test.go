@@ -16,11 +16,11 @@ func TestFed(t *testing.T) {
 		dims nn.Dims
 	}{
 		{inferCase{name: "pad", call: call(nn.OpPad, f32(3, 8), f32(3, 5), fed(2, 2)), want: nn.Dims{3, 8}}, nn.Dims{2, 2}},
-		{inferCase{name: "pad, zero point", call: call(nn.OpPad, u8(9), u8(5), fed(1, 2)), want: nn.Dims{9}, attrs: ops.Attrs{Value: 3}}, nn.Dims{1, 2}},
+		{inferCase{name: "pad, zero point", call: call(nn.OpPad, u8(9), u8(5), fed(1, 2)), want: nn.Dims{9}, attrs: ops.Padding{Value: 3}}, nn.Dims{1, 2}},
 		{inferCase{name: "pad, open paddings", call: call(nn.OpPad, f32(3, 8), f32(3, 5), fed(0, 2)), want: nn.Dims{3, 8}}, nn.Dims{2, 2}},
-		{inferCase{name: "value", call: call(nn.OpPadV2, f16(9), f16(5), fed(1, 2), half(0xc000)), want: nn.Dims{9}, attrs: ops.Attrs{Value: -2}}, nn.Dims{1, 2}},
+		{inferCase{name: "value", call: call(nn.OpPadV2, f16(9), f16(5), fed(1, 2), half(0xc000)), want: nn.Dims{9}, attrs: ops.Padding{Value: -2}}, nn.Dims{1, 2}},
 		{inferCase{name: "reflect", call: call(nn.OpMirrorPad, f32(7), f32(3), fed(1, 2), 0), want: nn.Dims{7}}, nn.Dims{1, 2}},
-		{inferCase{name: "symmetric", call: call(nn.OpMirrorPad, f32(9), f32(3), fed(1, 2), 1), want: nn.Dims{9}, attrs: ops.Attrs{Symmetric: true}}, nn.Dims{1, 2}},
+		{inferCase{name: "symmetric", call: call(nn.OpMirrorPad, f32(9), f32(3), fed(1, 2), 1), want: nn.Dims{9}, attrs: ops.MirrorPadding{Symmetric: true}}, nn.Dims{1, 2}},
 		{inferCase{name: "transpose", call: call(nn.OpTranspose, f32(5, 2, 5), f32(2, 5, 5), fed(3)), want: nn.Dims{5, 2, 5}}, nn.Dims{3}},
 		{inferCase{name: "transpose, of open length", call: call(nn.OpTranspose, f32(5, 2), f32(2, 5), fed(0)), want: nn.Dims{5, 2}}, nn.Dims{2}},
 		{inferCase{name: "mean", call: call(nn.OpMean, f32(2, 7), f32(2, 3, 5, 7), fed(2), 0), want: nn.Dims{2, 7}}, nn.Dims{2}},

@@ -14,13 +14,24 @@ func init() {
 		Rules:   []string{"the input counts as [elements / I, I]"},
 		Extends: []string{"weights of TENSOR_QUANT8_SYMM_PER_CHANNEL, as TFLite models have them"},
 		quant:   weightQuant(0),
-		attrs:   func(c *Call, p *params, a *Attrs) { a.Act = p.activation() },
-		shapes:  single(fullyConnectedShape),
+		rules: typed[FullyConnected]{
+			attrs:  func(_ *Call, p *params, a *FullyConnected) { a.Act = p.activation() },
+			shapes: single(fullyConnectedShape),
+		},
 	})
 }
 
+// FullyConnected are the attributes of FULLY_CONNECTED.
+type FullyConnected struct {
+	Act nn.Activation `json:"act,omitempty"`
+}
+
+func (a FullyConnected) attrs()                                 {}
+func (a FullyConnected) Activation() nn.Activation              { return a.Act }
+func (a FullyConnected) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
+
 // fullyConnectedShape: weights [U, I], bias [U]; the input counts as [elements / I, I].
-func fullyConnectedShape(c *Call, _ *Attrs) (nn.Dims, error) {
+func fullyConnectedShape(c *Call, _ *FullyConnected) (nn.Dims, error) {
 	w, bias := c.In(1).Dims, c.In(2).Dims
 	if bias[0] != w[0] {
 		return nil, fmt.Errorf("bias has %d elements, the weights %d units", bias[0], w[0])

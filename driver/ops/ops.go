@@ -23,37 +23,36 @@ var ErrNotConstant = errors.New("parameter is not a constant")
 // ErrOpenShape marks an error about a call whose input shapes are not known when the model is compiled.
 var ErrOpenShape = errors.New("input dimensions are not known")
 
-// Attrs are the parameters of an operation, decoded from its scalar and small constant operands. Fields
-// that an operation does not use are zero. Pairs are height, width. Where Inferred.Fed names a parameter,
-// its field (Pads, Perm, or Axes of MEAN) is nil.
-type Attrs struct {
-	Act        nn.Activation `json:"act,omitempty"`
-	Stride     [2]int        `json:"stride,omitzero"`
-	Dilation   [2]int        `json:"dilation,omitzero"`
-	Window     [2]int        `json:"window,omitzero"`
-	Pad        Pad           `json:"pad,omitzero"` // explicit, also where the operation names a scheme
-	NCHW       bool          `json:"nchw,omitempty"`
-	Multiplier int           `json:"multiplier,omitempty"` // DEPTHWISE_CONV_2D: Co / Ci
-	Axes       []int         `json:"axes,omitempty"`       // 0 <= axis < rank, ascending (MEAN); one (softmax, CONCATENATION, EXPAND_DIMS unless known only at run time)
-	Perm       []int         `json:"perm,omitempty"`       // output dimension i is input dimension Perm[i]
-	Pads       [][2]int      `json:"pads,omitempty"`       // before and after, for each dimension
-	// Value is what PAD and PAD_V2 fill with: the real value of a float type, the stored integer of a
-	// quantised one (PAD: the zero point).
-	Value        float64 `json:"value,omitempty"`
-	Symmetric    bool    `json:"symmetric,omitempty"` // MIRROR_PAD: the edge is repeated
-	AlignCorners bool    `json:"alignCorners,omitempty"`
-	HalfPixel    bool    `json:"halfPixel,omitempty"`
-	Beta         float64 `json:"beta,omitempty"`  // SOFTMAX, LOG_SOFTMAX
-	Alpha        float64 `json:"alpha,omitempty"` // ELU
+// Attrs are the parameters of an operation, decoded from its scalar and small constant operands: a value of the type
+// that the operation's family defines (Conv, Pool, Softmax …), nil for an operation without parameters. Pairs are height,
+// width. Where Inferred.Fed names a parameter, its field (Pads, Perm, or Axes of Mean) is nil.
+type Attrs interface{ attrs() }
+
+// Activated are attributes with a fused activation.
+type Activated interface {
+	Attrs
+	Activation() nn.Activation
+	WithActivation(nn.Activation) Attrs
 }
 
-// Pad is explicit padding in elements.
-type Pad struct {
-	Top    int `json:"top,omitempty"`
-	Bottom int `json:"bottom,omitempty"`
-	Left   int `json:"left,omitempty"`
-	Right  int `json:"right,omitempty"`
+// Imaged are attributes of an operation on images of either layout.
+type Imaged interface {
+	Attrs
+	ChannelsFirst() bool // NCHW
+	ChannelsLast() Attrs // the same in NHWC
 }
+
+// Windowed are attributes of an operation that moves a window over an image.
+type Windowed interface {
+	Imaged
+	Padding() Pad
+	WithPadding(Pad) Attrs
+}
+
+// none are the attributes of operations without parameters, for which Attrs is nil.
+type none struct{}
+
+func (none) attrs() {}
 
 // Call is one operation of a graph with access to its operands.
 type Call struct {

@@ -29,22 +29,13 @@ func init() {
 			Forms: one(input(numbers, extended), paddings), Outputs: result(extended),
 			Rules: []string{"fills with zero, the zero point of a quantised input"},
 			quant: sameQuant,
-			attrs: func(c *Call, p *params, a *Attrs) {
-				padAttrs(c, p, a)
-				if x := c.In(0); x.Type.IsQuant8() {
-					a.Value = float64(x.ZeroPoint)
-				}
-			},
-			shapes: single(padShape),
-			fed:    padFed,
+			rules: typed[Padding]{attrs: padAttrs, shapes: single(padShape), fed: padFed},
 		},
 		Row{
 			Type: nn.OpPadV2, Since: 3,
 			Forms: one(input(numbers, extended), paddings, value), Outputs: result(extended),
-			quant:  sameQuant,
-			attrs:  padV2Attrs,
-			shapes: single(padShape),
-			fed:    padFed,
+			quant: sameQuant,
+			rules: typed[Padding]{attrs: padV2Attrs, shapes: single(padShape), fed: padFed},
 		},
 		Row{
 			Type: nn.OpMirrorPad, Since: 7,
@@ -52,47 +43,72 @@ func init() {
 			Outputs: result(AnyRank),
 			Rules:   []string{"a padding is at most the size of its dimension, one less with REFLECT"},
 			quant:   sameQuant,
-			attrs:   mirrorPadAttrs,
-			shapes:  single(mirrorPadShape),
-			fed:     mirrorPadFed,
+			rules:   typed[MirrorPadding]{attrs: mirrorPadAttrs, shapes: single(mirrorPadShape), fed: mirrorPadFed},
 		},
 	)
 }
 
-// padAttrs reads the paddings [rank, 2].
-func padAttrs(c *Call, p *params, a *Attrs) {
+// Padding are the attributes of PAD and PAD_V2.
+type Padding struct {
+	Pads [][2]int `json:"pads,omitempty"` // before and after, for each dimension
+	// Value is what fills: the real value of a float type, the stored integer of a quantised one (PAD: the zero
+	// point).
+	Value float64 `json:"value,omitempty"`
+}
+
+func (Padding) attrs() {}
+
+// MirrorPadding are the attributes of MIRROR_PAD.
+type MirrorPadding struct {
+	Pads      [][2]int `json:"pads,omitempty"`      // before and after, for each dimension
+	Symmetric bool     `json:"symmetric,omitempty"` // the edge is repeated
+}
+
+func (MirrorPadding) attrs() {}
+
+func padAttrs(c *Call, p *params, a *Padding) {
+	a.Pads = p.pads()
+	if x := c.In(0); x.Type.IsQuant8() {
+		a.Value = float64(x.ZeroPoint)
+	}
+}
+
+// pads reads the paddings [rank, 2].
+func (p *params) pads() (pads [][2]int) {
+	c := p.c
 	rank := c.rank()
 	if o := c.In(1); len(o.Dims) == 2 {
 		if o.Dims[1] != 2 && o.Dims[1] != 0 || rank > 0 && o.Dims[0] != 0 && int64(o.Dims[0]) != int64(rank) {
 			p.fail("paddings have dimensions %v instead of [%d 2]", []uint32(o.Dims), rank)
-			return
+			return nil
 		}
 	}
 	v, ok := p.int32s("paddings")
 	if !ok {
-		return
+		return nil
 	}
 	for _, n := range v {
 		if n < 0 {
 			p.fail("padding %d is negative", n)
-			return
+			return nil
 		}
 	}
 	if rank == 0 {
-		return
+		return nil
 	}
 	if len(v) != 2*rank {
 		p.fail("%d paddings for rank %d", len(v), rank)
-		return
+		return nil
 	}
 	for i := 0; i < len(v); i += 2 {
-		a.Pads = append(a.Pads, [2]int{int(v[i]), int(v[i+1])})
+		pads = append(pads, [2]int{int(v[i]), int(v[i+1])})
 	}
+	return pads
 }
 
 // padV2Attrs: the value of an 8-bit form is a stored integer.
-func padV2Attrs(c *Call, p *params, a *Attrs) {
-	padAttrs(c, p, a)
+func padV2Attrs(c *Call, p *params, a *Padding) {
+	a.Pads = p.pads()
 	lo, hi := int32(0), int32(255)
 	switch c.In(0).Type {
 	case nn.TensorQuant8AsymmSigned:
@@ -109,9 +125,11 @@ func padV2Attrs(c *Call, p *params, a *Attrs) {
 	a.Value = float64(v)
 }
 
-func padShape(c *Call, a *Attrs) (nn.Dims, error) {
-	out := append(nn.Dims(nil), c.In(0).Dims...)
-	for i, pad := range a.Pads {
+func padShape(c *Call, a *Padding) (nn.Dims, error) { return padded(c.In(0).Dims, a.Pads) }
+
+func padded(x nn.Dims, pads [][2]int) (nn.Dims, error) {
+	out := append(nn.Dims(nil), x...)
+	for i, pad := range pads {
 		n, err := toDim(int64(out[i]) + int64(pad[0]) + int64(pad[1]))
 		if err != nil {
 			return nil, err
@@ -121,8 +139,8 @@ func padShape(c *Call, a *Attrs) (nn.Dims, error) {
 	return out, nil
 }
 
-func mirrorPadAttrs(c *Call, p *params, a *Attrs) {
-	padAttrs(c, p, a)
+func mirrorPadAttrs(_ *Call, p *params, a *MirrorPadding) {
+	a.Pads = p.pads()
 	mode, ok := p.int32("mode")
 	if ok && mode != mirrorReflect && mode != mirrorSymmetric {
 		p.fail("mode %d", mode)
@@ -131,7 +149,7 @@ func mirrorPadAttrs(c *Call, p *params, a *Attrs) {
 }
 
 // mirrorPadShape: a padding may be as large as the dimension when the edge is repeated, else one less.
-func mirrorPadShape(c *Call, a *Attrs) (nn.Dims, error) {
+func mirrorPadShape(c *Call, a *MirrorPadding) (nn.Dims, error) {
 	for i, n := range c.In(0).Dims {
 		limit := int64(n)
 		if !a.Symmetric {
@@ -143,5 +161,5 @@ func mirrorPadShape(c *Call, a *Attrs) (nn.Dims, error) {
 			}
 		}
 	}
-	return padShape(c, a)
+	return padded(c.In(0).Dims, a.Pads)
 }

@@ -13,8 +13,7 @@ func pool(t nn.OperationType, types Types) Row {
 		Outputs: result(exactly(4)),
 		Rules:   []string{"padding is smaller than the window and counts in no window"},
 		quant:   sameQuant,
-		attrs:   poolAttrs,
-		shapes:  single(poolShape),
+		rules:   typed[Pool]{attrs: poolAttrs, shapes: single(poolShape)},
 	}
 }
 
@@ -22,11 +21,28 @@ func init() {
 	register(pool(nn.OpAveragePool2D, numbers), pool(nn.OpMaxPool2D, numbers), pool(nn.OpL2Pool2D, floats))
 }
 
+// Pool are the attributes of the pools. Pad is explicit, also where the operation names a scheme.
+type Pool struct {
+	Act    nn.Activation `json:"act,omitempty"`
+	Stride [2]int        `json:"stride,omitzero"`
+	Window [2]int        `json:"window,omitzero"`
+	Pad    Pad           `json:"pad,omitzero"`
+	NCHW   bool          `json:"nchw,omitempty"`
+}
+
+func (a Pool) attrs()                                 {}
+func (a Pool) Activation() nn.Activation              { return a.Act }
+func (a Pool) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
+func (a Pool) ChannelsFirst() bool                    { return a.NCHW }
+func (a Pool) ChannelsLast() Attrs                    { a.NCHW = false; return a }
+func (a Pool) Padding() Pad                           { return a.Pad }
+func (a Pool) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
+
 // poolAttrs also makes sure that no window lies wholly in the padding, where a mean or maximum would be
 // taken of nothing.
-func poolAttrs(c *Call, p *params, a *Attrs) {
-	windowAttrs(c, p, a)
-	a.Window = p.pair("window")
+func poolAttrs(_ *Call, p *params, a *Pool) {
+	w := windowOf(p)
+	*a = Pool{Act: w.act, Stride: w.stride, Window: p.pair("window"), Pad: w.pad, NCHW: w.nchw}
 	if p.err != nil {
 		return
 	}
@@ -35,12 +51,13 @@ func poolAttrs(c *Call, p *params, a *Attrs) {
 	}
 }
 
-func poolShape(c *Call, a *Attrs) (nn.Dims, error) {
+func poolShape(c *Call, a *Pool) (nn.Dims, error) {
 	x := c.In(0).Dims
 	_, _, ch := spatial(a.NCHW)
-	out, err := slide(c, a, [2]int64{int64(a.Window[0]), int64(a.Window[1])})
+	out, pad, err := window{stride: a.Stride, pad: a.Pad, nchw: a.NCHW}.slide(c, [2]int64{int64(a.Window[0]), int64(a.Window[1])})
 	if err != nil {
 		return nil, fmt.Errorf("pool: %w", err)
 	}
-	return image(a, x[0], out, x[ch]), nil
+	a.Pad = pad
+	return image(a.NCHW, x[0], out, x[ch]), nil
 }

@@ -13,14 +13,19 @@ func init() {
 			int32Of("keep dims", "positive: reduced dimensions stay, of size 1")),
 		Outputs: result(atMost(4)),
 		Extends: []string{"an 8-bit result of any scale and zero point; the HAL wants those of the input"},
-		attrs:   meanAttrs,
-		shapes:  single(meanShape),
-		fed:     meanFed,
+		rules:   typed[Mean]{attrs: meanAttrs, shapes: single(meanShape), fed: meanFed},
 	})
 }
 
+// Mean are the attributes of MEAN.
+type Mean struct {
+	Axes []int `json:"axes,omitempty"` // 0 <= axis < rank, ascending
+}
+
+func (Mean) attrs() {}
+
 // meanAttrs: axes may be negative and named twice.
-func meanAttrs(c *Call, p *params, a *Attrs) {
+func meanAttrs(c *Call, p *params, a *Mean) {
 	p.int32("keep dims")
 	axes, ok := p.int32s("axes")
 	rank := c.rank()
@@ -38,7 +43,7 @@ func meanAttrs(c *Call, p *params, a *Attrs) {
 }
 
 // meanShape drops the axes, or makes them 1 when keep_dims is positive. A result without dimensions is [1].
-func meanShape(c *Call, a *Attrs) (nn.Dims, error) {
+func meanShape(c *Call, a *Mean) (nn.Dims, error) {
 	p := &params{c: c}
 	keep, _ := p.int32("keep dims")
 	if p.err != nil {

@@ -15,26 +15,26 @@ func init() {
 			Forms:   one(input(withInt32, extended), indices("shape", exactly(1), "positive sizes; one may be -1")),
 			Outputs: result(extended),
 			quant:   sameQuant,
-			attrs:   func(_ *Call, p *params, _ *Attrs) { reshapeSizes(p) },
-			shapes:  single(reshapeShape),
-			runtime: statedShape,
+			rules: typed[none]{
+				attrs:  func(_ *Call, p *params, _ *none) { reshapeSizes(p) },
+				shapes: single(reshapeShape), runtime: statedShape,
+			},
 		},
 		Row{
 			Type: nn.OpSqueeze, Since: 2,
 			Forms:   one(input(numbers, extended), indices("axes", exactly(1), "of size 1; without a value all of size 1").omissible()),
 			Outputs: result(extended),
 			quant:   sameQuant,
-			attrs:   func(_ *Call, p *params, _ *Attrs) { p.int32s("axes") },
-			shapes:  single(squeezeShape),
-			runtime: statedShape,
+			rules: typed[none]{
+				attrs:  func(_ *Call, p *params, _ *none) { p.int32s("axes") },
+				shapes: single(squeezeShape), runtime: statedShape,
+			},
 		},
 		Row{
 			Type: nn.OpExpandDims, Since: 3,
 			Forms: one(input(withInt32, AnyRank), int32Of("axis", "-(rank+1) to rank")), Outputs: result(AnyRank),
-			quant:   sameQuant,
-			attrs:   expandDimsAttrs,
-			shapes:  single(expandDimsShape),
-			runtime: statedShape,
+			quant: sameQuant,
+			rules: typed[ExpandDims]{attrs: expandDimsAttrs, shapes: single(expandDimsShape), runtime: statedShape},
 		},
 	)
 }
@@ -81,7 +81,7 @@ func reshapeSizes(p *params) (sizes []int32, ok bool) {
 	return sizes, p.err == nil
 }
 
-func reshapeShape(c *Call, _ *Attrs) (nn.Dims, error) {
+func reshapeShape(c *Call, _ *none) (nn.Dims, error) {
 	p := &params{c: c}
 	sizes, ok := reshapeSizes(p)
 	if !ok {
@@ -114,7 +114,7 @@ func reshapeShape(c *Call, _ *Attrs) (nn.Dims, error) {
 }
 
 // squeezeShape drops the named axes, all of size 1 when none are named. What is left of nothing is [1].
-func squeezeShape(c *Call, _ *Attrs) (nn.Dims, error) {
+func squeezeShape(c *Call, _ *none) (nn.Dims, error) {
 	x := c.In(0).Dims
 	drop := make([]bool, len(x))
 	p := &params{c: c}
@@ -144,16 +144,23 @@ func squeezeShape(c *Call, _ *Attrs) (nn.Dims, error) {
 	return out, nil
 }
 
+// ExpandDims are the attributes of EXPAND_DIMS.
+type ExpandDims struct {
+	Axis int `json:"axis,omitempty"` // 0 <= axis <= rank; 0 where it is known only at run time
+}
+
+func (ExpandDims) attrs() {}
+
 // expandDimsAttrs: the axis counts in the output, -(rank+1) .. rank.
-func expandDimsAttrs(c *Call, p *params, a *Attrs) {
+func expandDimsAttrs(c *Call, p *params, a *ExpandDims) {
 	axis, ok := p.int32("axis")
 	if rank := c.rank(); ok && rank > 0 {
-		a.Axes = []int{p.axis(axis, rank+1)}
+		a.Axis = p.axis(axis, rank+1)
 	}
 }
 
-func expandDimsShape(c *Call, a *Attrs) (nn.Dims, error) {
-	x, k := c.In(0).Dims, a.Axes[0]
+func expandDimsShape(c *Call, a *ExpandDims) (nn.Dims, error) {
+	x, k := c.In(0).Dims, a.Axis
 	out := append(nn.Dims(nil), x[:k]...)
 	out = append(out, 1)
 	return append(out, x[k:]...), nil

@@ -22,8 +22,7 @@ func resize(t nn.OperationType, since Level, layout Operand) Row {
 		},
 		Outputs: result(exactly(4)),
 		quant:   sameQuant,
-		attrs:   resizeAttrs,
-		shapes:  single(resizeShape),
+		rules:   typed[Resize]{attrs: resizeAttrs, shapes: single(resizeShape)},
 	}
 }
 
@@ -33,7 +32,18 @@ func init() {
 	register(bilinear, resize(nn.OpResizeNearestNeighbor, 3, layout()))
 }
 
-func resizeAttrs(c *Call, p *params, a *Attrs) {
+// Resize are the attributes of RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR.
+type Resize struct {
+	NCHW         bool `json:"nchw,omitempty"`
+	AlignCorners bool `json:"alignCorners,omitempty"`
+	HalfPixel    bool `json:"halfPixel,omitempty"`
+}
+
+func (a Resize) attrs()              {}
+func (a Resize) ChannelsFirst() bool { return a.NCHW }
+func (a Resize) ChannelsLast() Attrs { a.NCHW = false; return a }
+
+func resizeAttrs(c *Call, p *params, a *Resize) {
 	a.NCHW, a.AlignCorners, a.HalfPixel = p.flag("layout"), p.flag("align corners"), p.flag("half pixel centers")
 	if a.AlignCorners && a.HalfPixel {
 		p.fail("align corners and half pixel centers exclude each other")
@@ -49,7 +59,7 @@ func resizeAttrs(c *Call, p *params, a *Attrs) {
 	}
 }
 
-func resizeShape(c *Call, a *Attrs) (nn.Dims, error) {
+func resizeShape(c *Call, a *Resize) (nn.Dims, error) {
 	x, p := c.In(0).Dims, &params{c: c}
 	h, w, ch := spatial(a.NCHW)
 	var out [2]uint32
@@ -60,7 +70,7 @@ func resizeShape(c *Call, a *Attrs) (nn.Dims, error) {
 			return nil, p.err
 		}
 		out = [2]uint32{uint32(size[0]), uint32(size[1])}
-		return image(a, x[0], out, x[ch]), nil
+		return image(a.NCHW, x[0], out, x[ch]), nil
 	}
 	for i, at := range [2]struct {
 		dim  int
@@ -79,5 +89,5 @@ func resizeShape(c *Call, a *Attrs) (nn.Dims, error) {
 			return nil, err
 		}
 	}
-	return image(a, x[0], out, x[ch]), nil
+	return image(a.NCHW, x[0], out, x[ch]), nil
 }

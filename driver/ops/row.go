@@ -1,9 +1,7 @@
 package ops
 
 import (
-	"errors"
 	"fmt"
-	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -23,20 +21,14 @@ type Row struct {
 	// Extends says what the driver takes that the HAL does not.
 	Extends []string
 
-	// quant, when set, tests the quantisation rules.
 	quant quantRule
-	// attrs, when set, decodes and tests the parameters. It must cope with input shapes that are not
-	// known yet, and report parameters that are not constant by ErrNotConstant.
-	attrs func(c *Call, p *params, a *Attrs)
-	// shapes computes the outputs from inputs whose shapes are known. It may complete a (implicit padding).
-	shapes func(c *Call, a *Attrs) ([]nn.Dims, error)
-	// runtime computes the output without constant parameters: of a RESHAPE, say, whose output's shape the
-	// model states.
-	runtime func(c *Call) (nn.Dims, error)
-	// fed, when set, lets the parameter at position fedPosition be computed or fed at run time where the
-	// model states the output's shape y: it gives the dimensions of the parameter and fails when no value of
-	// it leads to y. Of a the parameter's field is missing.
-	fed func(c *Call, a *Attrs, y nn.Dims) (nn.Dims, error)
+	rules interface {
+		check(c *Call) error
+		// infer completes inf, which has the positions of data.
+		infer(c *Call, inf *Inferred) error
+		parse(text []byte) (Attrs, error)
+		mayRun() bool // with a parameter at fedPosition that is known only at run time
+	}
 }
 
 // one is the only list of inputs of an operation.
@@ -63,7 +55,7 @@ func (r *Row) QuantRule() string {
 
 // RunTime reports whether input i may be known only at run time although it is a parameter, where the model states the
 // output's dimensions.
-func (r *Row) RunTime(i int) bool { return (r.fed != nil || r.runtime != nil) && i == fedPosition }
+func (r *Row) RunTime(i int) bool { return i == fedPosition && r.rules.mayRun() }
 
 // read is c with the form that its inputs have.
 func (r *Row) read(c *Call) *Call {
@@ -78,15 +70,8 @@ func (r *Row) Optional(c *Call, i int) bool {
 	return takes(f.Inputs, n) && i < n && at(f.Inputs, i, n).Omissible
 }
 
-// decode reads the parameters; fed: but for the one that is fed at run time.
-func (r *Row) decode(c *Call) (a Attrs, fed bool, err error) {
-	if r.attrs == nil {
-		return a, false, nil
-	}
-	p := &params{c: c, mayFeed: r.fed != nil}
-	r.attrs(c, p, &a)
-	return a, p.fed, p.err
-}
+// ParseAttrs reads the attributes of the operation from their JSON, in which fields may be left out.
+func (r *Row) ParseAttrs(text []byte) (Attrs, error) { return r.rules.parse(text) }
 
 // Check tests the signature: number, types and ranks of operands, quantisation rules, the values of
 // constant parameters. Shapes that are not known yet pass.
@@ -100,10 +85,7 @@ func (r *Row) Check(c *Call) error {
 			return err
 		}
 	}
-	if _, _, err := r.decode(c); err != nil && !errors.Is(err, ErrNotConstant) {
-		return err
-	}
-	return nil
+	return r.rules.check(c)
 }
 
 // Infer decodes the parameters and computes the output shapes from the Dims of the inputs, which the
@@ -129,20 +111,7 @@ func (r *Row) Infer(c *Call) (*Inferred, error) {
 		}
 		inf.Data = append(inf.Data, i)
 	}
-	var fed bool
-	var err error
-	inf.Attrs, fed, err = r.decode(c)
-	switch {
-	case err == nil && fed:
-		inf.Shapes, err = r.inferFed(c, inf)
-	case err == nil:
-		inf.Shapes, err = r.shapes(c, &inf.Attrs)
-	case errors.Is(err, ErrNotConstant) && r.runtime != nil:
-		inf.Attrs = Attrs{}
-		inf.Shapes = make([]nn.Dims, 1)
-		inf.Shapes[0], err = r.runtime(c)
-	}
-	if err != nil {
+	if err := r.rules.infer(c, inf); err != nil {
 		return nil, err
 	}
 	for i, d := range inf.Shapes {
@@ -151,62 +120,4 @@ func (r *Row) Infer(c *Call) (*Inferred, error) {
 		}
 	}
 	return inf, nil
-}
-
-// checkShape tests that a result has a size that a buffer can have.
-func checkShape(d nn.Dims, t nn.OperandType) error {
-	if len(d) == 0 {
-		return fmt.Errorf("no dimensions")
-	}
-	if !d.Known() {
-		return fmt.Errorf("dimensions %v are empty", []uint32(d))
-	}
-	o := nn.Operand{Type: t, Dims: d}
-	_, err := o.ByteSize()
-	return err
-}
-
-// MergeDims joins the dimensions that a model states of an operand of type t, where 0 and a missing rank
-// stand for unknown ones, with those that were inferred. It fails when they contradict each other.
-func MergeDims(t nn.OperandType, stated, inferred nn.Dims) (nn.Dims, error) {
-	if t.IsTensor() && len(stated) == 0 {
-		return inferred, nil
-	}
-	if len(stated) != len(inferred) {
-		return nil, fmt.Errorf("stated dimensions %v, the inputs give %v", []uint32(stated), []uint32(inferred))
-	}
-	merged := append(nn.Dims(nil), inferred...)
-	for i, n := range stated {
-		switch {
-		case inferred[i] == 0:
-			merged[i] = n
-		case n != 0 && n != inferred[i]:
-			return nil, fmt.Errorf("stated dimensions %v, the inputs give %v", []uint32(stated), []uint32(inferred))
-		}
-	}
-	return merged, nil
-}
-
-// toDim makes a dimension of a computed size.
-func toDim(n int64) (uint32, error) {
-	if n < 1 {
-		return 0, fmt.Errorf("size %d: the result is empty", n)
-	}
-	if n > math.MaxUint32 {
-		return 0, fmt.Errorf("size %d exceeds 2^32-1", n)
-	}
-	return uint32(n), nil
-}
-
-// single makes the shapes function of an operation with one output.
-func single(shape func(c *Call, a *Attrs) (nn.Dims, error)) func(*Call, *Attrs) ([]nn.Dims, error) {
-	return func(c *Call, a *Attrs) ([]nn.Dims, error) {
-		d, err := shape(c, a)
-		return []nn.Dims{d}, err
-	}
-}
-
-// keepShape is the shapes function of operations whose output is as large as input 0.
-func keepShape(c *Call, _ *Attrs) ([]nn.Dims, error) {
-	return []nn.Dims{append(nn.Dims(nil), c.In(0).Dims...)}, nil
 }

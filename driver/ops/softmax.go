@@ -8,21 +8,27 @@ func init() {
 		Row{
 			Type: nn.OpSoftmax, Since: 1,
 			Forms: one(input(numbers, atMost(4)), beta, axis.since(3).trailing()), Outputs: result(atMost(4)),
-			quant:  fixedQuant(256, 0, -128),
-			attrs:  softmaxAttrs,
-			shapes: keepShape,
+			quant: fixedQuant(256, 0, -128),
+			rules: typed[Softmax]{attrs: softmaxAttrs, shapes: keepShape[Softmax]},
 		},
 		Row{
 			Type: nn.OpLogSoftmax, Since: 3,
 			Forms: one(input(floats, AnyRank), beta, axis), Outputs: result(AnyRank),
-			attrs:  softmaxAttrs,
-			shapes: keepShape,
+			rules: typed[Softmax]{attrs: softmaxAttrs, shapes: keepShape[Softmax]},
 		},
 	)
 }
 
+// Softmax are the attributes of SOFTMAX and LOG_SOFTMAX.
+type Softmax struct {
+	Axis int     `json:"axis,omitempty"` // 0 <= axis < rank
+	Beta float64 `json:"beta,omitempty"`
+}
+
+func (Softmax) attrs() {}
+
 // softmaxAttrs: the axis is the last one where it is left off.
-func softmaxAttrs(c *Call, p *params, a *Attrs) {
+func softmaxAttrs(c *Call, p *params, a *Softmax) {
 	beta, ok := p.real("beta")
 	if ok && beta <= 0 {
 		p.fail("beta %v is not positive", beta)
@@ -35,6 +41,6 @@ func softmaxAttrs(c *Call, p *params, a *Attrs) {
 		}
 	}
 	if rank := c.rank(); rank > 0 {
-		a.Axes = []int{p.axis(axis, rank)}
+		a.Axis = p.axis(axis, rank)
 	}
 }

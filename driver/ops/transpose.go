@@ -9,21 +9,28 @@ func init() {
 			indices("permutation", exactly(1), "result dimension i is input dimension permutation[i]; without a value the dimensions are reversed").omissible()),
 		Outputs: result(extended),
 		quant:   sameQuant,
-		attrs:   transposeAttrs,
-		shapes: single(func(c *Call, a *Attrs) (nn.Dims, error) {
-			x := c.In(0).Dims
-			out := make(nn.Dims, len(x))
-			for i, k := range a.Perm {
-				out[i] = x[k]
-			}
-			return out, nil
-		}),
-		fed: transposeFed,
+		rules:   typed[Transpose]{attrs: transposeAttrs, shapes: single(transposeShape), fed: transposeFed},
 	})
 }
 
+// Transpose are the attributes of TRANSPOSE.
+type Transpose struct {
+	Perm []int `json:"perm,omitempty"` // output dimension i is input dimension Perm[i]
+}
+
+func (Transpose) attrs() {}
+
+func transposeShape(c *Call, a *Transpose) (nn.Dims, error) {
+	x := c.In(0).Dims
+	out := make(nn.Dims, len(x))
+	for i, k := range a.Perm {
+		out[i] = x[k]
+	}
+	return out, nil
+}
+
 // transposeAttrs: without a permutation the dimensions are reversed.
-func transposeAttrs(c *Call, p *params, a *Attrs) {
+func transposeAttrs(c *Call, p *params, a *Transpose) {
 	rank := c.rank()
 	if c.In(1) == nil {
 		for i := rank - 1; i >= 0; i-- {

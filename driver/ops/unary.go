@@ -6,7 +6,7 @@ import "github.com/nngpu/nngpu/driver/nn"
 func unary(t nn.OperationType, since Level, types Types, r Ranks, quant quantRule) Row {
 	return Row{
 		Type: t, Since: since, Forms: one(input(types, r)), Outputs: result(r),
-		quant: quant, shapes: keepShape,
+		quant: quant, rules: untyped(keepShape[none]),
 	}
 }
 
@@ -36,10 +36,17 @@ func init() {
 		Row{
 			Type: nn.OpElu, Since: 4,
 			Forms: one(input(floats, AnyRank), realNumber("alpha", "")), Outputs: result(AnyRank),
-			attrs: func(_ *Call, p *params, a *Attrs) {
-				a.Alpha, _ = p.real("alpha")
+			rules: typed[Elu]{
+				attrs:  func(_ *Call, p *params, a *Elu) { a.Alpha, _ = p.real("alpha") },
+				shapes: keepShape[Elu],
 			},
-			shapes: keepShape,
 		},
 	)
 }
+
+// Elu are the attributes of ELU.
+type Elu struct {
+	Alpha float64 `json:"alpha,omitempty"`
+}
+
+func (Elu) attrs() {}

@@ -6,21 +6,38 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// windowAttrs reads the parameters of a sliding window, as far as the form has them.
-func windowAttrs(_ *Call, p *params, a *Attrs) {
+// Pad is explicit padding in elements.
+type Pad struct {
+	Top    int `json:"top,omitempty"`
+	Bottom int `json:"bottom,omitempty"`
+	Left   int `json:"left,omitempty"`
+	Right  int `json:"right,omitempty"`
+}
+
+// window are the parameters that all operations on windows have. Dilation 0 counts as 1.
+type window struct {
+	act              nn.Activation
+	stride, dilation [2]int
+	pad              Pad
+	nchw             bool
+}
+
+// windowOf reads them but for the dilation.
+func windowOf(p *params) (a window) {
 	if p.has("padding scheme") {
 		if v, ok := p.int32("padding scheme"); ok && v != nn.PaddingSame && v != nn.PaddingValid {
 			p.fail("padding scheme %d", v)
 		}
 	} else {
-		a.Pad.Left = p.atLeast("left padding", 0)
-		a.Pad.Right = p.atLeast("right padding", 0)
-		a.Pad.Top = p.atLeast("top padding", 0)
-		a.Pad.Bottom = p.atLeast("bottom padding", 0)
+		a.pad.Left = p.atLeast("left padding", 0)
+		a.pad.Right = p.atLeast("right padding", 0)
+		a.pad.Top = p.atLeast("top padding", 0)
+		a.pad.Bottom = p.atLeast("bottom padding", 0)
 	}
-	a.Stride = p.pair("stride")
-	a.Act = p.activation()
-	a.NCHW = p.flag("layout")
+	a.stride = p.pair("stride")
+	a.act = p.activation()
+	a.nchw = p.flag("layout")
+	return a
 }
 
 // spatial returns the indexes of height, width and channels of a rank 4 tensor.
@@ -31,29 +48,29 @@ func spatial(nchw bool) (h, w, ch int) {
 	return 1, 2, 3
 }
 
-// slide places windows of the given size over input 0, completes a.Pad and returns the output's height and
-// width. From NN HAL types.hal and the implicit padding rule of the reference implementation:
+// slide places windows of the given size over input 0, and returns the output's height and width and the
+// explicit padding. From NN HAL types.hal and the implicit padding rule of the reference implementation:
 //
 //	eff   = (size - 1) * dilation + 1
 //	SAME:  out = ceil(in / stride); pad = max((out-1)*stride + eff - in, 0), head = pad / 2
 //	VALID: pad = 0
 //	out   = (in + pad - eff) / stride + 1
-func slide(c *Call, a *Attrs, size [2]int64) (out [2]uint32, err error) {
+func (a window) slide(c *Call, size [2]int64) (out [2]uint32, pad Pad, err error) {
 	same, p := false, &params{c: c}
 	if p.has("padding scheme") {
 		v, ok := p.int32("padding scheme")
 		if !ok {
-			return out, p.err
+			return out, pad, p.err
 		}
 		same = v == nn.PaddingSame
 	}
-	h, wd, _ := spatial(a.NCHW)
-	heads := [2]*int{&a.Pad.Top, &a.Pad.Left}
-	tails := [2]*int{&a.Pad.Bottom, &a.Pad.Right}
+	pad = a.pad
+	h, wd, _ := spatial(a.nchw)
+	heads, tails := [2]*int{&pad.Top, &pad.Left}, [2]*int{&pad.Bottom, &pad.Right}
 	for i, dim := range [2]int{h, wd} {
-		in, stride, dilation := int64(c.In(0).Dims[dim]), int64(a.Stride[i]), int64(max(a.Dilation[i], 1))
+		in, stride, dilation := int64(c.In(0).Dims[dim]), int64(a.stride[i]), int64(max(a.dilation[i], 1))
 		if size[i] > maxWindow || dilation > maxWindow {
-			return out, fmt.Errorf("window of %d with dilation %d exceeds %d", size[i], dilation, int64(maxWindow))
+			return out, pad, fmt.Errorf("window of %d with dilation %d exceeds %d", size[i], dilation, int64(maxWindow))
 		}
 		eff := (size[i]-1)*dilation + 1
 		if same {
@@ -63,22 +80,22 @@ func slide(c *Call, a *Attrs, size [2]int64) (out [2]uint32, err error) {
 		}
 		room := in + int64(*heads[i]) + int64(*tails[i]) - eff
 		if room < 0 {
-			return out, fmt.Errorf("window of %d (dilation %d) does not fit into %d with padding %d, %d",
+			return out, pad, fmt.Errorf("window of %d (dilation %d) does not fit into %d with padding %d, %d",
 				size[i], dilation, in, *heads[i], *tails[i])
 		}
 		if out[i], err = toDim(room/stride + 1); err != nil {
-			return out, err
+			return out, pad, err
 		}
 	}
-	return out, nil
+	return out, pad, nil
 }
 
 // maxWindow bounds window sizes and dilations, so that their products cannot overflow.
 const maxWindow = 1 << 30
 
-// image returns the dimensions [n, h, w, ch] in the layout of a.
-func image(a *Attrs, n uint32, hw [2]uint32, ch uint32) nn.Dims {
-	if a.NCHW {
+// image returns the dimensions [n, h, w, ch], in NCHW where that is set.
+func image(nchw bool, n uint32, hw [2]uint32, ch uint32) nn.Dims {
+	if nchw {
 		return nn.Dims{n, ch, hw[0], hw[1]}
 	}
 	return nn.Dims{n, hw[0], hw[1], ch}

@@ -16,43 +16,43 @@ func TestConvolutions(t *testing.T) {
 		{
 			name: "same, stride 2, even input", call: call(nn.OpConv2D, f32(), f32(1, 8, 7, 3), f32(5, 3, 3, 3), f32(5), same, 2, 2, 1),
 			want:  nn.Dims{1, 4, 4, 5},
-			attrs: ops.Attrs{Stride: [2]int{2, 2}, Dilation: unit, Act: nn.ActRelu, Pad: ops.Pad{Bottom: 1, Left: 1, Right: 1}},
+			attrs: ops.Conv{Stride: [2]int{2, 2}, Dilation: unit, Act: nn.ActRelu, Pad: ops.Pad{Bottom: 1, Left: 1, Right: 1}},
 			data:  []int{0, 1, 2},
 		},
 		{
 			name: "explicit, width first", call: call(nn.OpConv2D, f32(), f32(2, 11, 13, 3), f32(5, 2, 3, 3), f32(5), 1, 2, 3, 4, 5, 6, 3),
 			want:  nn.Dims{2, 3, 3, 5},
-			attrs: ops.Attrs{Stride: [2]int{6, 5}, Dilation: unit, Act: nn.ActRelu6, Pad: ops.Pad{Left: 1, Right: 2, Top: 3, Bottom: 4}},
+			attrs: ops.Conv{Stride: [2]int{6, 5}, Dilation: unit, Act: nn.ActRelu6, Pad: ops.Pad{Left: 1, Right: 2, Top: 3, Bottom: 4}},
 		},
 		{
 			name: "10 inputs, implicit, dilated, NCHW", call: call(nn.OpConv2D, f16(), f16(1, 3, 9, 17), f16(2, 3, 3, 3), f16(2), same, 1, 1, 0, true, 3, 2),
 			want:  nn.Dims{1, 2, 9, 17},
-			attrs: ops.Attrs{Stride: unit, Dilation: [2]int{2, 3}, NCHW: true, Pad: ops.Pad{Top: 2, Bottom: 2, Left: 3, Right: 3}},
+			attrs: ops.Conv{Stride: unit, Dilation: [2]int{2, 3}, NCHW: true, Pad: ops.Pad{Top: 2, Bottom: 2, Left: 3, Right: 3}},
 		},
 		{
 			name: "13 inputs", call: call(nn.OpConv2D, f32(), f32(1, 9, 9, 1), f32(1, 3, 3, 1), f32(1), 0, 0, 0, 0, 1, 1, 0, false, 4, 4),
 			want:  nn.Dims{1, 1, 1, 1},
-			attrs: ops.Attrs{Stride: unit, Dilation: [2]int{4, 4}},
+			attrs: ops.Conv{Stride: unit, Dilation: [2]int{4, 4}},
 		},
 		{
 			name: "per channel", call: call(nn.OpConv2D, scaled(s8(), 0.01, 7), s8(1, 5, 5, 3), channels(0, 7, 5, 5, 3), i32(7), valid, 1, 1, 0),
 			want:  nn.Dims{1, 1, 1, 7},
-			attrs: ops.Attrs{Stride: unit, Dilation: unit},
+			attrs: ops.Conv{Stride: unit, Dilation: unit},
 		},
 		{
 			name: "depthwise, multiplier 2, same", call: call(nn.OpDepthwiseConv2D, u8(), u8(1, 7, 6, 3), u8(1, 3, 5, 6), bias(6), same, 2, 3, 2, 0),
 			want:  nn.Dims{1, 3, 3, 6},
-			attrs: ops.Attrs{Stride: [2]int{3, 2}, Dilation: unit, Multiplier: 2, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 2}},
+			attrs: ops.DepthwiseConv{Stride: [2]int{3, 2}, Dilation: unit, Multiplier: 2, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 2}},
 		},
 		{
 			name: "depthwise, 11 inputs, implicit", call: call(nn.OpDepthwiseConv2D, f32(), f32(1, 7, 7, 3), f32(1, 3, 3, 3), f32(3), valid, 1, 1, 1, 0, false, 2, 2),
 			want:  nn.Dims{1, 3, 3, 3},
-			attrs: ops.Attrs{Stride: unit, Dilation: [2]int{2, 2}, Multiplier: 1},
+			attrs: ops.DepthwiseConv{Stride: unit, Dilation: [2]int{2, 2}, Multiplier: 1},
 		},
 		{
 			name: "depthwise, 11 inputs, explicit", call: call(nn.OpDepthwiseConv2D, f32(), f32(1, 7, 7, 3), f32(1, 3, 3, 3), f32(3), 0, 1, 0, 1, 2, 2, 1, 0),
 			want:  nn.Dims{1, 3, 3, 3},
-			attrs: ops.Attrs{Stride: [2]int{2, 2}, Dilation: unit, Multiplier: 1, Pad: ops.Pad{Right: 1, Bottom: 1}},
+			attrs: ops.DepthwiseConv{Stride: [2]int{2, 2}, Dilation: unit, Multiplier: 1, Pad: ops.Pad{Right: 1, Bottom: 1}},
 		},
 		{name: "open height", call: call(nn.OpConv2D, f32(), f32(1, 0, 7, 3), f32(5, 3, 3, 3), f32(5), same, 2, 2, 1), err: ops.ErrOpenShape},
 		{name: "open rank", call: call(nn.OpConv2D, f32(), f32(), f32(5, 3, 3, 3), f32(5), same, 2, 2, 1), err: ops.ErrOpenShape},
@@ -88,7 +88,7 @@ func TestConvolutions(t *testing.T) {
 
 func TestFullyConnected(t *testing.T) {
 	runInfer(t, []inferCase{
-		{name: "rank 4", call: call(nn.OpFullyConnected, f32(), f32(3, 1, 2, 5), f32(7, 10), f32(7), 1), want: nn.Dims{3, 7}, attrs: ops.Attrs{Act: nn.ActRelu}, data: []int{0, 1, 2}},
+		{name: "rank 4", call: call(nn.OpFullyConnected, f32(), f32(3, 1, 2, 5), f32(7, 10), f32(7), 1), want: nn.Dims{3, 7}, attrs: ops.FullyConnected{Act: nn.ActRelu}, data: []int{0, 1, 2}},
 		{name: "more rows", call: call(nn.OpFullyConnected, f32(), f32(6, 4), f32(7, 2), f32(7), 0), want: nn.Dims{12, 7}},
 		{name: "per channel", call: call(nn.OpFullyConnected, s8(), s8(2, 5), channels(0, 7, 5), i32(7), 0), want: nn.Dims{2, 7}},
 	})
@@ -107,19 +107,19 @@ func TestPools(t *testing.T) {
 		{
 			name: "implicit", call: call(nn.OpMaxPool2D, u8(), u8(1, 7, 9, 3), same, 3, 2, 4, 3, 0),
 			want: nn.Dims{1, 4, 3, 3},
-			attrs: ops.Attrs{Stride: [2]int{2, 3}, Window: [2]int{3, 4},
+			attrs: ops.Pool{Stride: [2]int{2, 3}, Window: [2]int{3, 4},
 				Pad: ops.Pad{Top: 1, Bottom: 1, Left: 0, Right: 1}},
 			data: []int{0},
 		},
 		{
 			name: "explicit, NCHW", call: call(nn.OpAveragePool2D, f32(), f32(1, 3, 7, 9), 1, 0, 2, 1, 1, 2, 2, 3, 3, true),
 			want: nn.Dims{1, 3, 4, 9},
-			attrs: ops.Attrs{Stride: [2]int{2, 1}, Window: [2]int{3, 2}, NCHW: true, Act: nn.ActRelu6,
+			attrs: ops.Pool{Stride: [2]int{2, 1}, Window: [2]int{3, 2}, NCHW: true, Act: nn.ActRelu6,
 				Pad: ops.Pad{Left: 1, Top: 2, Bottom: 1}},
 		},
 		{
 			name: "global", call: call(nn.OpL2Pool2D, f32(), f32(1, 5, 5, 11), valid, 1, 1, 5, 5, 0, false),
-			want: nn.Dims{1, 1, 1, 11}, attrs: ops.Attrs{Stride: unit, Window: [2]int{5, 5}},
+			want: nn.Dims{1, 1, 1, 11}, attrs: ops.Pool{Stride: unit, Window: [2]int{5, 5}},
 		},
 	})
 	runBad(t, []badCase{
@@ -139,9 +139,9 @@ func TestResizes(t *testing.T) {
 		{name: "factor", call: call(nn.OpResizeBilinear, f32(), x, float32(0.7), float32(1.3)), want: nn.Dims{1, 9, 6, 3}},
 		{
 			name: "half factor, NCHW", call: call(nn.OpResizeNearestNeighbor, f16(), f16(1, 3, 7, 9), half(0x3800), half(0x4200), true, false, true),
-			want: nn.Dims{1, 3, 21, 4}, attrs: ops.Attrs{NCHW: true, HalfPixel: true},
+			want: nn.Dims{1, 3, 21, 4}, attrs: ops.Resize{NCHW: true, HalfPixel: true},
 		},
-		{name: "align corners", call: call(nn.OpResizeBilinear, u8(), u8(1, 7, 9, 3), 5, 5, false, true), want: nn.Dims{1, 5, 5, 3}, attrs: ops.Attrs{AlignCorners: true}},
+		{name: "align corners", call: call(nn.OpResizeBilinear, u8(), u8(1, 7, 9, 3), 5, 5, false, true), want: nn.Dims{1, 5, 5, 3}, attrs: ops.Resize{AlignCorners: true}},
 	})
 	runBad(t, []badCase{
 		{"nearest with 3 inputs", call(nn.OpResizeNearestNeighbor, f32(), x, 5, 5)},

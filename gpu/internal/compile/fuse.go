@@ -10,12 +10,6 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// foldsActivation lists the operations that take a fused activation.
-var foldsActivation = []nn.OperationType{
-	nn.OpConv2D, nn.OpDepthwiseConv2D, nn.OpFullyConnected, nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv,
-	nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D,
-}
-
 // fuseActivation folds a RELU-family node into its only producer.
 //
 // Ensures: no foldable activation is left.   Numerics: bit-exact; a quantised clamp moves into the
@@ -29,10 +23,11 @@ func fuseActivation(g *ir.Graph) error {
 			continue
 		}
 		p := &g.Nodes[producers[n.In[0]]]
-		if p.Attrs.Act != nn.ActNone || !slices.Contains(foldsActivation, p.Op) || g.T(n.In[0]).Type == nn.TensorInt32 {
+		a, activated := p.Attrs.(ops.Activated)
+		if !activated || a.Activation() != nn.ActNone || g.T(n.In[0]).Type == nn.TensorInt32 {
 			continue
 		}
-		p.Attrs.Act = act
+		p.Attrs = a.WithActivation(act)
 		p.Fuse(n)
 		old := p.Out[0]
 		p.Out[0] = n.Out[0]
@@ -72,31 +67,32 @@ func fusePad(f *plan.Facts) func(*ir.Graph) error {
 
 // withPad is convolution n on the input of PAD node p, padded by as much as p adds.
 func withPad(n, p *ir.Node) ir.Node {
-	padded, pads := *n, p.Attrs.Pads
+	a := n.Attrs.(ops.Windowed)
+	padded, pad, pads := *n, a.Padding(), p.Attrs.(ops.Padding).Pads
 	padded.Fuse(p)
 	padded.In = slices.Clone(n.In)
 	padded.In[0] = p.In[0]
-	padded.Attrs.Pad = ops.Pad{
-		Top: n.Attrs.Pad.Top + pads[1][0], Bottom: n.Attrs.Pad.Bottom + pads[1][1],
-		Left: n.Attrs.Pad.Left + pads[2][0], Right: n.Attrs.Pad.Right + pads[2][1],
-	}
+	padded.Attrs = a.WithPadding(ops.Pad{
+		Top: pad.Top + pads[1][0], Bottom: pad.Bottom + pads[1][1],
+		Left: pad.Left + pads[2][0], Right: pad.Right + pads[2][1],
+	})
 	return padded
 }
 
 // foldable reports whether PAD node p fills height and width of an image with zero and nothing else.
 func foldable(g *ir.Graph, p *ir.Node) bool {
-	t := g.T(p.In[0])
-	if len(t.Shape) != 4 || len(p.Attrs.Pads) != 4 || !t.SameQuant(g.T(p.Out[0])) || p.Attrs.Pads[0] != [2]int{} || p.Attrs.Pads[3] != [2]int{} {
+	t, a := g.T(p.In[0]), p.Attrs.(ops.Padding)
+	if len(t.Shape) != 4 || len(a.Pads) != 4 || !t.SameQuant(g.T(p.Out[0])) || a.Pads[0] != [2]int{} || a.Pads[3] != [2]int{} {
 		return false
 	}
 	zero := 0.0
 	if t.Type.IsQuant8() {
 		zero = float64(t.Zero)
 	}
-	for _, pads := range p.Attrs.Pads {
+	for _, pads := range a.Pads {
 		if pads[0] < 0 || pads[1] < 0 {
 			return false
 		}
 	}
-	return p.Attrs.Value == zero
+	return a.Value == zero
 }

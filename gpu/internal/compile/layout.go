@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
@@ -13,20 +14,21 @@ var (
 // normaliseLayout turns an NCHW node into its NHWC form between two transpositions, and gives a
 // FULLY_CONNECTED node an input whose rows are what it multiplies; other nodes come back as they are.
 //
-// Ensures: no node has Attrs.NCHW; the innermost dimension of a matrix input is that of the weights.
+// Ensures: no node is NCHW; the innermost dimension of a matrix input is that of the weights.
 // Numerics: bit-exact.
 func normaliseLayout(g *ir.Graph, n ir.Node) []ir.Node {
 	if n.Op == nn.OpFullyConnected {
 		return flattenRows(g, n)
 	}
-	if !n.Attrs.NCHW {
+	a, ok := n.Attrs.(ops.Imaged)
+	if !ok || !a.ChannelsFirst() {
 		return []ir.Node{n}
 	}
 	x := g.Add(permuted(g.T(n.In[0]), toNHWC))
 	y := g.Add(permuted(g.T(n.Out[0]), toNHWC))
 	before := transposition(n.In[0], x, toNHWC, n.Source)
 	after := transposition(y, n.Out[0], toNCHW, n.Source)
-	n.Attrs.NCHW = false
+	n.Attrs = a.ChannelsLast()
 	n.In = append([]ir.ID{x}, n.In[1:]...)
 	n.Out = []ir.ID{y}
 	return []ir.Node{before, n, after}
@@ -47,9 +49,7 @@ func flattenRows(g *ir.Graph, n ir.Node) []ir.Node {
 }
 
 func transposition(from, to ir.ID, perm []int, source int) ir.Node {
-	n := ir.Node{Op: nn.OpTranspose, In: []ir.ID{from}, Out: []ir.ID{to}, Source: source}
-	n.Attrs.Perm = perm
-	return n
+	return ir.Node{Op: nn.OpTranspose, In: []ir.ID{from}, Out: []ir.ID{to}, Attrs: ops.Transpose{Perm: perm}, Source: source}
 }
 
 // permuted is a tensor like t with its dimensions in the order perm.
@@ -84,13 +84,15 @@ func cancelTransposes(g *ir.Graph) error {
 			continue
 		}
 		p := producers[n.In[0]]
-		if p < 0 || g.Nodes[p].Op != nn.OpTranspose || !inverse(g.Nodes[p].Attrs.Perm, n.Attrs.Perm) {
+		if p < 0 || g.Nodes[p].Op != nn.OpTranspose || !inverse(permutation(&g.Nodes[p]), permutation(n)) {
 			continue
 		}
 		instead[n.Out[0]] = g.Nodes[p].In[0]
 	}
 	return nil
 }
+
+func permutation(n *ir.Node) []int { return n.Attrs.(ops.Transpose).Perm }
 
 // inverse reports whether q undoes p; permutations that are known only at run time (nil) are not compared.
 func inverse(p, q []int) bool {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
@@ -111,12 +112,12 @@ func TestNormaliseLayout(t *testing.T) {
 	}
 	t.Run("NCHW pool", func(t *testing.T) {
 		n := ir.Node{Op: nn.OpMaxPool2D, In: []ir.ID{shape(1, 3, 10, 14)}, Out: []ir.ID{shape(1, 3, 5, 7)}, Source: 4}
-		n.Attrs.NCHW = true
+		n.Attrs = ops.Pool{NCHW: true}
 		parts := normaliseLayout(g, n)
 		require.Len(t, parts, 3)
-		require.Equal(t, toNHWC, parts[0].Attrs.Perm)
-		require.Equal(t, toNCHW, parts[2].Attrs.Perm)
-		require.False(t, parts[1].Attrs.NCHW)
+		require.Equal(t, toNHWC, permutation(&parts[0]))
+		require.Equal(t, toNCHW, permutation(&parts[2]))
+		require.Equal(t, ops.Pool{}, parts[1].Attrs)
 		require.Equal(t, n.In[0], parts[0].In[0])
 		require.Equal(t, parts[0].Out, parts[1].In)
 		require.Equal(t, parts[1].Out, parts[2].In)

@@ -45,7 +45,8 @@ func (t *Tensor) Elements() int {
 // SameQuant reports whether t and u have the same scale and zero point.
 func (t *Tensor) SameQuant(u *Tensor) bool { return t.Scale == u.Scale && t.Zero == u.Zero }
 
-// Node is one operation. In and Out hold tensors only; parameters are in Attrs. For the operations with
+// Node is one operation. In and Out hold tensors only; parameters are in Attrs, of the type that package ops has for the
+// operation. For the operations with
 // optional tensors In has None in their place.
 type Node struct {
 	Op    nn.OperationType

@@ -52,7 +52,7 @@ func (g *Graph) String() string {
 		for _, id := range n.In {
 			b.WriteString(" " + name(id))
 		}
-		if !reflect.ValueOf(n.Attrs).IsZero() {
+		if n.Attrs != nil && !reflect.ValueOf(n.Attrs).IsZero() {
 			attrs, err := json.Marshal(n.Attrs)
 			if err != nil {
 				panic(err) // plain numbers only
@@ -188,12 +188,15 @@ func (p *parser) node(line string) error {
 		}
 		n.In = append(n.In, id)
 	}
-	if attrs != "" {
-		if err := json.Unmarshal([]byte("{"+attrs), &n.Attrs); err != nil {
-			return err
-		}
-	} else {
-		n.Attrs = ops.Attrs{}
+	row := ops.Lookup(op)
+	if row == nil {
+		return fmt.Errorf("%v is not in the table of operations", op)
+	}
+	if attrs == "" {
+		attrs = "}"
+	}
+	if n.Attrs, err = row.ParseAttrs([]byte("{" + attrs)); err != nil {
+		return err
 	}
 	for _, def := range strings.Split(left, ", ") {
 		id, _, err := p.define(def)

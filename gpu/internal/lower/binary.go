@@ -164,8 +164,8 @@ func checkBinary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if *o.kernels(z.Type) == (broadcastKernels{}) {
 		return fmt.Errorf("no kernel for %v", z.Type)
 	}
-	if z.Type == nn.TensorInt32 && n.Attrs.Act != nn.ActNone {
-		return fmt.Errorf("activation %v on integers", n.Attrs.Act)
+	if act := activation(n); z.Type == nn.TensorInt32 && act != nn.ActNone {
+		return fmt.Errorf("activation %v on integers", act)
 	}
 	if z.Type.IsQuant8() {
 		if err := checkScales(a, b, z); err != nil {
@@ -196,9 +196,9 @@ func lowerBinary(b *Builder, n *ir.Node) error {
 	l := b.Layout(n.Out[0])
 	push := []uint32{uint32(l.TotalQuads())}
 	if z.Type.IsQuant8() {
-		push = append(push, o.quantPush(b.Graph.T(in[0]), b.Graph.T(in[1]), z, n.Attrs.Act)...)
+		push = append(push, o.quantPush(b.Graph.T(in[0]), b.Graph.T(in[1]), z, activation(n))...)
 	} else {
-		lo, hi := floatRange(n.Attrs.Act)
+		lo, hi := floatRange(activation(n))
 		push = append(push, uint32(l.Quads), uint32(l.C), f32(lo), f32(hi))
 	}
 	push = append(append(push, flags), strides...)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -16,10 +17,10 @@ func init() {
 
 func checkConcat(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	out := g.T(n.Out[0])
-	if len(n.Attrs.Axes) != 1 || n.Attrs.Axes[0] < 0 || n.Attrs.Axes[0] >= len(out.Shape) {
-		return fmt.Errorf("axes %v of a tensor of rank %d", n.Attrs.Axes, len(out.Shape))
+	axis, sum := n.Attrs.(ops.Concatenation).Axis, 0
+	if axis < 0 || axis >= len(out.Shape) {
+		return fmt.Errorf("axis %d of a tensor of rank %d", axis, len(out.Shape))
 	}
-	axis, sum := n.Attrs.Axes[0], 0
 	for _, id := range n.In {
 		in := g.T(id)
 		if len(in.Shape) != len(out.Shape) {
@@ -72,7 +73,7 @@ func (b *Builder) rescale(dst Value, in ir.ID, out *ir.Tensor) {
 func (b *Builder) lowerConcat(n *ir.Node) error {
 	out := b.Graph.T(n.Out[0])
 	l := b.Layout(n.Out[0])
-	axis := n.Attrs.Axes[0]
+	axis := n.Attrs.(ops.Concatenation).Axis
 	inner := axis == len(out.Shape)-1
 	at := 0 // positions along the axis
 	for _, id := range n.In {

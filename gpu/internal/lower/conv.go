@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -43,12 +44,13 @@ type conv struct {
 	strideH, strideW int
 	dilH, dilW       int
 	padTop, padLeft  int
+	pad              ops.Pad
 	depthwise        bool
+	multiplier       int // of a depthwise one
 }
 
 // convOf reads a node; its operands have the ranks that the operation demands.
 func convOf(g *ir.Graph, n *ir.Node) *conv {
-	a := &n.Attrs
 	c := &conv{node: n, x: g.T(n.In[0]), w: g.T(n.In[1]), bias: g.T(n.In[2]), y: g.T(n.Out[0])}
 	if n.Op == nn.OpFullyConnected {
 		c.ci, c.co = c.w.Shape[1], c.w.Shape[0]
@@ -57,14 +59,21 @@ func convOf(g *ir.Graph, n *ir.Node) *conv {
 		c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW = 1, 1, 1, 1, 1, 1
 		return c
 	}
-	c.depthwise = n.Op == nn.OpDepthwiseConv2D
+	var a ops.Conv
+	switch attrs := n.Attrs.(type) {
+	case ops.Conv:
+		a = attrs
+	case ops.DepthwiseConv:
+		a = ops.Conv{Stride: attrs.Stride, Dilation: attrs.Dilation, Pad: attrs.Pad}
+		c.depthwise, c.multiplier = true, attrs.Multiplier
+	}
 	c.ci, c.co = c.x.Shape[3], c.y.Shape[3]
 	c.inH, c.inW, c.outH, c.outW = c.x.Shape[1], c.x.Shape[2], c.y.Shape[1], c.y.Shape[2]
 	c.pixels = c.y.Shape[0] * c.outH * c.outW
 	c.kH, c.kW = c.w.Shape[1], c.w.Shape[2]
 	c.strideH, c.strideW = a.Stride[0], a.Stride[1]
 	c.dilH, c.dilW = a.Dilation[0], a.Dilation[1]
-	c.padTop, c.padLeft = a.Pad.Top, a.Pad.Left
+	c.pad, c.padTop, c.padLeft = a.Pad, a.Pad.Top, a.Pad.Left
 	return c
 }
 
@@ -124,13 +133,13 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if n.Op == nn.OpFullyConnected && c.x.Shape[len(c.x.Shape)-1] != c.ci {
 		return fmt.Errorf("%v elements are not rows of %d", c.x.Shape, c.ci)
 	}
-	if c.depthwise && (n.Attrs.Multiplier <= 0 || c.ci*n.Attrs.Multiplier != c.co) {
-		return fmt.Errorf("%d channels times multiplier %d are not %d", c.ci, n.Attrs.Multiplier, c.co)
+	if c.depthwise && (c.multiplier <= 0 || c.ci*c.multiplier != c.co) {
+		return fmt.Errorf("%d channels times multiplier %d are not %d", c.ci, c.multiplier, c.co)
 	}
 	if loop := c.loops(); loop > maxLoop {
 		return fmt.Errorf("%d steps in one sum, at most %d", loop, maxLoop)
 	}
-	if reach := max((c.kH-1)*c.dilH, (c.kW-1)*c.dilW, n.Attrs.Pad.Top, n.Attrs.Pad.Bottom, n.Attrs.Pad.Left, n.Attrs.Pad.Right); reach > maxReach {
+	if reach := max((c.kH-1)*c.dilH, (c.kW-1)*c.dilW, c.pad.Top, c.pad.Bottom, c.pad.Left, c.pad.Right); reach > maxReach {
 		return fmt.Errorf("a window or padding of %d, at most %d", reach, maxReach)
 	}
 	if c.pixels*c.outQuads() > maxInvocations {
@@ -249,7 +258,7 @@ func lowerGemmFloat(b *Builder, c *conv, t tile) error {
 		name += "_store"
 		y.Format = plan.FormatRGBA32F
 	}
-	lo, hi := floatRange(c.node.Attrs.Act)
+	lo, hi := floatRange(activation(c.node))
 	rows := (c.pixels + t.m - 1) / t.m
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
@@ -346,7 +355,7 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 		}
 		return b.packed(part.w.Const, how, part.packing(q.wzero, t.n), int64(n*tileTexels)*16, pack)
 	}
-	lo, hi := quantRange(c.y, c.node.Attrs.Act)
+	lo, hi := quantRange(c.y, activation(c.node))
 	rows := (c.pixels + t.m - 1) / t.m
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
@@ -385,13 +394,13 @@ func lowerDirect(b *Builder, c *conv, why string) error {
 	n := c.node
 	push := ints(nil, c.pixels*c.outQuads(), c.kq(), c.ci, c.outQuads(), c.co)
 	push = append(push, c.windowPush()...)
-	push = append(push, uint32(max(1, n.Attrs.Multiplier)))
+	push = append(push, uint32(max(1, c.multiplier)))
 	bindings := []Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
 	switch c.x.Type {
 	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
 		name += "_q8"
 		off, woff := signOffset(c.x.Type), signOffset(c.w.Type)
-		lo, hi := quantRange(c.y, n.Attrs.Act)
+		lo, hi := quantRange(c.y, activation(n))
 		wzero := 0
 		if c.w.Type.IsQuant8() {
 			wzero = int(c.w.Zero)
@@ -401,7 +410,7 @@ func lowerDirect(b *Builder, c *conv, why string) error {
 		bindings = append(bindings, b.Read(b.WeightsU32(packMultipliers(c)), plan.FormatNone))
 	default:
 		name += map[nn.OperandType]string{nn.TensorFloat32: "_f32", nn.TensorFloat16: "_f16"}[c.x.Type]
-		lo, hi := floatRange(n.Attrs.Act)
+		lo, hi := floatRange(activation(n))
 		push = append(push, f32(lo), f32(hi))
 	}
 	b.Dispatch(kernel(name), quadLocal, c.pixels*c.outQuads(), push, Cost{FLOP: c.flop()}, bindings...)

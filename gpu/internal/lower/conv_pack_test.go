@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
@@ -62,7 +63,7 @@ func (p packCase) conv(r *rand.Rand) *conv {
 		bias.Type, bias.Const = p.x, make([]byte, p.co*p.x.Bytes())
 	}
 	n := ir.Node{Op: nn.OpConv2D, In: []ir.ID{g.Add(x), g.Add(w), g.Add(bias)}, Out: []ir.ID{g.Add(y)}}
-	n.Attrs.Stride, n.Attrs.Dilation = [2]int{1, 1}, [2]int{1, 1}
+	n.Attrs = ops.Conv{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
 	return convOf(g, &n)
 }
 

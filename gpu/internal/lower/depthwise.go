@@ -16,7 +16,7 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 	switch {
 	case !c.constant():
 		return lowerDirect(b, c, "the filter is known at run time only")
-	case n.Attrs.Multiplier != 1:
+	case c.multiplier != 1:
 		return lowerDirect(b, c, "several outputs of a channel")
 	case b.Facts.Quick:
 		return lowerDirect(b, c, "a quick compilation")
@@ -49,14 +49,14 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 			return lowerDirect(b, c, "sums that floats do not hold exactly")
 		}
 		w, zero = func() []float32 { return v }, q.wzero
-		lo, hi := quantRange(c.y, n.Attrs.Act)
+		lo, hi := quantRange(c.y, activation(n))
 		push = append(push, q.flip, f32(float64(q.xzero)))
 		push = ints(push, q.doubleMask, int(c.y.Zero), int(lo), int(hi))
 		shift = useShifts(b.Facts)
 		channels = b.WeightsU32(packChannels(c, quads, shift, bias))
 	} else {
 		w = func() []float32 { return padChannels(floats(c.w), taps, c.co) }
-		lo, hi := floatRange(n.Attrs.Act)
+		lo, hi := floatRange(activation(n))
 		push = append(push, f32(lo), f32(hi))
 		channels = b.WeightsF32(padChannels(floats(c.bias), 1, c.co))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
@@ -62,6 +63,9 @@ func runPlan(t *testing.T, d *vulkan.Device, p *plan.Plan, weights []byte, input
 
 // singleNode is a graph of one operation; every tensor but out is an input.
 func singleNode(n ir.Node, out ir.Tensor, in ...ir.Tensor) *ir.Graph {
+	if row := ops.Lookup(n.Op); row != nil && n.Attrs == nil {
+		n.Attrs, _ = row.ParseAttrs([]byte("{}")) // all zero
+	}
 	g := &ir.Graph{}
 	for _, t := range in {
 		id := g.Add(t)

@@ -78,11 +78,11 @@ func divideBinary(g *ir.Graph, n *ir.Node) []division {
 // divideSoftmax divides between rows, or outside of the axis.
 func divideSoftmax(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), shaped(g.T(n.Out[0]), g.T(n.In[0]).Shape)
-	axis, attrs := n.Attrs.Axes[0], n.Attrs
-	at := outer(x.Shape)
+	attrs := n.Attrs.(ops.Softmax)
+	axis, at := attrs.Axis, outer(x.Shape)
 	if axis == len(x.Shape)-1 {
 		x, y = rowsOf(x), rowsOf(y)
-		at, attrs.Axes = 0, []int{1}
+		at, attrs.Axis = 0, 1
 	} else if at < 0 || at == axis {
 		return nil
 	}
@@ -94,13 +94,13 @@ func divideSoftmax(g *ir.Graph, n *ir.Node) []division {
 // divideMean divides outside of the axes.
 func divideMean(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	at := outer(x.Shape)
-	if fed(n) || at < 0 || slices.Contains(n.Attrs.Axes, at) {
+	at, axes := outer(x.Shape), n.Attrs.(ops.Mean).Axes
+	if fed(n) || at < 0 || slices.Contains(axes, at) {
 		return nil
 	}
 	to := at
 	if len(y.Shape) != len(x.Shape) {
-		for _, a := range n.Attrs.Axes {
+		for _, a := range axes {
 			if a < at {
 				to--
 			}
@@ -118,7 +118,7 @@ func divideMean(g *ir.Graph, n *ir.Node) []division {
 func divideConcat(g *ir.Graph, n *ir.Node) []division {
 	list := operands(g, n)
 	out := list[len(list)-1]
-	at, axis := outer(out.Shape), n.Attrs.Axes[0]
+	at, axis := outer(out.Shape), n.Attrs.(ops.Concatenation).Axis
 	switch {
 	case at < 0:
 		return nil
@@ -155,20 +155,27 @@ func dividePad(g *ir.Graph, n *ir.Node) []division {
 	}
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	at := outer(y.Shape)
-	if at < 0 || n.Op == nn.OpMirrorPad && n.Attrs.Pads[at] != [2]int{} {
+	if at < 0 {
 		return nil
 	}
-	pads := n.Attrs.Pads[at]
+	all, _ := paddings(n)
+	pads := all[at]
+	if n.Op == nn.OpMirrorPad && pads != [2]int{} {
+		return nil
+	}
 	return []division{{x.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
-		attrs := n.Attrs
-		attrs.Pads = slices.Clone(attrs.Pads)
-		attrs.Pads[at] = [2]int{}
+		attrs, piece := n.Attrs, [2]int{}
 		first, last := from+pads[0], to+pads[0]
 		if from == 0 {
-			first, attrs.Pads[at][0] = 0, pads[0]
+			first, piece[0] = 0, pads[0]
 		}
 		if to == x.Shape[at] {
-			last, attrs.Pads[at][1] = last+pads[1], pads[1]
+			last, piece[1] = last+pads[1], pads[1]
+		}
+		if a, ok := attrs.(ops.Padding); ok {
+			a.Pads = slices.Clone(a.Pads)
+			a.Pads[at] = piece
+			attrs = a
 		}
 		return firstAndOut(n, along(x, at, from, to), along(y, at, first, last)), attrs
 	}}}
@@ -181,11 +188,12 @@ func divideTranspose(g *ir.Graph, n *ir.Node) []division {
 	}
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	at := outer(y.Shape)
-	if at < 0 || outer(x.Shape) != n.Attrs.Perm[at] {
+	perm := n.Attrs.(ops.Transpose).Perm
+	if at < 0 || outer(x.Shape) != perm[at] {
 		return nil
 	}
 	return []division{{y.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
-		return []extent{along(x, n.Attrs.Perm[at], from, to), along(y, at, from, to)}, n.Attrs
+		return []extent{along(x, perm[at], from, to), along(y, at, from, to)}, n.Attrs
 	}}}
 }
 
@@ -205,7 +213,7 @@ func divideResize(g *ir.Graph, n *ir.Node) []division {
 	if x.Shape[0] != 1 {
 		return divideImages(g, n)
 	}
-	if n.Op != nn.OpResizeNearestNeighbor || n.Attrs.AlignCorners || scale*x.Shape[1] != y.Shape[1] || scale&(scale-1) != 0 {
+	if n.Op != nn.OpResizeNearestNeighbor || n.Attrs.(ops.Resize).AlignCorners || scale*x.Shape[1] != y.Shape[1] || scale&(scale-1) != 0 {
 		return nil
 	}
 	return []division{{x.Shape[1], func(from, to int) ([]extent, ops.Attrs) {
@@ -241,7 +249,7 @@ func divideConv(g *ir.Graph, n *ir.Node) []division {
 }
 
 func dividePool(g *ir.Graph, n *ir.Node) []division {
-	a := &n.Attrs
+	a := n.Attrs.(ops.Pool)
 	return divideWindows(g, n, windows{g.T(n.In[0]).Shape[1], g.T(n.Out[0]).Shape[1], a.Window[0], a.Stride[0], a.Pad.Top})
 }
 
@@ -265,10 +273,10 @@ func divideWindows(g *ir.Graph, n *ir.Node, w windows) []division {
 		end := (to-1)*w.stride - w.above + w.reach
 		first := min(max(start, 0), w.in-1) / unit * unit
 		last := max(min(end, w.in), first+1)
-		attrs := n.Attrs
-		attrs.Pad.Top = first - start
-		attrs.Pad.Bottom = max(end-last, 0)
-		return firstAndOut(n, along(x, 1, first, last), along(y, 1, from, to)), attrs
+		attrs := n.Attrs.(ops.Windowed)
+		pad := attrs.Padding()
+		pad.Top, pad.Bottom = first-start, max(end-last, 0)
+		return firstAndOut(n, along(x, 1, first, last), along(y, 1, from, to)), attrs.WithPadding(pad)
 	}}}
 }
 

@@ -5,9 +5,18 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
+
+// activation is the fused one of n, none for operations that fuse none.
+func activation(n *ir.Node) nn.Activation {
+	if a, ok := n.Attrs.(ops.Activated); ok {
+		return a.Activation()
+	}
+	return nn.ActNone
+}
 
 // checkElementwise reports why the output of n is no elementwise image of its input.
 func checkElementwise(f *plan.Facts, g *ir.Graph, n *ir.Node) error {

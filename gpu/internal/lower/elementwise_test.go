@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -156,6 +157,9 @@ func TestElementwiseLowers(t *testing.T) {
 					return g.Add(ir.Tensor{Type: typ, Shape: shape, Scale: 0.5, Zero: 3})
 				}
 				n := ir.Node{Op: op, In: []ir.ID{tensor(s[0])}, Out: []ir.ID{0}}
+				if op == nn.OpElu {
+					n.Attrs = ops.Elu{Alpha: 1}
+				}
 				if _, isBinary := binaries[op]; isBinary {
 					n.In = append(n.In, tensor(s[1]))
 				} else {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -56,13 +57,13 @@ func (b *Builder) lowerPadFed(n *ir.Node) {
 	if n.Op == nn.OpMirrorPad {
 		k = bySize(to.Elem, shaders.DataMirrorFedE1, shaders.DataMirrorFedE2, shaders.DataMirrorFedE4)
 		edge := 0
-		if n.Attrs.Symmetric {
+		if n.Attrs.(ops.MirrorPadding).Symmetric {
 			edge = 1
 		}
 		push = ints(push, edge)
 	} else {
 		k = bySize(to.Elem, shaders.DataPadFedE1, shaders.DataPadFedE2, shaders.DataPadFedE4)
-		push = append(push, fillBits(b.Graph.T(n.Out[0]).Type, n.Attrs.Value))
+		push = append(push, fillOf(n, b.Graph.T(n.Out[0]).Type))
 	}
 	b.moveFed(k, n, from.Dims, push)
 }

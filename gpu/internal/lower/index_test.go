@@ -104,7 +104,7 @@ func TestRefusals(t *testing.T) {
 	u8 := func(scale float32, shape ...int) ir.Tensor {
 		return ir.Tensor{Type: nn.TensorQuant8Asymm, Shape: shape, Scale: scale}
 	}
-	window := func(y, x int) ops.Attrs { return ops.Attrs{Window: [2]int{y, x}, Stride: [2]int{1, 1}} }
+	window := func(y, x int) ops.Attrs { return ops.Pool{Window: [2]int{y, x}, Stride: [2]int{1, 1}} }
 	facts := plan.Facts{Class: plan.ClassCPU, MaxStorageRange: 128 << 20}
 	for _, tc := range []struct {
 		name  string
@@ -113,27 +113,27 @@ func TestRefusals(t *testing.T) {
 		in    ir.Tensor
 		out   ir.Tensor
 	}{
-		{"elements change", nn.OpReshape, ops.Attrs{}, f32(2, 3), f32(7)},
-		{"type changes", nn.OpReshape, ops.Attrs{}, f32(4), u8(1, 4)},
-		{"larger than a binding", nn.OpTranspose, ops.Attrs{Perm: []int{1, 0}}, f32(1<<13, 1<<13), f32(1<<13, 1<<13)},
-		{"no permutation", nn.OpTranspose, ops.Attrs{Perm: []int{0, 0}}, f32(2, 2), f32(2, 2)},
-		{"seven dimensions", nn.OpTranspose, ops.Attrs{Perm: []int{6, 5, 4, 3, 2, 1, 0}}, f32(2, 2, 2, 2, 2, 2, 2), f32(2, 2, 2, 2, 2, 2, 2)},
-		{"mirror beyond the edge", nn.OpMirrorPad, ops.Attrs{Pads: [][2]int{{4, 0}}}, f32(4), f32(8)},
-		{"negative padding", nn.OpPad, ops.Attrs{Pads: [][2]int{{-1, 1}}}, f32(4), f32(4)},
-		{"axis outside", nn.OpSoftmax, ops.Attrs{Axes: []int{1}, Beta: 1}, f32(4), f32(4)},
-		{"log softmax of bytes", nn.OpLogSoftmax, ops.Attrs{Axes: []int{0}, Beta: 1}, u8(1, 4), u8(1, 4)},
-		{"a row too long", nn.OpSoftmax, ops.Attrs{Axes: []int{0}, Beta: 1}, f32(400_000), f32(400_000)},
-		{"a column too long", nn.OpSoftmax, ops.Attrs{Axes: []int{0}, Beta: 1}, f32(30_000, 2), f32(30_000, 2)},
-		{"shape of another mean", nn.OpMean, ops.Attrs{Axes: []int{0}}, f32(4, 3), f32(4)},
-		{"mean of integers", nn.OpMean, ops.Attrs{Axes: []int{0}}, ir.Tensor{Type: nn.TensorInt32, Shape: []int{4}}, ir.Tensor{Type: nn.TensorInt32, Shape: []int{1}}},
-		{"sum beyond int32", nn.OpMean, ops.Attrs{Axes: []int{0}}, u8(1, 1<<24), u8(1, 1)},
+		{"elements change", nn.OpReshape, nil, f32(2, 3), f32(7)},
+		{"type changes", nn.OpReshape, nil, f32(4), u8(1, 4)},
+		{"larger than a binding", nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, f32(1<<13, 1<<13), f32(1<<13, 1<<13)},
+		{"no permutation", nn.OpTranspose, ops.Transpose{Perm: []int{0, 0}}, f32(2, 2), f32(2, 2)},
+		{"seven dimensions", nn.OpTranspose, ops.Transpose{Perm: []int{6, 5, 4, 3, 2, 1, 0}}, f32(2, 2, 2, 2, 2, 2, 2), f32(2, 2, 2, 2, 2, 2, 2)},
+		{"mirror beyond the edge", nn.OpMirrorPad, ops.MirrorPadding{Pads: [][2]int{{4, 0}}}, f32(4), f32(8)},
+		{"negative padding", nn.OpPad, ops.Padding{Pads: [][2]int{{-1, 1}}}, f32(4), f32(4)},
+		{"axis outside", nn.OpSoftmax, ops.Softmax{Axis: 1, Beta: 1}, f32(4), f32(4)},
+		{"log softmax of bytes", nn.OpLogSoftmax, ops.Softmax{Axis: 0, Beta: 1}, u8(1, 4), u8(1, 4)},
+		{"a row too long", nn.OpSoftmax, ops.Softmax{Axis: 0, Beta: 1}, f32(400_000), f32(400_000)},
+		{"a column too long", nn.OpSoftmax, ops.Softmax{Axis: 0, Beta: 1}, f32(30_000, 2), f32(30_000, 2)},
+		{"shape of another mean", nn.OpMean, ops.Mean{Axes: []int{0}}, f32(4, 3), f32(4)},
+		{"mean of integers", nn.OpMean, ops.Mean{Axes: []int{0}}, ir.Tensor{Type: nn.TensorInt32, Shape: []int{4}}, ir.Tensor{Type: nn.TensorInt32, Shape: []int{1}}},
+		{"sum beyond int32", nn.OpMean, ops.Mean{Axes: []int{0}}, u8(1, 1<<24), u8(1, 1)},
 		{"window too large", nn.OpAveragePool2D, window(300, 300), f32(1, 301, 300, 1), f32(1, 2, 1, 1)},
 		{"windows beyond the image", nn.OpMaxPool2D, window(3, 3), f32(1, 4, 4, 1), f32(1, 3, 3, 1)},
 		{"L2 of bytes", nn.OpL2Pool2D, window(1, 1), u8(1, 1, 1, 1, 1), u8(1, 1, 1, 1, 1)},
-		{"channels change", nn.OpResizeBilinear, ops.Attrs{}, f32(1, 2, 2, 3), f32(1, 4, 4, 4)},
-		{"scale changes", nn.OpResizeNearestNeighbor, ops.Attrs{}, u8(1, 1, 2, 2, 3), u8(2, 1, 4, 4, 3)},
-		{"concatenation too short", nn.OpConcatenation, ops.Attrs{Axes: []int{0}}, f32(4), f32(5)},
-		{"no scale", nn.OpConcatenation, ops.Attrs{Axes: []int{0}}, u8(0, 4), u8(0, 4)},
+		{"channels change", nn.OpResizeBilinear, ops.Resize{}, f32(1, 2, 2, 3), f32(1, 4, 4, 4)},
+		{"scale changes", nn.OpResizeNearestNeighbor, ops.Resize{}, u8(1, 1, 2, 2, 3), u8(2, 1, 4, 4, 3)},
+		{"concatenation too short", nn.OpConcatenation, ops.Concatenation{Axis: 0}, f32(4), f32(5)},
+		{"no scale", nn.OpConcatenation, ops.Concatenation{Axis: 0}, u8(0, 4), u8(0, 4)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := singleNode(ir.Node{Op: tc.op, Attrs: tc.attrs}, tc.out, tc.in)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -44,7 +45,7 @@ func (b *Builder) PlaceConcats() {
 			continue
 		}
 		out, l := g.T(n.Out[0]), b.Layout(n.Out[0])
-		axis := n.Attrs.Axes[0]
+		axis := n.Attrs.(ops.Concatenation).Axis
 		if axis == len(out.Shape)-1 || product(out.Shape[:axis]) != 1 {
 			continue
 		}

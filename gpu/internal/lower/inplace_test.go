@@ -57,7 +57,7 @@ func TestConcatWithoutCopies(t *testing.T) {
 			shape := append([]int(nil), tc.a...)
 			shape[tc.axis] += tc.b[tc.axis]
 			z := g.Add(floatTensor(shape...))
-			g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpConcatenation, In: in, Out: []ir.ID{z}, Attrs: ops.Attrs{Axes: []int{tc.axis}}})
+			g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpConcatenation, In: in, Out: []ir.ID{z}, Attrs: ops.Concatenation{Axis: tc.axis}})
 			g.Outputs = []ir.ID{z}
 			if tc.leak {
 				g.Outputs = append(g.Outputs, in[1])
@@ -85,7 +85,7 @@ func TestNestedConcat(t *testing.T) {
 			rows += g.T(id).Shape[1]
 		}
 		out := g.Add(floatTensor(1, rows, 8, 16))
-		g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpConcatenation, In: in, Out: []ir.ID{out}, Attrs: ops.Attrs{Axes: []int{1}}})
+		g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpConcatenation, In: in, Out: []ir.ID{out}, Attrs: ops.Concatenation{Axis: 1}})
 		return out
 	}
 	a, b, c := unary(g, nn.OpTanh, x), unary(g, nn.OpAbs, x), unary(g, nn.OpNeg, x)

@@ -91,7 +91,10 @@ func TestMath(t *testing.T) {
 				}
 				copy(x, s.extra)
 				tensor := ir.Tensor{Type: nn.TensorFloat32, Shape: []int{count}}
-				n := ir.Node{Op: s.op, Attrs: ops.Attrs{Alpha: 1}}
+				n := ir.Node{Op: s.op}
+				if s.op == nn.OpElu {
+					n.Attrs = ops.Elu{Alpha: 1}
+				}
 				var got []float32
 				if s.y == nil {
 					got = f32OfBytes(runGraph(t, d, singleNode(n, tensor, tensor), bytesOfF32(x))[0])

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -25,16 +26,16 @@ func checkMean(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if in.Type != out.Type {
 		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
 	}
-	last := -1
-	for _, a := range n.Attrs.Axes {
+	last, axes := -1, n.Attrs.(ops.Mean).Axes
+	for _, a := range axes {
 		if a <= last || a >= len(in.Shape) {
-			return fmt.Errorf("axes %v of a tensor of rank %d", n.Attrs.Axes, len(in.Shape))
+			return fmt.Errorf("axes %v of a tensor of rank %d", axes, len(in.Shape))
 		}
 		last = a
 	}
-	count := reducedCount(in.Shape, n.Attrs.Axes)
+	count := reducedCount(in.Shape, axes)
 	if out.Elements()*count != in.Elements() {
-		return fmt.Errorf("the mean of %v over %v does not have shape %v", in.Shape, n.Attrs.Axes, out.Shape)
+		return fmt.Errorf("the mean of %v over %v does not have shape %v", in.Shape, axes, out.Shape)
 	}
 	switch {
 	case isFloatTensor(in.Type):
@@ -71,12 +72,13 @@ func (b *Builder) lowerMean(n *ir.Node) error {
 		return nil
 	}
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
-	count := reducedCount(in.Shape, n.Attrs.Axes)
+	axes := n.Attrs.(ops.Mean).Axes
+	count := reducedCount(in.Shape, axes)
 	if count == 1 && in.SameQuant(out) {
 		b.reshapeTensor(n.Out[0], n.In[0])
 		return nil
 	}
-	b.average(n.Out[0], n.In[0], n.Attrs.Axes, meanFinish(in, out, count))
+	b.average(n.Out[0], n.In[0], axes, meanFinish(in, out, count))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -19,7 +20,7 @@ func checkPad(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return checkPadFed(f, g, n)
 	}
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	pads := n.Attrs.Pads
+	pads, symmetric := paddings(n)
 	if len(pads) != len(in.Shape) || len(out.Shape) != len(in.Shape) {
 		return fmt.Errorf("paddings of %d dimensions for a tensor of rank %d", len(pads), len(in.Shape))
 	}
@@ -28,7 +29,7 @@ func checkPad(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			return fmt.Errorf("padding %v of %v to %v", pads, in.Shape, out.Shape)
 		}
 		if room := in.Shape[i]; n.Op == nn.OpMirrorPad {
-			if !n.Attrs.Symmetric {
+			if !symmetric {
 				room--
 			}
 			if p[0] > room || p[1] > room {
@@ -37,6 +38,22 @@ func checkPad(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		}
 	}
 	return checkMoved(f, g, firstInputOnly(n))
+}
+
+// paddings returns those of a PAD, PAD_V2 or MIRROR_PAD, and whether the latter repeats the edge.
+func paddings(n *ir.Node) (pads [][2]int, symmetric bool) {
+	if a, mirror := n.Attrs.(ops.MirrorPadding); mirror {
+		return a.Pads, a.Symmetric
+	}
+	return n.Attrs.(ops.Padding).Pads, false
+}
+
+// fillOf is what node n fills tensors of type t with; nothing where it mirrors.
+func fillOf(n *ir.Node, t nn.OperandType) uint32 {
+	if a, ok := n.Attrs.(ops.Padding); ok {
+		return fillBits(t, a.Value)
+	}
+	return 0
 }
 
 // maxPadded is the number of dimensions that the kernels handle at once.
@@ -82,10 +99,11 @@ func (b *Builder) lowerPad(n *ir.Node) error {
 		b.aliasOrCopy(out, in)
 		return nil
 	}
-	s := padStage{mirror: n.Op == nn.OpMirrorPad, symmetric: n.Attrs.Symmetric, fill: fillBits(t.Type, n.Attrs.Value)}
+	pads, symmetric := paddings(n)
+	s := padStage{mirror: n.Op == nn.OpMirrorPad, symmetric: symmetric, fill: fillOf(n, t.Type)}
 	src := b.In(in)
 	shape := b.Graph.T(in).Shape
-	pads := slices.Clone(n.Attrs.Pads)
+	pads = slices.Clone(pads)
 	// One dimension is padded independently of the others: what the kernel cannot do at once takes steps.
 	for {
 		now := make([][2]int, len(pads))

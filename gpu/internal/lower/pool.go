@@ -37,7 +37,7 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if len(in.Shape) != 4 || len(out.Shape) != 4 || in.Shape[0] != out.Shape[0] || in.Shape[3] != out.Shape[3] {
 		return fmt.Errorf("a pool of %v to %v", in.Shape, out.Shape)
 	}
-	a := &n.Attrs
+	a := n.Attrs.(ops.Pool)
 	for i := range 2 {
 		before, after := a.Pad.Top, a.Pad.Bottom
 		if i == 1 {
@@ -80,14 +80,14 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 }
 
 // globalPool reports whether each channel has one window, all of the image.
-func globalPool(in, out *ir.Tensor, a *ops.Attrs) bool {
+func globalPool(in, out *ir.Tensor, a ops.Pool) bool {
 	return out.Shape[1] == 1 && out.Shape[2] == 1 && a.Pad.Top == 0 && a.Pad.Left == 0 &&
 		a.Window[0] >= in.Shape[1] && a.Window[1] >= in.Shape[2]
 }
 
 func (b *Builder) lowerPool(n *ir.Node) error {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
-	a := &n.Attrs
+	a := n.Attrs.(ops.Pool)
 	height, width := in.Shape[1], in.Shape[2]
 	taps := min(a.Window[0], height) * min(a.Window[1], width)
 	if n.Op == nn.OpAveragePool2D && taps > longWindow && globalPool(in, out, a) {
@@ -133,7 +133,7 @@ type pool struct {
 
 // newPool describes node n but for its activation.
 func newPool(n *ir.Node, in, out *ir.Tensor) pool {
-	a := &n.Attrs
+	a := n.Attrs.(ops.Pool)
 	p := pool{
 		op: n.Op, t: in.Type, images: in.Shape[0], quads: LayoutOf(in).Quads,
 		size: [2]int{in.Shape[1], in.Shape[2]}, out: [2]int{out.Shape[1], out.Shape[2]},

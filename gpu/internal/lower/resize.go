@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -50,7 +51,7 @@ func (b *Builder) lowerResize(n *ir.Node) error {
 		return nil
 	}
 	l := b.Layout(n.Out[0])
-	a := &n.Attrs
+	a := n.Attrs.(ops.Resize)
 	units, unit := l.Quads, l.Elem
 	if n.Op == nn.OpResizeNearestNeighbor {
 		// Nothing but words move: count in the largest unit that a pixel divides into.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -30,17 +31,18 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if to := LayoutOf(out); to.C != l.C || to.Rows != l.Rows {
 		return fmt.Errorf("the input has shape %v, the output %v", in.Shape, out.Shape)
 	}
-	if len(n.Attrs.Axes) != 1 || n.Attrs.Axes[0] < 0 || n.Attrs.Axes[0] >= len(l.Dims) {
-		return fmt.Errorf("axes %v of a tensor of rank %d", n.Attrs.Axes, len(in.Shape))
+	axis := n.Attrs.(ops.Softmax).Axis
+	if axis < 0 || axis >= len(l.Dims) {
+		return fmt.Errorf("axis %d of a tensor of rank %d", axis, len(in.Shape))
 	}
 	limit := loopLimit / 3
-	steps := l.Dims[n.Attrs.Axes[0]]
-	if n.Attrs.Axes[0] == len(l.Dims)-1 {
+	steps := l.Dims[axis]
+	if axis == len(l.Dims)-1 {
 		steps = l.Quads
 	}
 	switch {
 	case isFloatTensor(in.Type):
-		if n.Attrs.Axes[0] == len(l.Dims)-1 {
+		if axis == len(l.Dims)-1 {
 			limit = 4 * loopLimit / 3
 		}
 	case in.Type.IsQuant8() && n.Op == nn.OpSoftmax:
@@ -51,14 +53,15 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("%v of %v", n.Op, in.Type)
 	}
 	if steps > limit {
-		return fmt.Errorf("softmax over %d elements", l.Dims[n.Attrs.Axes[0]])
+		return fmt.Errorf("softmax over %d elements", l.Dims[axis])
 	}
 	return checkTensors(f, g, n)
 }
 
 func (b *Builder) lowerSoftmax(n *ir.Node) error {
 	l := b.Layout(n.In[0])
-	axis := n.Attrs.Axes[0]
+	a := n.Attrs.(ops.Softmax)
+	axis := a.Axis
 	column := axis != len(l.Dims)-1
 	inner := 1
 	count, steps := l.Rows, l.Quads
@@ -77,9 +80,9 @@ func (b *Builder) lowerSoftmax(n *ir.Node) error {
 	var push []uint32
 	if column {
 		push = append(ints(nil, count), divisor(inner)...)
-		push = append(ints(push, steps, l.Quads, l.C), f32(n.Attrs.Beta))
+		push = append(ints(push, steps, l.Quads, l.C), f32(a.Beta))
 	} else {
-		push = append(ints(nil, count, steps, l.C), f32(n.Attrs.Beta))
+		push = append(ints(nil, count, steps, l.C), f32(a.Beta))
 	}
 	k := softmaxKernel(n.Op == nn.OpLogSoftmax, t.Type == nn.TensorFloat16, column, steps > longRow)
 	b.Dispatch(k, quadLocal, count, push, cost, b.In(n.In[0]), b.Out(n.Out[0]))
@@ -113,7 +116,7 @@ func (b *Builder) softmaxQ8(n *ir.Node, l Layout, column bool, inner, steps, cou
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	// From TensorFlow Lite's PopulateSoftmaxLookupTable; float32 like there.
 	table := make([]float32, 256)
-	scale := -in.Scale * float32(n.Attrs.Beta)
+	scale := -in.Scale * float32(n.Attrs.(ops.Softmax).Beta)
 	for d := range table {
 		table[d] = float32(math.Exp(float64(scale * float32(d))))
 	}

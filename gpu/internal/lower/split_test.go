@@ -41,63 +41,59 @@ func splitCases() []splitCase {
 	constant := func(t ir.Tensor) ir.Tensor { t.Const = []byte{}; return t }
 	node := func(op nn.OperationType, a ops.Attrs) ir.Node { return ir.Node{Op: op, Attrs: a} }
 	list := func(t ...ir.Tensor) []ir.Tensor { return t }
-	window := func(size, stride, pad int, act nn.Activation) ops.Attrs {
-		return ops.Attrs{
-			Window: [2]int{size, size}, Stride: [2]int{stride, stride}, Dilation: [2]int{1, 1}, Multiplier: 1, Act: act,
-			Pad: ops.Pad{Top: pad, Bottom: pad, Left: pad, Right: pad},
-		}
+	window := func(op nn.OperationType, size, stride, pad int, act nn.Activation) ir.Node {
+		p := ops.Pad{Top: pad, Bottom: pad, Left: pad, Right: pad}
+		return node(op, windowAttrs(op, size, stride, p, act))
 	}
-	dilated := window(3, 1, 4, nn.ActNone)
-	dilated.Dilation = [2]int{4, 4}
-	twice := window(3, 1, 1, nn.ActNone)
-	twice.Multiplier = 2
+	dilated := ops.DepthwiseConv{Stride: [2]int{1, 1}, Dilation: [2]int{4, 4}, Multiplier: 1, Pad: ops.Pad{Top: 4, Bottom: 4, Left: 4, Right: 4}}
+	twice := ops.DepthwiseConv{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Multiplier: 2, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}}
 	return []splitCase{
-		{"one row", node(nn.OpExp, ops.Attrs{}), list(f32(8195)), f32(8195), 4096},
-		{"padded rows", node(nn.OpExp, ops.Attrs{}), list(f32(301, 5)), f32(301, 5), 4096},
-		{"half floats", node(nn.OpTanh, ops.Attrs{}), list(f16(3, 301, 7)), f16(3, 301, 7), 2048},
-		{"a table", node(nn.OpLogistic, ops.Attrs{}), list(u8(2, 501, 9)), scaled(u8(2, 501, 9), 1./256, 0), 4096},
-		{"a cast", node(nn.OpCast, ops.Attrs{}), list(i32(640, 7)), f32(640, 7), 8192},
-		{"quantize", node(nn.OpQuantize, ops.Attrs{}), list(f32(301, 33)), s8(301, 33), 32768},
-		{"dequantize", node(nn.OpDequantize, ops.Attrs{}), list(u8(301, 33)), f32(301, 33), 32768},
-		{"requantize", node(nn.OpQuantize, ops.Attrs{}), list(u8(9000)), s8(9000), 4096},
-		{"equal shapes", node(nn.OpAdd, ops.Attrs{Act: nn.ActRelu}), list(f32(1, 37, 41, 12), f32(1, 37, 41, 12)), f32(1, 37, 41, 12), 16384},
-		{"a row", node(nn.OpMul, ops.Attrs{}), list(f32(2, 37, 41, 5), f32(5)), f32(2, 37, 41, 5), 16384},
-		{"a row first", node(nn.OpSub, ops.Attrs{}), list(f32(1, 1, 1, 5), f32(2, 37, 41, 5)), f32(2, 37, 41, 5), 16384},
-		{"a scalar", node(nn.OpAdd, ops.Attrs{}), list(u8(600, 31), u8(1)), u8(600, 31), 16384},
-		{"an outer dimension", node(nn.OpAdd, ops.Attrs{}), list(f32(100, 16, 4), f32(100, 1, 4)), f32(100, 16, 4), 4096},
-		{"a constant", node(nn.OpAdd, ops.Attrs{}), list(f32(700, 3), constant(f32(700, 3))), f32(700, 3), 4096},
-		{"prelu", node(nn.OpPrelu, ops.Attrs{}), list(f32(700, 3), constant(f32(3))), f32(700, 3), 4096},
-		{"rows to rows", node(nn.OpReshape, ops.Attrs{}), list(f32(999, 7)), f32(777, 9), 20000},
-		{"rows to one", node(nn.OpReshape, ops.Attrs{}), list(u8(999, 7)), u8(6993), 4096},
-		{"softmax of rows", node(nn.OpSoftmax, ops.Attrs{Axes: []int{1}, Beta: 1}), list(f32(301, 33)), f32(301, 33), 16384},
-		{"softmax of columns", node(nn.OpSoftmax, ops.Attrs{Axes: []int{1}, Beta: 1}), list(f32(64, 9, 8)), f32(64, 9, 8), 4096},
-		{"softmax of bytes", node(nn.OpSoftmax, ops.Attrs{Axes: []int{2}, Beta: 1}), list(u8(3, 301, 17)), scaled(u8(3, 301, 17), 1./256, 0), 8192},
-		{"mean of rows", node(nn.OpMean, ops.Attrs{Axes: []int{1}}), list(f32(512, 60)), f32(512), 65536},
-		{"mean of columns", node(nn.OpMean, ops.Attrs{Axes: []int{1}}), list(s8(64, 30, 16)), s8(64, 1, 16), 16384},
-		{"concatenation of rows", node(nn.OpConcatenation, ops.Attrs{Axes: []int{0}}), list(f32(192, 5), f32(64, 5), f32(333, 5)), f32(589, 5), 4096},
-		{"with different scales", node(nn.OpConcatenation, ops.Attrs{Axes: []int{0}}), list(u8(1024, 5), scaled(u8(999, 5), 0.1, 9)), u8(2023, 5), 4096},
-		{"concatenation of channels", node(nn.OpConcatenation, ops.Attrs{Axes: []int{2}}), list(f32(1, 301, 5), f32(1, 301, 6)), f32(1, 301, 11), 12288},
-		{"padded outside", node(nn.OpPad, ops.Attrs{Pads: [][2]int{{2, 3}, {0, 0}}, Value: 1}), list(f32(70, 64)), f32(75, 64), 4096},
-		{"padded inside", node(nn.OpPad, ops.Attrs{Pads: [][2]int{{0, 0}, {1, 2}}}), list(u8(999, 9)), u8(999, 12), 4096},
-		{"mirrored", node(nn.OpMirrorPad, ops.Attrs{Pads: [][2]int{{0, 0}, {1, 2}}}), list(f32(301, 9)), f32(301, 12), 8192},
-		{"transposed within images", node(nn.OpTranspose, ops.Attrs{Perm: []int{0, 2, 1}}), list(f32(64, 16, 4)), f32(64, 4, 16), 4096},
-		{"resized images", node(nn.OpResizeBilinear, ops.Attrs{}), list(f32(16, 4, 4, 8)), f32(16, 8, 8, 8), 4096},
-		{"the nearest rows", node(nn.OpResizeNearestNeighbor, ops.Attrs{HalfPixel: true}), list(f16(1, 64, 7, 8)), f16(1, 128, 15, 8), 8192},
-		{"a fully connected batch", node(nn.OpFullyConnected, ops.Attrs{}), list(f32(301, 20), constant(f32(17, 20)), constant(f32(17))), f32(301, 17), 16384},
-		{"with 8 bits", node(nn.OpFullyConnected, ops.Attrs{}), list(u8(1001, 20), constant(u8(17, 20)), constant(scaled(i32(17), 0.0025, 0))), u8(1001, 17), 8192},
-		{"with a filter that is fed", node(nn.OpFullyConnected, ops.Attrs{}), list(f32(301, 20), f32(17, 20), f32(17)), f32(301, 17), 16384},
-		{"pixels", node(nn.OpConv2D, window(1, 1, 0, nn.ActRelu6)), list(f32(2, 23, 29, 9), constant(f32(11, 1, 1, 9)), constant(f32(11))), f32(2, 23, 29, 11), 16384},
-		{"pixels of bytes", node(nn.OpConv2D, window(1, 1, 0, nn.ActNone)), list(s8(1, 41, 37, 9), constant(s8(11, 1, 1, 9)), constant(scaled(i32(11), 0.0025, 0))), s8(1, 41, 37, 11), 8192},
-		{"windows", node(nn.OpConv2D, window(3, 1, 1, nn.ActNone)), list(f32(1, 64, 17, 5), constant(f32(6, 3, 3, 5)), constant(f32(6))), f32(1, 64, 17, 6), 16384},
-		{"windows with a stride", node(nn.OpConv2D, window(5, 2, 2, nn.ActNone)), list(f16(1, 256, 18, 5), constant(f16(6, 5, 5, 5)), constant(f16(6))), f16(1, 128, 9, 6), 16384},
-		{"windows of bytes", node(nn.OpConv2D, window(3, 2, 1, nn.ActRelu)), list(u8(1, 401, 15, 6), constant(u8(6, 3, 3, 6)), constant(scaled(i32(6), 0.0025, 0))), u8(1, 201, 8, 6), 16384},
-		{"windows of images", node(nn.OpConv2D, window(3, 1, 1, nn.ActNone)), list(f32(9, 16, 16, 5), constant(f32(6, 3, 3, 5)), constant(f32(6))), f32(9, 16, 16, 6), 4096},
+		{"one row", node(nn.OpExp, nil), list(f32(8195)), f32(8195), 4096},
+		{"padded rows", node(nn.OpExp, nil), list(f32(301, 5)), f32(301, 5), 4096},
+		{"half floats", node(nn.OpTanh, nil), list(f16(3, 301, 7)), f16(3, 301, 7), 2048},
+		{"a table", node(nn.OpLogistic, nil), list(u8(2, 501, 9)), scaled(u8(2, 501, 9), 1./256, 0), 4096},
+		{"a cast", node(nn.OpCast, nil), list(i32(640, 7)), f32(640, 7), 8192},
+		{"quantize", node(nn.OpQuantize, nil), list(f32(301, 33)), s8(301, 33), 32768},
+		{"dequantize", node(nn.OpDequantize, nil), list(u8(301, 33)), f32(301, 33), 32768},
+		{"requantize", node(nn.OpQuantize, nil), list(u8(9000)), s8(9000), 4096},
+		{"equal shapes", node(nn.OpAdd, ops.Arithmetic{Act: nn.ActRelu}), list(f32(1, 37, 41, 12), f32(1, 37, 41, 12)), f32(1, 37, 41, 12), 16384},
+		{"a row", node(nn.OpMul, ops.Arithmetic{}), list(f32(2, 37, 41, 5), f32(5)), f32(2, 37, 41, 5), 16384},
+		{"a row first", node(nn.OpSub, ops.Arithmetic{}), list(f32(1, 1, 1, 5), f32(2, 37, 41, 5)), f32(2, 37, 41, 5), 16384},
+		{"a scalar", node(nn.OpAdd, ops.Arithmetic{}), list(u8(600, 31), u8(1)), u8(600, 31), 16384},
+		{"an outer dimension", node(nn.OpAdd, ops.Arithmetic{}), list(f32(100, 16, 4), f32(100, 1, 4)), f32(100, 16, 4), 4096},
+		{"a constant", node(nn.OpAdd, ops.Arithmetic{}), list(f32(700, 3), constant(f32(700, 3))), f32(700, 3), 4096},
+		{"prelu", node(nn.OpPrelu, nil), list(f32(700, 3), constant(f32(3))), f32(700, 3), 4096},
+		{"rows to rows", node(nn.OpReshape, nil), list(f32(999, 7)), f32(777, 9), 20000},
+		{"rows to one", node(nn.OpReshape, nil), list(u8(999, 7)), u8(6993), 4096},
+		{"softmax of rows", node(nn.OpSoftmax, ops.Softmax{Axis: 1, Beta: 1}), list(f32(301, 33)), f32(301, 33), 16384},
+		{"softmax of columns", node(nn.OpSoftmax, ops.Softmax{Axis: 1, Beta: 1}), list(f32(64, 9, 8)), f32(64, 9, 8), 4096},
+		{"softmax of bytes", node(nn.OpSoftmax, ops.Softmax{Axis: 2, Beta: 1}), list(u8(3, 301, 17)), scaled(u8(3, 301, 17), 1./256, 0), 8192},
+		{"mean of rows", node(nn.OpMean, ops.Mean{Axes: []int{1}}), list(f32(512, 60)), f32(512), 65536},
+		{"mean of columns", node(nn.OpMean, ops.Mean{Axes: []int{1}}), list(s8(64, 30, 16)), s8(64, 1, 16), 16384},
+		{"concatenation of rows", node(nn.OpConcatenation, ops.Concatenation{Axis: 0}), list(f32(192, 5), f32(64, 5), f32(333, 5)), f32(589, 5), 4096},
+		{"with different scales", node(nn.OpConcatenation, ops.Concatenation{Axis: 0}), list(u8(1024, 5), scaled(u8(999, 5), 0.1, 9)), u8(2023, 5), 4096},
+		{"concatenation of channels", node(nn.OpConcatenation, ops.Concatenation{Axis: 2}), list(f32(1, 301, 5), f32(1, 301, 6)), f32(1, 301, 11), 12288},
+		{"padded outside", node(nn.OpPad, ops.Padding{Pads: [][2]int{{2, 3}, {0, 0}}, Value: 1}), list(f32(70, 64)), f32(75, 64), 4096},
+		{"padded inside", node(nn.OpPad, ops.Padding{Pads: [][2]int{{0, 0}, {1, 2}}}), list(u8(999, 9)), u8(999, 12), 4096},
+		{"mirrored", node(nn.OpMirrorPad, ops.MirrorPadding{Pads: [][2]int{{0, 0}, {1, 2}}}), list(f32(301, 9)), f32(301, 12), 8192},
+		{"transposed within images", node(nn.OpTranspose, ops.Transpose{Perm: []int{0, 2, 1}}), list(f32(64, 16, 4)), f32(64, 4, 16), 4096},
+		{"resized images", node(nn.OpResizeBilinear, ops.Resize{}), list(f32(16, 4, 4, 8)), f32(16, 8, 8, 8), 4096},
+		{"the nearest rows", node(nn.OpResizeNearestNeighbor, ops.Resize{HalfPixel: true}), list(f16(1, 64, 7, 8)), f16(1, 128, 15, 8), 8192},
+		{"a fully connected batch", node(nn.OpFullyConnected, ops.FullyConnected{}), list(f32(301, 20), constant(f32(17, 20)), constant(f32(17))), f32(301, 17), 16384},
+		{"with 8 bits", node(nn.OpFullyConnected, ops.FullyConnected{}), list(u8(1001, 20), constant(u8(17, 20)), constant(scaled(i32(17), 0.0025, 0))), u8(1001, 17), 8192},
+		{"with a filter that is fed", node(nn.OpFullyConnected, ops.FullyConnected{}), list(f32(301, 20), f32(17, 20), f32(17)), f32(301, 17), 16384},
+		{"pixels", window(nn.OpConv2D, 1, 1, 0, nn.ActRelu6), list(f32(2, 23, 29, 9), constant(f32(11, 1, 1, 9)), constant(f32(11))), f32(2, 23, 29, 11), 16384},
+		{"pixels of bytes", window(nn.OpConv2D, 1, 1, 0, nn.ActNone), list(s8(1, 41, 37, 9), constant(s8(11, 1, 1, 9)), constant(scaled(i32(11), 0.0025, 0))), s8(1, 41, 37, 11), 8192},
+		{"windows", window(nn.OpConv2D, 3, 1, 1, nn.ActNone), list(f32(1, 64, 17, 5), constant(f32(6, 3, 3, 5)), constant(f32(6))), f32(1, 64, 17, 6), 16384},
+		{"windows with a stride", window(nn.OpConv2D, 5, 2, 2, nn.ActNone), list(f16(1, 256, 18, 5), constant(f16(6, 5, 5, 5)), constant(f16(6))), f16(1, 128, 9, 6), 16384},
+		{"windows of bytes", window(nn.OpConv2D, 3, 2, 1, nn.ActRelu), list(u8(1, 401, 15, 6), constant(u8(6, 3, 3, 6)), constant(scaled(i32(6), 0.0025, 0))), u8(1, 201, 8, 6), 16384},
+		{"windows of images", window(nn.OpConv2D, 3, 1, 1, nn.ActNone), list(f32(9, 16, 16, 5), constant(f32(6, 3, 3, 5)), constant(f32(6))), f32(9, 16, 16, 6), 4096},
 		{"dilated windows", node(nn.OpDepthwiseConv2D, dilated), list(f32(1, 128, 13, 8), constant(f32(1, 3, 3, 8)), constant(f32(8))), f32(1, 128, 13, 8), 32768},
-		{"channels", node(nn.OpDepthwiseConv2D, window(3, 1, 1, nn.ActNone)), list(u8(1, 200, 24, 10), constant(u8(1, 3, 3, 10)), constant(scaled(i32(10), 0.0025, 0))), u8(1, 200, 24, 10), 16384},
+		{"channels", window(nn.OpDepthwiseConv2D, 3, 1, 1, nn.ActNone), list(u8(1, 200, 24, 10), constant(u8(1, 3, 3, 10)), constant(scaled(i32(10), 0.0025, 0))), u8(1, 200, 24, 10), 16384},
 		{"a depth multiplier", node(nn.OpDepthwiseConv2D, twice), list(f32(1, 64, 16, 6), constant(f32(1, 3, 3, 12)), constant(f32(12))), f32(1, 64, 16, 12), 16384},
-		{"averages", node(nn.OpAveragePool2D, window(3, 1, 1, nn.ActNone)), list(f32(1, 100, 13, 5)), f32(1, 100, 13, 5), 32768},
-		{"maxima", node(nn.OpMaxPool2D, window(3, 2, 1, nn.ActNone)), list(u8(1, 401, 15, 6)), u8(1, 201, 8, 6), 16384},
-		{"lengths", node(nn.OpL2Pool2D, window(2, 2, 0, nn.ActNone)), list(f32(1, 100, 14, 5)), f32(1, 50, 7, 5), 16384},
+		{"averages", window(nn.OpAveragePool2D, 3, 1, 1, nn.ActNone), list(f32(1, 100, 13, 5)), f32(1, 100, 13, 5), 32768},
+		{"maxima", window(nn.OpMaxPool2D, 3, 2, 1, nn.ActNone), list(u8(1, 401, 15, 6)), u8(1, 201, 8, 6), 16384},
+		{"lengths", window(nn.OpL2Pool2D, 2, 2, 0, nn.ActNone), list(f32(1, 100, 14, 5)), f32(1, 50, 7, 5), 16384},
 	}
 }
 
@@ -195,9 +191,9 @@ func TestWhatCannotBeSplit(t *testing.T) {
 		in, out []int
 		want    string
 	}{
-		{"a transposition", ir.Node{Op: nn.OpTranspose, Attrs: ops.Attrs{Perm: []int{1, 0}}}, []int{64, 64}, []int{64, 64}, "cannot be divided"},
-		{"the mean of all", ir.Node{Op: nn.OpMean, Attrs: ops.Attrs{Axes: []int{0, 1}}}, []int{64, 64}, []int{1, 1}, "cannot be divided"},
-		{"a long row", ir.Node{Op: nn.OpSoftmax, Attrs: ops.Attrs{Axes: []int{1}, Beta: 1}}, []int{2, 2048}, []int{2, 2048}, "cannot be divided"},
+		{"a transposition", ir.Node{Op: nn.OpTranspose, Attrs: ops.Transpose{Perm: []int{1, 0}}}, []int{64, 64}, []int{64, 64}, "cannot be divided"},
+		{"the mean of all", ir.Node{Op: nn.OpMean, Attrs: ops.Mean{Axes: []int{0, 1}}}, []int{64, 64}, []int{1, 1}, "cannot be divided"},
+		{"a long row", ir.Node{Op: nn.OpSoftmax, Attrs: ops.Softmax{Axis: 1, Beta: 1}}, []int{2, 2048}, []int{2, 2048}, "cannot be divided"},
 		{"rows that begin nowhere", ir.Node{Op: nn.OpExp}, []int{32, 1001}, []int{32, 1001}, "cannot be"},
 		{"a wrong shape", ir.Node{Op: nn.OpExp}, []int{32, 1000}, []int{32, 1001}, "output [32 1001]"},
 	} {
@@ -226,11 +222,11 @@ func TestChainInPieces(t *testing.T) {
 	x := g.Add(small)
 	g.Inputs = []ir.ID{x}
 	a := unary(g, nn.OpAbs, unary(g, nn.OpTanh, unary(g, nn.OpNeg, x)))
-	b := op(nn.OpMul, ops.Attrs{}, small, x, constant(8))
-	both := op(nn.OpConcatenation, ops.Attrs{Axes: []int{1}}, large, a, b)
-	conv := ops.Attrs{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}}
+	b := op(nn.OpMul, ops.Arithmetic{}, small, x, constant(8))
+	both := op(nn.OpConcatenation, ops.Concatenation{Axis: 1}, large, a, b)
+	conv := ops.Conv{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}}
 	c := op(nn.OpConv2D, conv, large, both, constant(8, 3, 3, 8), constant(8))
-	d := op(nn.OpAdd, ops.Attrs{Act: nn.ActRelu}, large, c, both)
+	d := op(nn.OpAdd, ops.Arithmetic{Act: nn.ActRelu}, large, c, both)
 	g.Outputs = []ir.ID{unary(g, nn.OpSqrt, d), d}
 	input := randomBytes(rng, g.T(x))
 
@@ -313,6 +309,18 @@ func TestBeyondTheDevicesLimit(t *testing.T) {
 	})
 }
 
+// windowAttrs are the attributes of a convolution or pool with a square window.
+func windowAttrs(op nn.OperationType, size, stride int, pad ops.Pad, act nn.Activation) ops.Attrs {
+	strides, one := [2]int{stride, stride}, [2]int{1, 1}
+	switch op {
+	case nn.OpConv2D:
+		return ops.Conv{Stride: strides, Dilation: one, Pad: pad, Act: act}
+	case nn.OpDepthwiseConv2D:
+		return ops.DepthwiseConv{Stride: strides, Dilation: one, Multiplier: 1, Pad: pad, Act: act}
+	}
+	return ops.Pool{Window: [2]int{size, size}, Stride: strides, Pad: pad, Act: act}
+}
+
 // TestRandomWindowsInPieces: paddings, strides and widths for which parts of the input begin above what is needed.
 func TestRandomWindowsInPieces(t *testing.T) {
 	t.Setenv("NNGPU_POISON", "1")
@@ -323,11 +331,8 @@ func TestRandomWindowsInPieces(t *testing.T) {
 			within := func(low, high int) int { return low + rng.IntN(high-low+1) }
 			kernel, stride := within(1, 5), within(1, 3)
 			h, w, channels := within(40, 200), within(kernel, 12)*within(1, 2), within(1, 9)
-			a := ops.Attrs{
-				Window: [2]int{kernel, kernel}, Stride: [2]int{stride, stride}, Dilation: [2]int{1, 1}, Multiplier: 1,
-				Pad: ops.Pad{Top: rng.IntN(kernel), Bottom: rng.IntN(kernel), Left: rng.IntN(kernel), Right: rng.IntN(kernel)},
-			}
-			outH, outW := (h+a.Pad.Top+a.Pad.Bottom-kernel)/stride+1, (w+a.Pad.Left+a.Pad.Right-kernel)/stride+1
+			pad := ops.Pad{Top: rng.IntN(kernel), Bottom: rng.IntN(kernel), Left: rng.IntN(kernel), Right: rng.IntN(kernel)}
+			outH, outW := (h+pad.Top+pad.Bottom-kernel)/stride+1, (w+pad.Left+pad.Right-kernel)/stride+1
 			typ := []nn.OperandType{nn.TensorFloat32, nn.TensorQuant8Asymm}[rng.IntN(2)]
 			tensor := func(shape ...int) ir.Tensor { return ir.Tensor{Type: typ, Shape: shape, Scale: 0.05, Zero: 3} }
 			constant := func(v ir.Tensor) ir.Tensor { v.Const = []byte{}; return v }
@@ -337,9 +342,10 @@ func TestRandomWindowsInPieces(t *testing.T) {
 			}
 			c := splitCase{
 				in: []ir.Tensor{tensor(1, h, w, channels)}, out: tensor(1, outH, outW, channels),
-				node:  ir.Node{Attrs: a, Op: []nn.OperationType{nn.OpConv2D, nn.OpDepthwiseConv2D, nn.OpMaxPool2D, nn.OpAveragePool2D}[rng.IntN(4)]},
+				node:  ir.Node{Op: []nn.OperationType{nn.OpConv2D, nn.OpDepthwiseConv2D, nn.OpMaxPool2D, nn.OpAveragePool2D}[rng.IntN(4)]},
 				limit: 1 << within(12, 14),
 			}
+			c.node.Attrs = windowAttrs(c.node.Op, kernel, stride, pad, nn.ActNone)
 			switch c.node.Op {
 			case nn.OpConv2D:
 				c.in = append(c.in, constant(tensor(channels, kernel, kernel, channels)), constant(bias))
@@ -356,7 +362,7 @@ func TestRandomWindowsInPieces(t *testing.T) {
 			p, weights := lowerFor(t, d.Facts(), g)
 			want := runPlan(t, d, p, weights, inputs)
 			p, weights = lowerFor(t, f, g)
-			require.Equal(t, want, runPlan(t, d, p, weights, inputs), "%v of %v to %v, %+v, %d bytes", c.node.Op, c.in[0].Shape, c.out.Shape, a, c.limit)
+			require.Equal(t, want, runPlan(t, d, p, weights, inputs), "%v of %v to %v, %+v, %d bytes", c.node.Op, c.in[0].Shape, c.out.Shape, c.node.Attrs, c.limit)
 		}
 		require.Greater(t, accepted, 20)
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -19,7 +20,7 @@ func checkTranspose(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return checkTransposeFed(f, g, n)
 	}
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	perm := n.Attrs.Perm
+	perm := n.Attrs.(ops.Transpose).Perm
 	if len(perm) != len(in.Shape) || len(out.Shape) != len(in.Shape) {
 		return fmt.Errorf("a permutation of %d dimensions for a tensor of rank %d", len(perm), len(in.Shape))
 	}
@@ -112,7 +113,7 @@ func (b *Builder) lowerTranspose(n *ir.Node) error {
 		b.lowerTransposeFed(n)
 		return nil
 	}
-	b.transpose(n.Out[0], n.In[0], n.Attrs.Perm)
+	b.transpose(n.Out[0], n.In[0], n.Attrs.(ops.Transpose).Perm)
 	return nil
 }
 

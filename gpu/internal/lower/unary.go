@@ -15,13 +15,13 @@ import (
 type unaryOp struct {
 	f32, f16, i32 shaders.Kernel // i32 is 0 where NNAPI has no such operation
 	// f is the function on real values; 8-bit tensors take it from a table.
-	f func(a *ops.Attrs, x float64) float64
+	f func(a ops.Attrs, x float64) float64
 	// params are the kernel's constants a and b.
-	params func(a *ops.Attrs) [2]float64
+	params func(a ops.Attrs) [2]float64
 }
 
-func plain(f func(float64) float64) func(*ops.Attrs, float64) float64 {
-	return func(_ *ops.Attrs, x float64) float64 { return f(x) }
+func plain(f func(float64) float64) func(ops.Attrs, float64) float64 {
+	return func(_ ops.Attrs, x float64) float64 { return f(x) }
 }
 
 // Relus are the operations that only clamp, with the fused activation that does the same.
@@ -33,7 +33,7 @@ func clamped(act nn.Activation) unaryOp {
 	return unaryOp{
 		f32: shaders.UnaryClampF32, f16: shaders.UnaryClampF16,
 		f:      plain(func(x float64) float64 { return min(max(x, lo), hi) }),
-		params: func(*ops.Attrs) [2]float64 { return [2]float64{lo, hi} },
+		params: func(ops.Attrs) [2]float64 { return [2]float64{lo, hi} },
 	}
 }
 
@@ -43,13 +43,13 @@ var unaries = map[nn.OperationType]unaryOp{
 	nn.OpRelu6: clamped(nn.ActRelu6),
 	nn.OpElu: {
 		f32: shaders.UnaryEluF32, f16: shaders.UnaryEluF16,
-		f: func(a *ops.Attrs, x float64) float64 {
+		f: func(a ops.Attrs, x float64) float64 {
 			if x > 0 {
 				return x
 			}
-			return a.Alpha * math.Expm1(x)
+			return a.(ops.Elu).Alpha * math.Expm1(x)
 		},
-		params: func(a *ops.Attrs) [2]float64 { return [2]float64{a.Alpha} },
+		params: func(a ops.Attrs) [2]float64 { return [2]float64{a.(ops.Elu).Alpha} },
 	},
 	nn.OpHardSwish: {
 		f32: shaders.UnaryHardswishF32, f16: shaders.UnaryHardswishF16,
@@ -116,7 +116,7 @@ func lowerUnary(b *Builder, n *ir.Node) error {
 	l := b.Layout(n.Out[0])
 	var p [2]float64
 	if u.params != nil {
-		p = u.params(&n.Attrs)
+		p = u.params(n.Attrs)
 	}
 	push := []uint32{uint32(l.TotalQuads()), uint32(l.Quads), uint32(l.C), f32(p[0]), f32(p[1])}
 	b.Dispatch(u.kernel(x.Type), quadLocal, l.TotalQuads(), push, Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
@@ -138,7 +138,7 @@ func (u *unaryOp) table(n *ir.Node, x, y *ir.Tensor) func(q int32) int32 {
 	return func(q int32) int32 {
 		// In float32, as LUTPopulate of tensorflow/lite/kernels/internal/common.h.
 		real := x.Scale * float32(q-x.Zero)
-		v := math.Round(float64(float32(u.f(&n.Attrs, float64(real))) * (1 / y.Scale)))
+		v := math.Round(float64(float32(u.f(n.Attrs, float64(real))) * (1 / y.Scale)))
 		if math.IsNaN(v) { // RSQRT or LOG of a number below zero
 			return hi
 		}
