@@ -21,6 +21,7 @@ var layers = map[string][]string{
 	"memory/planner":                   {},
 	"shaders":                          {},
 	"driver/ops":                       {"driver/nn"},
+	"driver/layers":                    {"driver/nn", "driver/ops"},
 	"driver/ops/gen":                   {"driver/nn", "driver/ops"},
 	"driver/backend":                   {"driver/nn"},
 	"driver/validate":                  {"driver/nn", "driver/ops"},

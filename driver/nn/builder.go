@@ -198,6 +198,37 @@ func (b *Builder) Op(t OperationType, inputs, outputs []uint32) {
 	}
 }
 
+// Derive adds an operation and its outputs, and returns these. Of the outputs dims, which is called before Derive returns
+// and sees the model so far with them in it, completes the dimensions; its error is a mistake.
+func (b *Builder) Derive(t OperationType, inputs []uint32, outputs []Operand, dims func(*Model, *Operation) ([]Dims, error)) []uint32 {
+	list := make([]uint32, len(outputs))
+	known := b.err == nil
+	for _, i := range inputs {
+		known = b.known("Derive", i) && known
+	}
+	if !known {
+		return list
+	}
+	for i, o := range outputs {
+		o.Lifetime = Temporary
+		list[i] = b.add("Derive", o)
+	}
+	op := Operation{Type: t, Inputs: slices.Clone(inputs), Outputs: slices.Clone(list)}
+	shapes, err := dims(&b.m, &op)
+	if err == nil && len(shapes) != len(list) {
+		err = fmt.Errorf("%d shapes of %d outputs", len(shapes), len(list))
+	}
+	if err != nil {
+		b.fail("Derive", "%w", err)
+		return list
+	}
+	for i, d := range shapes {
+		b.m.Main.Operands[list[i]].Dims = slices.Clone(d)
+	}
+	b.m.Main.Operations = append(b.m.Main.Operations, op)
+	return list
+}
+
 // Relax allows float32 to be computed with the range and precision of float16.
 func (b *Builder) Relax() {
 	if b.open("Relax") {
@@ -268,13 +299,16 @@ func (b *Builder) fail(call, format string, args ...any) {
 	}
 }
 
+// builders is how the names of functions begin that build models for others: of this Builder, and of those that embed it.
+var builders = []string{"driver/nn.(*Builder).", "driver/layers."}
+
 // builderCaller is the file and line from which a method of Builder was called.
 func builderCaller() string {
 	var pcs [16]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if !strings.Contains(f.Function, "driver/nn.(*Builder).") {
+		if !slices.ContainsFunc(builders, func(name string) bool { return strings.Contains(f.Function, name) }) {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}
 		if !more {

@@ -11,6 +11,18 @@ import (
 type quantRule struct {
 	text  string
 	check func(*Call) error
+	// fixed, when set, gives those that an 8-bit result of type t must have.
+	fixed func(t nn.OperandType) (scale float32, zero int32)
+}
+
+// FixedQuant is the scale and zero point that a result of 8-bit type t must have, whatever the inputs have; ok is false
+// where the operation prescribes none.
+func (r *Row) FixedQuant(t nn.OperandType) (scale float32, zero int32, ok bool) {
+	if r.quant.fixed == nil {
+		return 0, 0, false
+	}
+	scale, zero = r.quant.fixed(t)
+	return scale, zero, true
 }
 
 // sameQuant requires 8-bit outputs to have the scale and zero point of input 0.
@@ -30,22 +42,21 @@ var sameQuant = quantRule{
 
 // fixedQuant requires an 8-bit output to have the scale 1/steps, and the zero point of its signedness.
 func fixedQuant(steps float32, zero, zeroSigned int32) quantRule {
-	scale := 1 / steps
-	text := fmt.Sprintf("an 8-bit result has the scale 1/%v and the zero point %d, signed %d", steps, zero, zeroSigned)
-	return quantRule{text, func(c *Call) error {
+	fixed := func(t nn.OperandType) (float32, int32) {
+		if t == nn.TensorQuant8AsymmSigned {
+			return 1 / steps, zeroSigned
+		}
+		return 1 / steps, zero
+	}
+	check := func(c *Call) error {
 		y := c.Out(0)
-		if !y.Type.IsQuant8() {
-			return nil
-		}
-		z := zero
-		if y.Type == nn.TensorQuant8AsymmSigned {
-			z = zeroSigned
-		}
-		if y.Scale != scale || y.ZeroPoint != z {
+		if scale, z := fixed(y.Type); y.Type.IsQuant8() && (y.Scale != scale || y.ZeroPoint != z) {
 			return fmt.Errorf("output has scale %v, zero point %d instead of %v, %d", y.Scale, y.ZeroPoint, scale, z)
 		}
 		return nil
-	}}
+	}
+	text := fmt.Sprintf("an 8-bit result has the scale 1/%v and the zero point %d, signed %d", steps, zero, zeroSigned)
+	return quantRule{text, check, fixed}
 }
 
 // biasTolerance is the relative error of a bias scale against scale(input) * scale(weights). Converters
@@ -60,7 +71,7 @@ const biasTolerance = 1e-5
 func weightQuant(channelDim uint32) quantRule {
 	text := "8 bits: the bias has the zero point 0 and the scale scale(input) * scale(weights); where weights have scales by " +
 		fmt.Sprintf("channel, which are along dimension %d, it has the scale 0", channelDim)
-	return quantRule{text, func(c *Call) error {
+	return quantRule{text: text, check: func(c *Call) error {
 		x, w, b := c.In(0), c.In(1), c.In(2)
 		if !x.Type.IsQuant8() {
 			return nil

@@ -1,0 +1,110 @@
+// Package layers makes models with one call for each operation: what nn.Builder does, with operands in Go's types,
+// and results whose type and dimensions follow from the inputs.
+//
+// The operands of each operation are in docs/operators.md. Imports only driver/nn and driver/ops.
+package layers
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
+
+// Builder is an nn.Builder with a method for each operation that returns the operand of its result. The zero value is
+// ready for use. Mistakes are kept like those of nn.Builder, for Build to return: shapes that contradict each other are
+// found at the call that has them.
+//
+// A result of 8 bits has the scale and zero point of its last argument, a Quant; without one, those that the operation
+// prescribes, or those of the first input.
+type Builder struct{ nn.Builder }
+
+// Quant is how the numbers of an 8-bit result are stored: real = Scale * (stored - Zero).
+type Quant struct {
+	Scale float32
+	Zero  int32
+}
+
+// Apply adds operation t, which has one result, for what has no method: inputs are all operands of the table in docs/operators.md.
+// The result is of the type of the first input.
+func (b *Builder) Apply(t nn.OperationType, inputs []uint32, q ...Quant) uint32 {
+	return b.apply(t, nil, inputs, q)
+}
+
+// apply adds an operation with one output; as is its type where that does not follow from the inputs.
+func (b *Builder) apply(t nn.OperationType, as *nn.OperandType, inputs []uint32, q []Quant) uint32 {
+	var y nn.Operand
+	row := ops.Lookup(t)
+	if row != nil && len(inputs) > 0 {
+		y = result(row, b.Operand(inputs[0]), as, q)
+	}
+	outputs := b.Derive(t, inputs, []nn.Operand{y}, func(m *nn.Model, op *nn.Operation) ([]nn.Dims, error) {
+		if row == nil {
+			return nil, fmt.Errorf("%v is not in the table of operations", t)
+		}
+		call := &ops.Call{Model: m, Graph: &m.Main, Op: op}
+		if err := row.Check(call); err != nil {
+			return nil, fmt.Errorf("%v: %w", t, err)
+		}
+		inferred, err := row.Infer(call)
+		if err != nil {
+			return nil, fmt.Errorf("%v: %w", t, err)
+		}
+		return inferred.Shapes, nil
+	})
+	return outputs[0]
+}
+
+// result is the output of an operation whose first input is x, but for its dimensions.
+func result(row *ops.Row, x nn.Operand, as *nn.OperandType, q []Quant) nn.Operand {
+	y := nn.Operand{Type: x.Type}
+	if as != nil {
+		y.Type = *as
+	}
+	if !y.Type.IsQuant8() {
+		return y
+	}
+	scale, zero, fixed := row.FixedQuant(y.Type)
+	switch {
+	case len(q) > 0:
+		y.Scale, y.ZeroPoint = q[0].Scale, q[0].Zero
+	case fixed:
+		y.Scale, y.ZeroPoint = scale, zero
+	default:
+		y.Scale, y.ZeroPoint = x.Scale, x.ZeroPoint
+	}
+	return y
+}
+
+// list is x and parameters: numbers become scalars, a float64 one of the type that goes with x.
+func (b *Builder) list(x uint32, parameters ...any) []uint32 {
+	inputs := []uint32{x}
+	for _, p := range parameters {
+		if v, ok := p.(float64); ok && b.Operand(x).Type == nn.TensorFloat16 {
+			p = nn.HalfOf(float32(v))
+		}
+		if operand, ok := p.(uint32); ok {
+			inputs = append(inputs, operand)
+		} else {
+			inputs = append(inputs, b.Scalar(p))
+		}
+	}
+	return inputs
+}
+
+// vector adds a constant TENSOR_INT32 of rank 1.
+func (b *Builder) vector(v []int) uint32 {
+	list := make([]int32, len(v))
+	for i, n := range v {
+		list[i] = b.int32(n)
+	}
+	return b.Ints(nn.Dims{uint32(len(list))}, list...)
+}
+
+// int32 is n; one that does not fit is a mistake, which Scalar keeps.
+func (b *Builder) int32(n int) int32 {
+	if n != int(int32(n)) {
+		b.Scalar(n)
+	}
+	return int32(n)
+}

@@ -1,0 +1,66 @@
+package layers
+
+import "github.com/nngpu/nngpu/driver/nn"
+
+// Reshape gives x other dimensions, of which one may be -1: what is left.
+func (b *Builder) Reshape(x uint32, dims ...int) uint32 {
+	return b.apply(nn.OpReshape, nil, []uint32{x, b.vector(dims)}, nil)
+}
+
+// Squeeze drops the axes, which have size 1; without any, all that do.
+func (b *Builder) Squeeze(x uint32, axes ...int) uint32 {
+	if len(axes) == 0 {
+		return b.apply(nn.OpSqueeze, nil, []uint32{x, b.Omitted(nn.TensorInt32)}, nil)
+	}
+	return b.apply(nn.OpSqueeze, nil, []uint32{x, b.vector(axes)}, nil)
+}
+
+// ExpandDims inserts a dimension of size 1 at the axis of the result, which counts from the end where it is negative.
+func (b *Builder) ExpandDims(x uint32, axis int) uint32 {
+	return b.apply(nn.OpExpandDims, nil, b.list(x, axis), nil)
+}
+
+// Transpose makes dimension perm[i] of x dimension i of the result; without perm, the dimensions are reversed.
+func (b *Builder) Transpose(x uint32, perm ...int) uint32 {
+	if len(perm) == 0 {
+		return b.apply(nn.OpTranspose, nil, []uint32{x, b.Omitted(nn.TensorInt32)}, nil)
+	}
+	return b.apply(nn.OpTranspose, nil, []uint32{x, b.vector(perm)}, nil)
+}
+
+// Concatenation puts tensors, which differ along the axis only, one behind the other.
+func (b *Builder) Concatenation(axis int, x []uint32, q ...Quant) uint32 {
+	inputs := append(append([]uint32(nil), x...), b.Scalar(axis))
+	return b.apply(nn.OpConcatenation, nil, inputs, q)
+}
+
+// Pad surrounds x with zeros: pads are the counts before and after each dimension.
+func (b *Builder) Pad(x uint32, pads [][2]int) uint32 {
+	return b.apply(nn.OpPad, nil, []uint32{x, b.pads(pads)}, nil)
+}
+
+// PadWith surrounds x with a value: the stored number where x is quantised.
+func (b *Builder) PadWith(x uint32, pads [][2]int, value float64) uint32 {
+	var v any = value
+	if b.Operand(x).Type.IsQuant8() {
+		v = int(value)
+	}
+	return b.apply(nn.OpPadV2, nil, b.list(x, b.pads(pads), v), nil)
+}
+
+// MirrorPad surrounds x with its mirror image: symmetric repeats the edge.
+func (b *Builder) MirrorPad(x uint32, pads [][2]int, symmetric bool) uint32 {
+	mode := 0
+	if symmetric {
+		mode = 1
+	}
+	return b.apply(nn.OpMirrorPad, nil, b.list(x, b.pads(pads), mode), nil)
+}
+
+func (b *Builder) pads(pads [][2]int) uint32 {
+	var list []int32
+	for _, p := range pads {
+		list = append(list, b.int32(p[0]), b.int32(p[1]))
+	}
+	return b.Ints(nn.Dims{uint32(len(pads)), 2}, list...)
+}
