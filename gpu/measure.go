@@ -27,6 +27,7 @@ type meter struct {
 
 const (
 	meterRuns   = 7                      // of each measurement; the fastest counts, since nothing makes a device faster than it is
+	meterRounds = 3                      // of all measurements, since machines have slow seconds
 	firstRuns   = 3                      // the same where the first use of a device waits for it
 	meterTarget = 8 * time.Millisecond   // that a measurement is made to take, if the work can be made to last
 	meterLimit  = 400 * time.Millisecond // after which a measurement does with three runs
@@ -121,6 +122,35 @@ func (m *meter) costs(tiny *plan.Step) (r plan.Rates, err error) {
 	r.Dispatch, r.Barrier, r.Stamp = max(plain, least), max(ordered-plain, least), max(stamped-ordered, least)
 	r.Submit = max(latency-plain, least)
 	return r, nil
+}
+
+// bestRates has the highest of the rates of some measurements, and of the costs, which are differences that noise makes
+// larger or smaller, the middle ones.
+func bestRates(list []plan.Rates) (r plan.Rates) {
+	middle := func(of func(*plan.Rates) time.Duration) time.Duration {
+		costs := make([]time.Duration, len(list))
+		for i := range list {
+			costs[i] = of(&list[i])
+		}
+		slices.Sort(costs)
+		return costs[len(costs)/2]
+	}
+	for _, x := range list {
+		r.FLOPS, r.Depthwise, r.Bandwidth = max(r.FLOPS, x.FLOPS), max(r.Depthwise, x.Depthwise), max(r.Bandwidth, x.Bandwidth)
+	}
+	r.Dispatch = middle(func(x *plan.Rates) time.Duration { return x.Dispatch })
+	r.Barrier = middle(func(x *plan.Rates) time.Duration { return x.Barrier })
+	r.Stamp = middle(func(x *plan.Rates) time.Duration { return x.Stamp })
+	r.Submit = middle(func(x *plan.Rates) time.Duration { return x.Submit })
+	return r
+}
+
+// bestCeilings has the highest of each of two measurements.
+func bestCeilings(a, b plan.Ceilings) plan.Ceilings {
+	return plan.Ceilings{
+		F32: max(a.F32, b.F32), F16: max(a.F16, b.F16), Dot: max(a.Dot, b.Dot),
+		Cache: max(a.Cache, b.Cache), Memory: max(a.Memory, b.Memory), Copy: max(a.Copy, b.Copy),
+	}
 }
 
 // repeated is n times the step s, on memory of the arena.

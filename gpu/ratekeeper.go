@@ -130,15 +130,20 @@ func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.F
 	defer k.measuring.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, testLimit)
 	defer cancel()
-	m := &meter{ctx: ctx, dev: d, facts: facts, runs: firstRuns}
+	m, rounds := &meter{ctx: ctx, dev: d, facts: facts, runs: firstRuns}, 1
 	if full {
-		m.runs = meterRuns
+		m.runs, rounds = meterRuns, meterRounds
 	}
 	before, submitted := readProcessors(), d.Submissions()
-	rates, err := m.rates()
-	if err != nil {
-		return fmt.Errorf("measure: %w", err)
+	var list []plan.Rates
+	for range rounds {
+		r, err := m.rates()
+		if err != nil {
+			return fmt.Errorf("measure: %w", err)
+		}
+		list = append(list, r)
 	}
+	rates := bestRates(list)
 	load := before.othersSince()
 	if d.Submissions() != submitted+m.submitted {
 		load = 1 // others of this process, on the device itself
@@ -147,8 +152,12 @@ func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.F
 	var ceilingLoad float64
 	if full {
 		before = readProcessors()
-		if ceilings, err = m.ceilings(rates); err != nil {
-			return fmt.Errorf("measure: %w", err)
+		for range rounds {
+			c, err := m.ceilings(rates)
+			if err != nil {
+				return fmt.Errorf("measure: %w", err)
+			}
+			ceilings = bestCeilings(ceilings, c)
 		}
 		ceilingLoad = before.othersSince()
 	}

@@ -278,3 +278,14 @@ func TestLoadOfTheMachine(t *testing.T) {
 	require.LessOrEqual(t, load, 1.0)
 	require.Zero(t, processorTime{}.othersSince())
 }
+
+// TestBestRates: of several rounds the highest rates, of which a slow second takes nothing away, and middle costs.
+func TestBestRates(t *testing.T) {
+	rate := func(x float64, cost time.Duration) plan.Rates {
+		return plan.Rates{FLOPS: x, Depthwise: x, Bandwidth: x, Dispatch: cost, Barrier: cost, Submit: cost, Stamp: cost}
+	}
+	require.Equal(t, rate(9, 20), bestRates([]plan.Rates{rate(5, 20), rate(9, 1), rate(7, 400)}))
+	require.Equal(t, rate(5, 20), bestRates([]plan.Rates{rate(5, 20)}))
+	require.Equal(t, plan.Ceilings{F32: 4, F16: 2, Dot: 3, Cache: 9, Memory: 5, Copy: 6},
+		bestCeilings(plan.Ceilings{F32: 4, F16: 1, Dot: 3, Cache: 4, Memory: 5, Copy: 1}, plan.Ceilings{F32: 1, F16: 2, Dot: 3, Cache: 9, Copy: 6}))
+}
