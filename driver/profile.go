@@ -260,6 +260,9 @@ func (p *profiler) timeline() (list []ProfileSpan) {
 		queued.To = p.first
 	}
 	add("queue", ProfileScheduler, queued)
+	if p.begin != (backend.Span{}) { // it had a slot and waited for what others had on the device
+		add("queue", ProfileScheduler, backend.Span{From: p.begin.To, To: p.first})
+	}
 	add("slot", ProfileScheduler, t.Waited)
 	add("copy inputs", ProfileCopy, t.Loaded)
 	add("record", ProfileRecord, t.Recorded)
