@@ -22,6 +22,7 @@ type runner interface {
 type contest struct {
 	foreground runner
 	background runner // nil: none
+	toEnd      bool   // the last execution of the background is not given up but ends, so that its profile is there
 	// preemptions counts how often an execution gave way to another so far; nil where nobody counts.
 	preemptions func() int64
 
@@ -54,14 +55,18 @@ type observations struct {
 
 // measure runs the contest. It returns when everything that it started has ended.
 func (c *contest) measure(ctx context.Context) (*observations, error) {
+	runs := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if !c.toEnd {
+		runs = ctx
+	}
 	var load sync.WaitGroup
 	b := &backgroundCount{start: time.Now()}
 	if c.background != nil {
 		for range saturating {
 			load.Go(func() {
-				if err := b.saturate(ctx, c.background); err != nil {
+				if err := b.saturate(ctx, runs, c.background); err != nil {
 					cancel(err)
 				}
 			})
@@ -116,10 +121,10 @@ type backgroundCount struct {
 	last time.Time // guarded by mu; when the last of them ended
 }
 
-// saturate runs r one time after the other until ctx ends.
-func (b *backgroundCount) saturate(ctx context.Context, r runner) error {
+// saturate runs r one time after the other until ctx ends; runs ends those that are going on.
+func (b *backgroundCount) saturate(ctx, runs context.Context, r runner) error {
 	for ctx.Err() == nil {
-		_, err := r.Run(ctx)
+		_, err := r.Run(runs)
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -212,7 +212,7 @@ func (a *app) measureOn(ctx context.Context, o *opponents, noPreempt bool, loade
 			preemptions: func() int64 { return int64(dev.Scheduling().Preemptions) },
 		}
 		if load {
-			c.background = back
+			c.background, c.toEnd = back, back.profiles != nil
 		}
 		seen, err := c.measure(ctx)
 		if err != nil {

@@ -89,10 +89,10 @@ func (f *reportFlags) write(r *report.Recording, page func() (*report.Page, erro
 // recording is what the runs of a profile tell.
 func (p *profiles) recording(a *app, r *profileResult) *report.Recording {
 	out := &report.Recording{
-		Title: clean(fmt.Sprintf("%s on %s", r.Model, r.Device)), Device: clean(r.Device), Driver: clean(r.Driver), Events: a.events.events(),
+		Title: clean(fmt.Sprintf("%s on %s", networkName(r.Model), r.Device)), Device: clean(r.Device), Driver: clean(r.Driver), Events: a.events.events(),
 	}
 	for _, f := range p.runs {
-		out.Runs = append(out.Runs, report.Run{Client: "nngpu", Model: clean(filepath.Base(r.Model)), Priority: "medium", Profile: f})
+		out.Runs = append(out.Runs, report.Run{Client: "nngpu", Model: clean(networkName(r.Model)), Priority: "medium", Profile: f})
 	}
 	return out
 }
