@@ -66,7 +66,7 @@ func TestDecodedBytes(t *testing.T) {
 func TestPictureThatIsAStrip(t *testing.T) {
 	data := encodePNG(t, image.NewGray(image.Rect(0, 0, 1, 4_000_000)))
 	require.Less(t, len(data), 20_000)
-	o := &nn.Operand{Type: nn.TensorQuant8Asymm, Dims: nn.Dims{1, 224, 224, 3}}
+	o := &nn.Operand{Type: nn.TensorQuant8Asymm, Scale: 1, Dims: nn.Dims{1, 224, 224, 3}}
 	got, size, err := picture(data, o, normalisation{})
 	require.NoError(t, err)
 	require.Equal(t, image.Pt(1, 4_000_000), size)

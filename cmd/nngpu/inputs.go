@@ -183,7 +183,7 @@ func (a *app) readPicture(net *tflite.Network, i int, file *os.File, size int64,
 	if f.mean == nil && f.std == nil {
 		norm = fileNormalisation(net, i)
 	}
-	assumed := norm.empty() && o.Type == nn.TensorFloat32
+	assumed := norm.empty() && o.Type.IsFloat()
 	if assumed {
 		norm = normalisation{mean: []float64{127.5}, std: []float64{127.5}}
 	}

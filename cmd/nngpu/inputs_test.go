@@ -44,11 +44,11 @@ func TestAssignInputs(t *testing.T) {
 }
 
 func TestBest(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	require.Equal(t, []topEntry{{1, "b", 3}, {3, "", 3}, {2, "c", 2}}, best([]float64{1, 3, 2, 3}, []string{"a", "b", "c"}, 3))
-	require.Len(t, best([]float64{1, 2}, nil, 10), 2)
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	require.Equal(t, []topEntry{{1, "b", 3}, {3, "", 3}, {2, "c", 2}}, best([]float32{1, 3, 2, 3}, []string{"a", "b", "c"}, 3))
+	require.Len(t, best([]float32{1, 2}, nil, 10), 2)
 	require.Empty(t, best(nil, nil, 5))
-	require.Equal(t, []topEntry{{2, "", math.MaxFloat64}, {1, "", 0}, {3, "", -math.MaxFloat64}}, best([]float64{nan, 0, inf, -inf}, nil, 9))
+	require.Equal(t, []topEntry{{2, "", math.MaxFloat64}, {1, "", 0}, {3, "", -math.MaxFloat64}}, best([]float32{nan, 0, inf, -inf}, nil, 9))
 }
 
 func TestOneLine(t *testing.T) {

@@ -19,13 +19,13 @@ type topEntry struct {
 
 // best returns the top largest values with their labels, largest first and equal ones by index. Values that
 // are not numbers have no rank and are left out.
-func best(values []float64, labels []string, top int) []topEntry {
+func best(values []float32, labels []string, top int) []topEntry {
 	var list []topEntry
 	for i, v := range values {
-		if math.IsNaN(v) {
+		if math.IsNaN(float64(v)) {
 			continue
 		}
-		e := topEntry{Index: i, Score: finite(v)}
+		e := topEntry{Index: i, Score: finite(float64(v))}
 		if i < len(labels) {
 			e.Label = labels[i]
 		}

@@ -8,7 +8,6 @@ import (
 	"image/color"
 	_ "image/jpeg" // registers the format
 	_ "image/png"  // registers the format
-	"math"
 
 	_ "golang.org/x/image/bmp" // registers the format
 	"golang.org/x/image/draw"
@@ -207,40 +206,40 @@ func (t *colourTable) append(out []byte, colour uint8) []byte {
 // without normalisation an unsigned one takes the colour itself, as the publishers of such networks mean it,
 // and a signed one the colour less 128.
 func newColourTable(o *nn.Operand, norm normalisation, channel int) (*colourTable, error) {
-	t := &colourTable{size: o.Type.Bytes()}
-	switch o.Type {
-	case nn.TensorFloat32:
-		for v := range 256 {
-			t.data = binary.LittleEndian.AppendUint32(t.data, math.Float32bits(float32(norm.apply(float64(v), channel))))
-		}
-		return t, nil
-	case nn.TensorQuant8Asymm:
-		t.data = quantisedColours(o, norm, channel, 0)
-		return t, nil
-	case nn.TensorQuant8AsymmSigned:
-		t.data = quantisedColours(o, norm, channel, -128)
-		return t, nil
+	if !o.Type.IsFloat() && !o.Type.IsQuant8() {
+		return nil, fmt.Errorf("an input of type %v takes no picture", o.Type)
 	}
-	return nil, fmt.Errorf("an input of type %v takes no picture", o.Type)
+	real := make([]float32, 256)
+	for v := range real {
+		real[v] = float32(norm.apply(float64(v), channel))
+	}
+	colours := *o
+	colours.Dims = nn.Dims{256}
+	data, err := colours.EncodeFloats(real)
+	if err != nil {
+		return nil, err
+	}
+	if plain, near := plainColours(o.Type, data); o.Type.IsQuant8() && (norm.empty() || near && !norm.given) {
+		data = plain
+	}
+	return &colourTable{size: o.Type.Bytes(), data: data}, nil
 }
 
-// quantisedColours are 256 elements of 8 bits; lowest is the type's smallest value. Where the model's own
-// normalisation and its quantisation undo each other up to one step, the colours are taken as they are: the
-// parameters are rounded, and the network was trained on the colours.
-func quantisedColours(o *nn.Operand, norm normalisation, channel, lowest int) []byte {
-	plain, quantised := make([]byte, 256), make([]byte, 256)
-	near := true
-	for v := range 256 {
-		plain[v] = byte(v + lowest)
-		real := norm.apply(float64(v), channel) / float64(o.Scale)
-		q := min(max(math.Round(real)+float64(o.ZeroPoint), float64(lowest)), float64(lowest+255))
-		quantised[v] = byte(int(q))
-		near = near && math.Abs(q-float64(v+lowest)) <= 1
+// plainColours are the colours as elements of an 8-bit type, and whether the quantised ones are the same up to one step.
+// Where the model's own normalisation and its quantisation undo each other like that, the colours are taken as they are:
+// the parameters are rounded, and the network was trained on the colours.
+func plainColours(t nn.OperandType, quantised []byte) (plain []byte, near bool) {
+	flip := byte(0)
+	if t == nn.TensorQuant8AsymmSigned {
+		flip = 128
 	}
-	if norm.empty() || near && !norm.given {
-		return plain
+	plain, near = make([]byte, 256), true
+	for v := range plain {
+		plain[v] = byte(v) ^ flip
+		d := int(quantised[v]^flip) - v
+		near = near && -1 <= d && d <= 1
 	}
-	return quantised
+	return plain, near
 }
 
 // fileNormalisation is what the model file says about input i; nothing where it says nothing.

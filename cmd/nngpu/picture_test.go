@@ -63,6 +63,7 @@ func TestColours(t *testing.T) {
 		{"float, as it is", nn.Operand{Type: nn.TensorFloat32}, 3, normalisation{}, rgb, f32(200, 100, 0)},
 		{"float, one mean", nn.Operand{Type: nn.TensorFloat32}, 3, normalisation{mean: []float64{100}, std: []float64{50}}, rgb, f32(2, 0, -2)},
 		{"float, by channel", nn.Operand{Type: nn.TensorFloat32}, 3, normalisation{mean: []float64{0, 100, 10}, std: []float64{1, 2, 4}}, rgb, f32(200, 0, -2.5)},
+		{"half", nn.Operand{Type: nn.TensorFloat16}, 3, normalisation{mean: []float64{100}, std: []float64{50}}, rgb, nn.Bytes([]nn.Half{0x4000, 0, 0xc000})},
 		{"float, gray", nn.Operand{Type: nn.TensorFloat32}, 1, normalisation{}, rgb, f32(119)}, // 0.299*200 + 0.587*100 = 118.5
 		{"transparent is white", nn.Operand{Type: nn.TensorFloat32}, 3, normalisation{}, color.NRGBA{9, 9, 9, 0}, f32(255, 255, 255)},
 		{"unsigned, as it is", quant(u8, 0.5, 10), 3, normalisation{}, rgb, []byte{200, 100, 0}},

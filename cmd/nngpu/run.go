@@ -143,7 +143,10 @@ func (a *app) deliver(ctx context.Context, net *tflite.Network, f *runFlags, lab
 		labels = net.Metadata.Outputs[0].Labels
 	}
 	if len(outputs) > 0 && (labels != nil || f.output == "") {
-		values := realValues(operand(net.Model, list, 0), outputs[0])
+		values, err := operand(net.Model, list, 0).DecodeFloats(outputs[0])
+		if err != nil {
+			return err
+		}
 		if f.labels != "" && len(labels) != len(values) {
 			a.warn("%s has %s for %s", f.labels, count(len(labels), "label"), count(len(values), "value"))
 		}
