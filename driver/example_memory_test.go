@@ -2,9 +2,7 @@ package driver_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 
 	"github.com/nngpu/nngpu/driver"
@@ -34,8 +32,8 @@ func ExampleClient_Allocate() {
 	b, err := client.Allocate(driver.BufferDesc{}, oldState, newState)
 	check(err)
 
-	check(x.CopyFrom(context.Background(), nn.HostMemory(bytesOf(1, 2, 3, 4)), nil))
-	check(a.CopyFrom(context.Background(), nn.HostMemory(bytesOf(0, 0, 0, 0)), nil))
+	check(x.CopyFrom(context.Background(), nn.HostMemory(nn.Bytes([]float32{1, 2, 3, 4})), nil))
+	check(a.CopyFrom(context.Background(), nn.HostMemory(nn.Bytes([]float32{0, 0, 0, 0})), nil))
 	var moved int64
 	for range 100 {
 		result, err := model.Execute(context.Background(), &nn.Request{
@@ -68,7 +66,7 @@ func Example_pool() {
 	defer pool.Close()
 	mapped, err := pool.Bytes()
 	check(err)
-	copy(mapped, bytesOf(1, 2, 3, 4))
+	copy(mapped, nn.Bytes([]float32{1, 2, 3, 4}))
 	_, err = model.Execute(context.Background(), doublingIn(pool))
 	check(err)
 
@@ -133,17 +131,9 @@ func inPool(i uint32) nn.RequestArgument {
 	return nn.RequestArgument{Location: nn.Location{PoolIndex: i}}
 }
 
-// bytesOf is dense and little-endian, as tensors of clients are.
-func bytesOf(v ...float32) (b []byte) {
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
-}
-
-func floatsOf(b []byte) (v []float32) {
-	for ; len(b) >= 4; b = b[4:] {
-		v = append(v, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	}
+// floatsOf reads a tensor of float32; nn.Bytes writes one.
+func floatsOf(b []byte) []float32 {
+	v, err := nn.Values[float32](b)
+	check(err)
 	return v
 }

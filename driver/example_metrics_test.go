@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // Metrics are published by expvar as JSON, and by a handler as Prometheus' text; neither takes a dependency.
@@ -22,7 +23,7 @@ func ExampleDevice_Metrics() {
 	model, err := client.PrepareModel(context.Background(), doubling())
 	check(err)
 	for range 3 {
-		_, err := model.Run(context.Background(), [][]byte{bytesOf(1, 2, 3, 4)}, model.NewOutputs())
+		_, err := model.Run(context.Background(), [][]byte{nn.Bytes([]float32{1, 2, 3, 4})}, model.NewOutputs())
 		check(err)
 	}
 

@@ -18,7 +18,7 @@ func ExamplePreparedModel_Execute() {
 	model, err := client.PrepareModel(context.Background(), doubling(), driver.WithPriority(nn.PriorityHigh))
 	check(err)
 
-	data := nn.HostMemory(append(bytesOf(1, 2, 3, 4), make([]byte, 16)...))
+	data := nn.HostMemory(append(nn.Bytes([]float32{1, 2, 3, 4}), make([]byte, 16)...))
 	_, err = model.Execute(context.Background(), doublingIn(data), driver.WithDeadline(time.Now().Add(time.Minute)))
 	fmt.Println(nn.StatusOf(err), floatsOf(data[16:])) // NONE [2 4 6 8]
 
@@ -46,7 +46,7 @@ func ExamplePreparedModel_ExecuteFenced() {
 	check(err)
 	defer event.Close()
 
-	copy(data, bytesOf(1, 2, 3, 4))
+	copy(data, nn.Bytes([]float32{1, 2, 3, 4}))
 	ready.Signal(nil)
 	check(second.Fence().Wait(context.Background()))
 	_, err = second.Result()
@@ -65,7 +65,7 @@ func ExamplePreparedModel_Burst() {
 	burst := model.Burst()
 	data := nn.HostMemory(make([]byte, 32))
 	for i := range 3 {
-		copy(data, bytesOf(float32(i), 0, 0, 0))
+		copy(data, nn.Bytes([]float32{float32(i), 0, 0, 0}))
 		_, err := burst.Execute(context.Background(), doublingIn(data), []int32{0}) // one slot for each pool
 		check(err)
 		fmt.Println(floatsOf(data[16:])[0]) // 0 2 4

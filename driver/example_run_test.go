@@ -36,6 +36,8 @@ func TestExamples(t *testing.T) {
 				example func()
 				output  string
 			}{
+				{"inputs", ExamplePreparedModel_Inputs, "image TENSOR_QUANT8_ASYMM_SIGNED [1 28 28 1] 0.003921569 127\n" +
+					"probabilities TENSOR_QUANT8_ASYMM_SIGNED [1 10] 0.00390625 -128\n1 <nil>\n"},
 				{"buffers", ExampleClient_Allocate, "[0.867 1.735 2.602 3.470]\n0 bytes moved\n"},
 				{"pool", Example_pool, "[2 4 6 8]\n"},
 				{"deadline", ExamplePreparedModel_Execute, "NONE [2 4 6 8]\nMISSED_DEADLINE_PERSISTENT\n"},

@@ -2,9 +2,7 @@ package driver_test
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 
 	"github.com/nngpu/nngpu/driver"
@@ -12,10 +10,11 @@ import (
 	"github.com/nngpu/nngpu/gpu"
 )
 
-// A network from its file to its result; it reads a digit from a picture. There is no "Output:" comment,
+// A network from its file to its result; it reads a digit from a picture. That it computes with 8-bit numbers does not
+// show: RunFloats takes and gives real ones. There is no "Output:" comment,
 // because an example cannot be skipped where there is no Vulkan device.
 func Example() {
-	data, err := os.ReadFile("../examples/digits/digits_f32.tflite")
+	data, err := os.ReadFile("../examples/digits/digits_s8.tflite")
 	check(err)
 	net, err := tflite.Import(data)
 	check(err)
@@ -27,9 +26,35 @@ func Example() {
 	check(err)
 	model, err := client.PrepareModel(context.Background(), net.Model)
 	check(err)
-	outputs := model.NewOutputs()
-	_, err = model.Run(context.Background(), [][]byte{stroke()}, outputs) // dense, row-major, little-endian
-	fmt.Println(likeliest(outputs[0]), err)                               // 1 <nil>
+	results, err := model.RunFloats(context.Background(), map[string][]float32{"image": stroke()})
+	fmt.Println(likeliest(results["probabilities"]), err) // 1 <nil>
+}
+
+// Inputs and outputs say what a network takes and gives. RunFloats needs nothing of it but the names; who has elements
+// already, such as the bytes of a camera, passes them to RunNamed, or to Run by index.
+func ExamplePreparedModel_Inputs() {
+	data, err := os.ReadFile("../examples/digits/digits_s8.tflite")
+	check(err)
+	net, err := tflite.Import(data)
+	check(err)
+	dev := exampleDevice()
+	defer dev.Close()
+	client, err := dev.NewClient("example")
+	check(err)
+	model, err := client.PrepareModel(context.Background(), net.Model)
+	check(err)
+	for _, t := range append(model.Inputs(), model.Outputs()...) {
+		fmt.Println(t.Name, t.Type, t.Dims, t.Scale, t.ZeroPoint)
+		// image TENSOR_QUANT8_ASYMM_SIGNED [1 28 28 1] 0.003921569 127
+		// probabilities TENSOR_QUANT8_ASYMM_SIGNED [1 10] 0.00390625 -128
+	}
+	image, probabilities := model.Inputs()[0], model.Outputs()[0]
+	elements, err := image.EncodeFloats(stroke())
+	check(err)
+	results, err := model.RunNamed(context.Background(), map[string][]byte{image.Name: elements})
+	check(err)
+	values, err := probabilities.DecodeFloats(results[probabilities.Name])
+	fmt.Println(likeliest(values), err) // 1 <nil>
 }
 
 func check(err error) {
@@ -39,21 +64,20 @@ func check(err error) {
 }
 
 // stroke is a picture of 28 by 28 pixels with a one in it: 0 is paper, -1 is ink.
-func stroke() []byte {
-	picture := make([]byte, 28*28*4)
+func stroke() []float32 {
+	picture := make([]float32, 28*28)
 	for y := 4; y < 24; y++ {
 		for x := 12; x < 15; x++ {
-			binary.LittleEndian.PutUint32(picture[4*(28*y+x):], math.Float32bits(-1))
+			picture[28*y+x] = -1
 		}
 	}
 	return picture
 }
 
-// likeliest is the index of the largest of the float32 in b.
-func likeliest(b []byte) (best int) {
-	at := func(i int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])) }
-	for i := range len(b) / 4 {
-		if at(i) > at(best) {
+// likeliest is the index of the largest value.
+func likeliest(v []float32) (best int) {
+	for i := range v {
+		if v[i] > v[best] {
 			best = i
 		}
 	}
