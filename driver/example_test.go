@@ -11,8 +11,8 @@ import (
 )
 
 // A network from its file to its result; it reads a digit from a picture. That it computes with 8-bit numbers does not
-// show: RunFloats takes and gives real ones. There is no "Output:" comment,
-// because an example cannot be skipped where there is no Vulkan device.
+// show: RunFloats takes and gives real ones. There is no "Output:" comment, because an example cannot be skipped where
+// there is no Vulkan device.
 func Example() {
 	data, err := os.ReadFile("../examples/digits/digits_s8.tflite")
 	check(err)
