@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -47,9 +48,22 @@ type attemptState struct {
 	used       time.Duration // on the device, so far
 }
 
-// newAttempt returns an execution of r as it is now, without options.
+// newAttempt returns an execution of r as it is now, without options. Where it has ended for good, recycle may follow.
 func newAttempt(p *PreparedModel, r *nn.Request) *attempt {
-	return &attempt{p: p, b: newBound(p, r), attemptState: attemptState{start: time.Now()}}
+	a := spareAttempts.Get().(*attempt)
+	a.p, a.start = p, time.Now()
+	a.b.reset(p, r)
+	return a
+}
+
+// spareAttempts are empty but for what is made once.
+var spareAttempts = sync.Pool{New: func() any { return &attempt{b: &boundRequest{}} }}
+
+// recycle keeps a, which nobody will use, for another execution, and nothing of what the caller gave or gets.
+func (a *attempt) recycle() {
+	*a.b = boundRequest{}
+	*a = attempt{b: a.b, begins: a.begins, submits: a.submits, observes: a.observes, segments: a.segments[:0]}
+	spareAttempts.Put(a)
 }
 
 // again makes a, which has ended if it ever began, an execution that begins now, with such options.

@@ -19,7 +19,7 @@ type boundRequest struct {
 	shapes          []nn.OutputShape // valid until the request is bound again
 
 	model   *PreparedModel
-	request *nn.Request // as it was when newBound was called; nil if there was none
+	request *nn.Request // as it was at reset; nil if there was none
 	checked bool
 	dims    *validate.Bound
 	pools   []pool

@@ -175,13 +175,20 @@ type Result struct {
 // MISSED_DEADLINE_* as WithDeadline says, where ctx ended by its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
 func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request, opts ...ExecuteOption) (*Result, error) {
 	a := newAttempt(p, r)
+	res, err := a.once(ctx, opts)
+	a.recycle()
+	return res, err
+}
+
+// once runs an attempt with options.
+func (a *attempt) once(ctx context.Context, opts []ExecuteOption) (*Result, error) {
 	if err := decodeExecute(ctx, opts, &a.o); err != nil {
 		return nil, err
 	}
-	if err := p.enter(); err != nil {
+	if err := a.p.enter(); err != nil {
 		return nil, err
 	}
-	defer p.running.Done()
+	defer a.p.running.Done()
 	return a.execute(ctx, &Result{})
 }
 

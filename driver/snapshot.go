@@ -22,12 +22,11 @@ type room struct {
 	dims     [2]nn.Dims
 }
 
-// newBound returns r as it is now, for which nothing was done yet: a client that changes its request while it runs
-// gets what it asked for first. The pools stay the client's.
-func newBound(p *PreparedModel, r *nn.Request) *boundRequest {
-	b := &boundRequest{model: p}
-	if r == nil {
-		return b // which check refuses
+// reset makes b, which is empty, r as it is now, for which nothing was done yet: a client that changes its request while
+// it runs gets what it asked for first. The pools stay the client's.
+func (b *boundRequest) reset(p *PreparedModel, r *nn.Request) {
+	if b.model = p; r == nil {
+		return // check refuses it
 	}
 	given := *r
 	args := append(append(b.room.args[:0], given.Inputs...), given.Outputs...)
@@ -42,7 +41,6 @@ func newBound(p *PreparedModel, r *nn.Request) *boundRequest {
 		b.room.request.Pools[i] = asItIs(m)
 	}
 	b.request = &b.room.request
-	return b
 }
 
 // isOf reports whether r asks for the same: the same places in the same memories.
