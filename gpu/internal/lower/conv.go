@@ -162,7 +162,7 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // some cases where it is not: filters of depthwise convolutions are small.
 func (c *conv) mayBeDirect(f *plan.Facts) bool {
 	const widest = 16 // output channels of a tile
-	return f.Quick || c.depthwise || !c.constant() || int64(c.taps()*c.kq()*widest) > f.MaxTexelElements ||
+	return c.depthwise || !c.constant() || int64(c.taps()*c.kq()*widest) > f.MaxTexelElements ||
 		c.x.Type.IsQuant8() && LayoutOf(c.x).Bytes()/4 > f.MaxTexelElements
 }
 
@@ -171,11 +171,8 @@ func (c *conv) constant() bool { return c.w.Const != nil && c.bias.Const != nil 
 
 func lowerConv(b *Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
-	switch {
-	case !c.constant():
+	if !c.constant() {
 		return lowerDirect(b, c, "the filter is known at run time only")
-	case b.Facts.Quick:
-		return lowerDirect(b, c, "a quick compilation")
 	}
 	t, why := chooseTile(b.Facts, c)
 	b.because(why)
@@ -196,6 +193,8 @@ func chooseTile(f *plan.Facts, c *conv) (t tile, why string) {
 	switch {
 	case c.pixels < 4:
 		return tile{1, 8}, "tile 1x8: fewer than 4 rows"
+	case f.Quick:
+		return tile{1, 8}, "tile 1x8: a quick compilation"
 	case f.SubgroupSize < 8:
 		return tile{8, 8}, "tile 8x8: subgroups of fewer than 8 lanes"
 	case c.co <= 8:

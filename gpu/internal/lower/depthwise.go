@@ -18,14 +18,13 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 		return lowerDirect(b, c, "the filter is known at run time only")
 	case c.multiplier != 1:
 		return lowerDirect(b, c, "several outputs of a channel")
-	case b.Facts.Quick:
-		return lowerDirect(b, c, "a quick compilation")
 	}
 	name := map[nn.OperandType]string{
 		nn.TensorFloat32: "f32", nn.TensorFloat16: "f16", nn.TensorQuant8Asymm: "q8", nn.TensorQuant8AsymmSigned: "q8",
 	}[c.x.Type]
 	name = "conv_depthwise_" + name
-	if c.dilW == 1 && c.strideW == c.strideH && (c.kW == 3 || c.kW == 5) && c.strideW <= 2 {
+	// One kernel for all windows is enough where kernels are to be few.
+	if !b.Facts.Quick && c.dilW == 1 && c.strideW == c.strideH && (c.kW == 3 || c.kW == 5) && c.strideW <= 2 {
 		name += fmt.Sprintf("_k%ds%d", c.kW, c.strideW)
 		b.because(fmt.Sprintf("a window %d wide, stride %d", c.kW, c.strideW))
 	} else {

@@ -73,13 +73,22 @@ func (r *Rates) Overhead(s *Step) time.Duration {
 	return r.Dispatch
 }
 
+// narrow is how much slower than a wide tile, of which FLOPS is measured, one is that computes a single pixel: nothing
+// that it loads is used twice. From docs/measurements.md; networks as a whole are 1.2 to 2.4 times as slow.
+const narrow = 2.5
+
 // StepTime is the expected time of s: that of its arithmetic or of its memory traffic, whichever is longer, and what is
 // paid for a dispatch.
 func (f *Facts) StepTime(s *Step) time.Duration {
 	r := f.Rates()
 	flops := r.FLOPS
-	if s.Kernel != shaders.Copy && strings.HasPrefix(s.Kernel.String(), "conv_depthwise") {
-		flops = r.Depthwise
+	if s.Kernel != shaders.Copy {
+		switch name := s.Kernel.String(); {
+		case strings.HasPrefix(name, "conv_depthwise"):
+			flops = r.Depthwise
+		case strings.HasPrefix(name, "conv_") && strings.Contains(name, "_1x8"):
+			flops /= narrow
+		}
 	}
 	return r.Overhead(s) + time.Duration(max(s.FLOP/flops, s.Bytes/r.Bandwidth)*1e9)
 }
