@@ -141,7 +141,9 @@ func (d *Device) restoreFiles(ctx context.Context, e *cache.Entry, opts []Option
 		return nil, nil, 0, &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
 	}
 	e.Model = stored
-	o := prepareOptions{Options: backend.Options{Preference: signature.Preference, Priority: signature.Priority}}
+	o := prepareOptions{Options: backend.Options{
+		Preference: signature.Preference, Priority: signature.Priority, Quick: signature.Quick,
+	}}
 	for _, f := range opts {
 		f(&o)
 	}

@@ -120,7 +120,9 @@ func (d *Device) compileCached(ctx context.Context, m *ownModel, o *prepareOptio
 		return exe, status, nil
 	}
 	if o.preparing.staged {
-		exe, quick, err := d.restoreEntry(ctx, store, quickKey(key), o.Options)
+		b := o.Options
+		b.Quick = true
+		exe, quick, err := d.restoreEntry(ctx, store, quickKey(key), b)
 		if err != nil {
 			return nil, quick, err
 		}

@@ -140,7 +140,9 @@ func (d *Device) loadFromDir(ctx context.Context, m *ownModel, o *prepareOptions
 		return nil, err
 	}
 	entry.Model = entry.Model[len(signature):]
-	exe, err := d.restore(ctx, entry, o.Options)
+	b := o.Options
+	b.Quick = quick
+	exe, err := d.restore(ctx, entry, b)
 	if err != nil {
 		return nil, err
 	}

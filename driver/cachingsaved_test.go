@@ -135,7 +135,7 @@ func TestSavedInStages(t *testing.T) {
 	require.NoError(t, err)
 	data := os.NewFile(uintptr(fd), "data")
 	defer data.Close()
-	c := openStoring(t, &storing{}, cacheOptions(t, &warned))
+	c := openStoring(t, newPhased(), cacheOptions(t, &warned))
 	pm, err := c.PrepareModel(t.Context(), binaryModel(nn.OpAdd, 3), driver.WithStagedCompilation(1),
 		driver.WithCacheFiles(cache.Token{1}, cacheFile(t, "m"), []*os.File{data}))
 	require.NoError(t, err)

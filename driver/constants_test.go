@@ -240,7 +240,7 @@ func TestConstantsAreCopiedOnce(t *testing.T) {
 // TestConstantsInTheBudget: the copy counts as long as it is held, and what does not fit is not copied.
 func TestConstantsInTheBudget(t *testing.T) {
 	const size = 1 << 16
-	d, _ := open(t, &null.Backend{Weights: size})
+	d, _ := open(t, &null.Backend{Weights: size, Quick: true})
 	pool, _ := ashmem(t, size)
 	m := manyConstants([]nn.Memory{pool}, nn.Location{Length: size})
 	client := func(budget int64) *driver.Client {

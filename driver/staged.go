@@ -19,10 +19,15 @@ type preparing struct {
 	after   int // executions of the first form, before the optimised one is compiled
 }
 
-// WithStagedCompilation makes PrepareModel return after a compilation that is fast and whose executions are slow.
-// After so many executions, 0 for at once, the optimised form is compiled in the background, one at a time on each
-// device, and takes the place of the first one for the executions that begin then, and in the cache. Results stay
-// within tolerance. A compilation that fails changes nothing and is logged as a warning; Close gives it up.
+// WithStagedCompilation asks for the first result as soon as possible. Where compiling takes long, PrepareModel returns
+// after a compilation that is fast and whose executions are slower: then Stats().Quick is true. After so many
+// executions the optimised form is compiled in the background, one at a time on each device, and takes the place of the
+// first one for the executions that begin then, and in the cache; 0 does not wait for the first one for longer than a
+// second. Where a model is compiled as soon in full, or the device has its kernels already, it is. Results stay within
+// tolerance. A compilation that fails changes nothing and is logged as a warning; Close gives it up.
+//
+// The compilation in the background keeps out of the way: it begins no pipeline while an execution waits or runs on the
+// device, but for one a second where that never ends.
 //
 // The values of the model are retained until then, and must not change; what was copied of its pools (see PrepareModel)
 // stays in memory and in the client's account. Both forms are in memory for a moment.
@@ -42,11 +47,12 @@ type staged struct {
 	work   sync.WaitGroup                                    // the compilation, until what it replaced is closed
 
 	mu      sync.Mutex
-	current *stage // guarded by mu
-	left    int    // guarded by mu; executions until better is called, below 0 once it was
-	settled bool   // guarded by mu; nothing begins any more
-	closed  bool   // guarded by mu
-	err     error  // guarded by mu; of closing the first stage
+	current *stage      // guarded by mu
+	early   *time.Timer // immutable; counts an execution where none comes; nil: there is none
+	left    int         // guarded by mu; executions until better is called, below 0 once it was
+	settled bool        // guarded by mu; nothing begins any more
+	closed  bool        // guarded by mu
+	err     error       // guarded by mu; of closing the first stage
 }
 
 // stage is one form of the model.
@@ -62,9 +68,24 @@ func newStaged(exe backend.Executable, after int, turn chan struct{}, better fun
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if after == 0 {
 		s.left = 1
-		s.executed()
+		s.early = time.AfterFunc(firstResult, s.executed)
 	}
 	return s
+}
+
+const (
+	// firstResult is how long the first execution is waited for, to have the device and the processors to itself.
+	firstResult = time.Second
+	// patience is how long a piece of work in the background waits for the device to be idle.
+	patience = time.Second
+)
+
+// giveWay is backend.Options.Pause of compilations in the background.
+func (d *Device) giveWay(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_ = d.scheduler.Idle(waiting) // or it has waited long enough
+	return ctx.Err()
 }
 
 // executed counts an execution that has ended.
@@ -153,6 +174,9 @@ func (s *staged) settle() {
 	s.settled = true
 	started := s.left < 0
 	s.mu.Unlock()
+	if s.early != nil {
+		s.early.Stop()
+	}
 	s.cancel()
 	s.work.Wait()
 	if !started {
@@ -209,25 +233,31 @@ func (d *Device) compileAnew(ctx context.Context, m *ownModel, o *prepareOptions
 		return nil, err
 	}
 	exe, err := d.compileForm(ctx, m.Model, o, p, o.preparing.staged)
-	if err != nil || !o.preparing.staged {
+	if err != nil || !o.preparing.staged || !exe.Stats().Quick {
 		return exe, err
 	}
 	return d.stage(exe, m, o, p), nil
 }
 
-// compileForm compiles one form of m and keeps it in p.
+// compileForm compiles one form of m, the quick one if that is wanted and worth it, and keeps it in p.
 func (d *Device) compileForm(ctx context.Context, m *nn.Model, o *prepareOptions, p keeper, quick bool) (backend.Executable, error) {
 	b := o.Options
 	b.Quick, b.Storable = quick, p != nil
-	start, h := time.Now(), &d.counters.compile
-	if quick {
+	start := time.Now()
+	exe, err := d.backend.Compile(ctx, m, b)
+	took := time.Since(start)
+	if err != nil {
+		d.log.Debug("a model was not compiled", "took", took, "quick", quick, "error", err)
+		return nil, err
+	}
+	h := &d.counters.compile
+	if quick = exe.Stats().Quick; quick {
 		h = &d.counters.quick
 	}
-	exe, err := d.backend.Compile(ctx, m, b)
-	took(h, start, err)
-	d.log.Debug("a model was compiled", "took", time.Since(start), "quick", quick, "failed", err != nil)
-	if err != nil || p == nil {
-		return exe, err
+	h.observe(took)
+	d.log.Debug("a model was compiled", "took", took, "quick", quick)
+	if p == nil {
+		return exe, nil
 	}
 	exe, err = p.keep(exe, quick)
 	o.saving.done(err) // which costs the next start its speed, and this one nothing
@@ -248,7 +278,14 @@ func (d *Device) stage(exe backend.Executable, m *ownModel, o *prepareOptions, p
 		}
 	}
 	m.retain()
-	better := func(ctx context.Context) (backend.Executable, error) { return d.compileForm(ctx, m.Model, o, p, false) }
+	background := *o
+	background.Pause = d.giveWay
+	better := func(ctx context.Context) (backend.Executable, error) {
+		if err := d.giveWay(ctx); err != nil {
+			return nil, err
+		}
+		return d.compileForm(ctx, m.Model, &background, p, false)
+	}
 	free := func() {
 		done()
 		m.release()

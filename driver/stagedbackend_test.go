@@ -136,7 +136,7 @@ func (p *phasedProgram) Estimates() []time.Duration {
 
 func (p *phasedProgram) Stats() backend.Stats {
 	if p.quick {
-		return backend.Stats{Segments: 1, Pipelines: quickPipelines, WeightBytes: p.b.quickBytes}
+		return backend.Stats{Segments: 1, Pipelines: quickPipelines, WeightBytes: p.b.quickBytes, Quick: true}
 	}
 	return backend.Stats{Segments: 1, Pipelines: optimisedPipelines, WeightBytes: p.b.optimisedBytes}
 }

@@ -28,6 +28,8 @@ type Options struct {
 	// Staged copies inputs and outputs to and from the arena even where the device reads host memory as fast:
 	// the way of discrete GPUs, which tests take on every device.
 	Staged bool
+	// AlwaysQuick makes every compilation that is asked to be quick so, whatever would be sooner, for tests.
+	AlwaysQuick bool
 	// Watchdog is how long a piece of work may run, or 50 times its estimate if that is longer, before the device
 	// counts as hung and is given up; 0 for 10 seconds, negative for ever.
 	Watchdog time.Duration
@@ -57,6 +59,8 @@ type Backend struct {
 	why     string     // see Why
 	test    string     // see SelfTest
 	rates   rateKeeper
+	// alwaysQuick: see Options.
+	alwaysQuick bool
 	// copyWeights keeps copies of constants even where the host sees those of the device, for tests.
 	copyWeights bool
 }
@@ -91,6 +95,7 @@ func Open(selector string, o Options) (*Backend, error) {
 		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: errors.Join(err, d.Close())}
 	}
 	b.device, b.devices.current, b.facts, b.why, b.test = d, d, facts, why, test
+	b.alwaysQuick = o.AlwaysQuick
 	if o.Staged {
 		b.facts.Unified = false
 	}
@@ -154,13 +159,22 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 		b.rates.mend(ctx, d, b.facts)
 		d.Release()
 	}
+	form := b.compileForm
+	if o.Quick && !b.alwaysQuick {
+		form = b.compileSoon
+	}
+	x, err := form(ctx, m, o)
+	if err != nil {
+		return nil, err
+	}
+	return newExecutable(x, b, o), nil
+}
+
+// compileForm compiles the form that o.Quick says, whatever is sooner.
+func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Options) (*lasting, error) {
 	facts := b.current()
 	facts.Quick = o.Quick
 	p, weights, err := b.plan(ctx, &facts, m, o.MemoryBudget)
-	if err != nil && o.Quick { // Supports did not promise that these kernels can
-		facts.Quick = false
-		p, weights, err = b.plan(ctx, &facts, m, o.MemoryBudget)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +182,8 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 	if err != nil {
 		return nil, err
 	}
-	return newExecutable(x, b, o), nil
+	x.stats.Quick = o.Quick
+	return x, nil
 }
 
 // plan compiles m within what the device can give at this moment. budget as backend.Options.MemoryBudget.
@@ -183,7 +198,7 @@ func (b *Backend) plan(ctx context.Context, f *plan.Facts, m *nn.Model, budget i
 
 // executableOptions are those of o that matter on the device.
 func executableOptions(o backend.Options) vulkan.ExecutableOptions {
-	return vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget, Urgent: o.Priority == nn.PriorityHigh}
+	return vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget, Urgent: o.Priority == nn.PriorityHigh, Pause: o.Pause}
 }
 
 // Close implements backend.Backend. What was made on the device and is still open keeps it until that is closed, too, but

@@ -54,6 +54,7 @@ func (b *Backend) newLasting(ctx context.Context, p *plan.Plan, data backend.Dat
 		return nil, err
 	}
 	x.at.Store(v)
+	x.o.Pause, x.o.First, x.o.GoOn = nil, nil, nil // who has it made anew waits for it
 	x.seed = v.Estimates()
 	x.stats = v.Stats()
 	x.stats.KeptBytes = x.kept.bytes()

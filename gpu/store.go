@@ -109,6 +109,7 @@ func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, 
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
+	x.stats.Quick = o.Quick
 	restored := newExecutable(x, b, o)
 	restored.SetEstimates(estimates)
 	return restored, nil

@@ -255,6 +255,10 @@ func (s *Scheduler) leave(r *run) {
 	if s.jobs == 0 {
 		s.vclock = max(s.vclock, c.virtual)
 		s.forecast.drop()
+		if s.idle != nil {
+			close(s.idle)
+			s.idle = nil
+		}
 	}
 	s.forget(c)
 }

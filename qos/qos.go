@@ -161,6 +161,7 @@ type Scheduler struct {
 	clients  []*Client            // guarded by mu: the open ones, and closed ones with jobs
 	active   []*Client            // guarded by mu: those with jobs
 	jobs     int                  // guarded by mu: in all clients
+	idle     chan struct{}        // guarded by mu: closed when jobs is 0; nil while nobody waits for that
 	inFlight int                  // guarded by mu: places on the device that are taken, at most slots
 	looking  bool                 // guarded by mu: dispatch will be called when a job inside Begin counts as blocked
 	arrivals uint64               // guarded by mu: numbers the jobs
@@ -193,6 +194,31 @@ func New(o Options) *Scheduler {
 		s.queueLimit = DefaultQueueLimit
 	}
 	return s
+}
+
+// Idle blocks until no job waits or runs, or ctx is done, whose error it returns then. Others may have come by the time
+// that the caller acts on it: it is for work that should keep out of the way, not for what excludes jobs. A nil context is
+// INVALID_ARGUMENT.
+func (s *Scheduler) Idle(ctx context.Context) error {
+	if err := nn.NotNil("context", ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.jobs == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	if s.idle == nil {
+		s.idle = make(chan struct{})
+	}
+	idle := s.idle
+	s.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // now is the time since the epoch, which neither jumps nor goes back.

@@ -50,8 +50,13 @@ type Options struct {
 	Priority   nn.Priority
 	// MemoryBudget bounds the device bytes that the backend may hold at once; 0 for the device's own limit.
 	MemoryBudget int64
-	// Quick asks for an executable that is ready soon, however slowly it runs. Outputs stay within tolerance.
+	// Quick asks for the executable that is expected to have its first result first: where compiling takes long, a form
+	// that is ready sooner and runs slower, whose Stats say so, else the one without Quick. Outputs stay within tolerance.
+	// For Restore it says that what is restored is such a form.
 	Quick bool
+	// Pause, when not nil, is for work in the background: it is called before each piece of work that keeps processors
+	// busy for long, and blocks while others need them. Its errors end the compilation.
+	Pause func(context.Context) error
 	// Storable asks for an executable that can be stored. Without it Store of a Storer is an error, and the
 	// executable need not keep what it takes.
 	Storable bool
@@ -81,6 +86,7 @@ type Stats struct {
 	ArenaBytes  int64   // device memory of one execution
 	WeightBytes int64   // packed constants
 	KeptBytes   int64   // host memory with a copy of them, for when the device is lost
+	Quick       bool    // the form that is ready soon, see Options.Quick
 	GFLOP       float64 // multiplications and additions of one execution, in units of 1e9
 }
 

@@ -36,6 +36,10 @@ type Backend struct {
 	Weights int64
 	// Model, when not nil, is shown every model that is compiled.
 	Model func(*nn.Model)
+	// Quick: there is a quick form, for who asks for it.
+	Quick bool
+	// Pieces is how often a compilation pauses that is asked to (backend.Options.Pause): it records "piece" then.
+	Pieces int
 	// NoImport refuses every import.
 	NoImport bool
 	// SyncFile, when not nil, makes the sync_file of an execution.
@@ -53,7 +57,7 @@ type Backend struct {
 	closed bool     // guarded by mu
 }
 
-// Calls returns what was called so far, in order: "compile", "begin", "submit", "finish", "release",
+// Calls returns what was called so far, in order: "compile", "piece", "begin", "submit", "finish", "release",
 // "close executable", "close", "compile image", "sync file", and of memory "allocate", "import", "write memory",
 // "read memory", "free memory".
 func (b *Backend) Calls() []string {
@@ -114,7 +118,7 @@ func (b *Backend) Supports(m *nn.Model) ([]error, error) {
 }
 
 // Compile implements backend.Backend.
-func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (backend.Executable, error) {
+func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, error) {
 	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("model", m), b.begin("compile")); err != nil {
 		return nil, err
 	}
@@ -134,7 +138,15 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, _ backend.Options) (
 	if err := nn.Unsupported(m, reasons); err != nil {
 		return nil, err
 	}
-	return &executable{b: b, inputs: sizes(m, m.Main.Inputs), outputs: sizes(m, m.Main.Outputs), compute: b.Compute}, nil
+	for i := 0; i < b.Pieces && o.Pause != nil; i++ {
+		if err := o.Pause(ctx); err != nil {
+			return nil, err
+		}
+		b.record("piece")
+	}
+	return &executable{
+		b: b, inputs: sizes(m, m.Main.Inputs), outputs: sizes(m, m.Main.Outputs), compute: b.Compute, quick: o.Quick && b.Quick,
+	}, nil
 }
 
 // sizes of operands in bytes, 0 where the model leaves them open.
@@ -167,6 +179,7 @@ type executable struct {
 	inputs, outputs []int // sizes
 	compute         func(inputs, outputs [][]byte) error
 	converted       int64 // bytes, by each execution
+	quick           bool
 	closed          atomic.Bool
 
 	mu   sync.Mutex
@@ -174,7 +187,7 @@ type executable struct {
 }
 
 func (e *executable) Stats() backend.Stats {
-	return backend.Stats{Segments: e.b.segments(), WeightBytes: e.b.Weights}
+	return backend.Stats{Segments: e.b.segments(), WeightBytes: e.b.Weights, Quick: e.quick}
 }
 
 func (e *executable) Estimates() []time.Duration {

@@ -85,7 +85,7 @@ func eachWarned(t *testing.T, warned func(*testing.T, logtest.Warning), f func(t
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
 		name, dir := filepath.Base(t.Name()), t.TempDir()
 		f(t, func() *bed {
-			b, err := gpu.Open(name, gpu.Options{})
+			b, err := gpu.Open(name, gpu.Options{AlwaysQuick: true})
 			require.NoError(t, err)
 			d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{
 				Dir: filepath.Join(dir, "cache"), StateDir: filepath.Join(dir, "state"),

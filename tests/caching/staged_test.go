@@ -153,10 +153,10 @@ func TestStagedCloseOnDevices(t *testing.T) {
 		for i := range 10 {
 			pm, err := b.client.PrepareModel(t.Context(), n.Model, driver.WithStagedCompilation(0))
 			require.NoError(t, err)
-			time.Sleep(time.Duration(i) * 3 * time.Millisecond)
-			if i%2 == 0 {
+			if i > 0 { // then the background begins
 				n.requireResult(t, pm)
 			}
+			time.Sleep(time.Duration(i) * 3 * time.Millisecond)
 			require.NoError(t, pm.Close())
 		}
 		pm, err := open().client.PrepareModel(t.Context(), n.Model)

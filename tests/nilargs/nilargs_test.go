@@ -60,7 +60,8 @@ func newEnv(t *testing.T) *env {
 	require.NoError(t, err)
 	e.fenced, err = e.model.ExecuteFenced(e.ctx, good(), nil, driver.WithSyncFile())
 	require.NoError(t, err)
-	e.queue, err = qos.New(qos.Options{}).NewClient("test", 1)
+	e.scheduler = qos.New(qos.Options{})
+	e.queue, err = e.scheduler.NewClient("test", 1)
 	require.NoError(t, err)
 	t.Cleanup(e.queue.Close)
 	return e

@@ -17,18 +17,19 @@ import (
 
 // env is what the calls are made on.
 type env struct {
-	ctx      context.Context
-	device   *driver.Device
-	client   *driver.Client
-	model    *driver.PreparedModel // of sum
-	named    *driver.PreparedModel // of sum with names
-	buffer   *driver.Buffer
-	fenced   *driver.FencedExecution
-	queue    *qos.Client
-	store    *cache.Store
-	hashes   *cache.HashMap
-	file     *os.File
-	backends []*gpu.Backend
+	ctx       context.Context
+	device    *driver.Device
+	client    *driver.Client
+	model     *driver.PreparedModel // of sum
+	named     *driver.PreparedModel // of sum with names
+	buffer    *driver.Buffer
+	fenced    *driver.FencedExecution
+	scheduler *qos.Scheduler
+	queue     *qos.Client
+	store     *cache.Store
+	hashes    *cache.HashMap
+	file      *os.File
+	backends  []*gpu.Backend
 }
 
 // noContext, noMemory and others are nil pointers behind an interface.
@@ -355,6 +356,7 @@ var refusals = map[string]func(e *env) []error{
 	"gpu.Backend.Compile m": vulkan(func(b *gpu.Backend) []error {
 		return each(models, func(m *nn.Model) error { return second(b.Compile(context.Background(), m, backend.Options{})) })
 	}),
+	"qos.Scheduler.Idle ctx": func(e *env) []error { return each(contexts, e.scheduler.Idle) },
 	"gpu.Backend.Compile m.Pools[]": vulkan(func(b *gpu.Backend) []error {
 		return each(pools, func(p nn.Memory) error {
 			return second(b.Compile(context.Background(), constantIn(p), backend.Options{}))
@@ -416,17 +418,20 @@ var accepted = map[string]string{
 	"cache.Open o.Warn":        "nobody wants to know",
 	"cache.OpenHashMap o.Warn": "nobody wants to know",
 
-	"qos.Client.Admit j.Begin":     "optional",
-	"qos.Client.Admit j.Group":     "optional",
-	"qos.Client.Admit j.Submit":    "never called",
-	"qos.Client.Admit j.Observe":   "optional",
-	"qos.Client.CanMeet j.Begin":   "optional",
-	"qos.Client.CanMeet j.Group":   "optional",
-	"qos.Client.CanMeet j.Submit":  "never called",
-	"qos.Client.CanMeet j.Observe": "optional",
-	"qos.Client.Run j.Begin":       "optional",
-	"qos.Client.Run j.Group":       "optional",
-	"qos.Client.Run j.Observe":     "optional",
+	"gpu.Backend.Compile o.Pause":         "optional",
+	"gpu.Backend.CompileImage opts.Pause": "optional",
+	"gpu.Backend.Restore o.Pause":         "optional",
+	"qos.Client.Admit j.Begin":            "optional",
+	"qos.Client.Admit j.Group":            "optional",
+	"qos.Client.Admit j.Submit":           "never called",
+	"qos.Client.Admit j.Observe":          "optional",
+	"qos.Client.CanMeet j.Begin":          "optional",
+	"qos.Client.CanMeet j.Group":          "optional",
+	"qos.Client.CanMeet j.Submit":         "never called",
+	"qos.Client.CanMeet j.Observe":        "optional",
+	"qos.Client.Run j.Begin":              "optional",
+	"qos.Client.Run j.Group":              "optional",
+	"qos.Client.Run j.Observe":            "optional",
 
 	"gpu.Backend.Compile m.Main.Operands[].Channel":          validated,
 	"gpu.Backend.Compile m.Referenced[].Operands[].Channel":  validated,

@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -205,6 +206,17 @@ func chooseTile(f *plan.Facts, c *conv) (t tile, why string) {
 		return tile{8, 8}, "tile 8x8: a window with little work"
 	}
 	return tile{8, 16}, "tile 8x16: subgroups of 8 lanes or more"
+}
+
+// quickNames turns names of kernels into those of the kernels that a quick compilation has in their place.
+var quickNames = strings.NewReplacer("_8x16", "_1x8", "_8x8", "_1x8", "_k3s1", "", "_k3s2", "", "_k5s1", "", "_k5s2", "")
+
+// QuickKernel is what plan.Facts.Quick would make of k.
+func QuickKernel(k shaders.Kernel) shaders.Kernel {
+	if name := k.String(); strings.HasPrefix(name, "conv_") {
+		return kernel(quickNames.Replace(name))
+	}
+	return k
 }
 
 // gemmLocal is the workgroup size of the matrix kernels: small on CPUs, where a tile is a lot of work.

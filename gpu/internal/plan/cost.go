@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -91,6 +92,13 @@ func (f *Facts) StepTime(s *Step) time.Duration {
 		}
 	}
 	return r.Overhead(s) + time.Duration(max(s.FLOP/flops, s.Bytes/r.Bandwidth)*1e9)
+}
+
+// CompileWork is how much work it is for a Vulkan driver to compile k, in units of a kernel of 1 KiB of SPIR-V. On both
+// software implementations the time grows with the size to the power of 1.3, within a factor of 1.5 for all kernels of
+// the networks in docs/measurements.md.
+func CompileWork(k shaders.Kernel) float64 {
+	return math.Pow(float64(len(k.SPIRV()))/1024, 1.3)
 }
 
 // SegmentTimes has the expected time of each segment of p, from handing it over to seeing its end where the device is

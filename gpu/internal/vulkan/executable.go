@@ -27,6 +27,15 @@ type ExecutableOptions struct {
 	Urgent bool
 	// Profile writes a timestamp after each step, see Execution.StepTimes. It costs some time per step.
 	Profile bool
+	// Pause, when not nil, is called before each compilation of the Vulkan driver's, and blocks while it is to wait; its
+	// errors end the call. There is one compilation at a time then, else as many as there are processors.
+	Pause func(context.Context) error
+	// First are compiled before the others. GoOn, when not nil, is then asked whether compiling the others is worth it,
+	// once or twice: Vulkan drivers compile when a pipeline is made, or when it is dispatched. perUnit is what it takes
+	// for a unit of plan.CompileWork, as measured on this device, and left how many units there are. Where it says no,
+	// NewExecutable ends with ErrGivenUp.
+	First []plan.Pipeline
+	GoOn  func(perUnit time.Duration, left float64) bool
 	// NoWarmUp leaves compilation to the first execution where the driver would do it then.
 	NoWarmUp bool
 }
@@ -116,7 +125,7 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 	list := p.Pipelines()
 	// The driver compiles, and the first slot gets its memory, while the weights are read.
 	prepared := make(chan error, 1)
-	go func() { prepared <- d.Prepare(ctx, list) }()
+	go func() { prepared <- x.makePipelines(ctx, list) }()
 	var s *slot
 	allocated := make(chan error, 1)
 	go func() {
@@ -148,6 +157,43 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 		return nil
 	}
 	return s.warmUp(ctx)
+}
+
+// ErrGivenUp is the error of NewExecutable where ExecutableOptions.GoOn said so.
+var ErrGivenUp = errors.New("given up: it is not worth the time")
+
+// makePipelines makes those of list that the device does not have yet.
+func (x *Executable) makePipelines(ctx context.Context, list []plan.Pipeline) error {
+	d := x.dev
+	if x.o.GoOn != nil {
+		if err := d.Prepare(ctx, x.o.First); err != nil {
+			return err
+		}
+		if !x.goOn(&d.pipelines.making, d.Unmade(list)) {
+			return ErrGivenUp
+		}
+	}
+	if x.o.Pause == nil {
+		return d.Prepare(ctx, list)
+	}
+	for i, key := range list {
+		if d.Unmade(list[i:i+1]) == 0 {
+			continue
+		}
+		if err := x.o.Pause(ctx); err != nil {
+			return err
+		}
+		if err := d.Prepare(ctx, []plan.Pipeline{key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goOn asks whether so much more work of the kind that e knows is worth it.
+func (x *Executable) goOn(e *effort, left float64) bool {
+	perUnit, ok := e.perUnit()
+	return x.o.GoOn == nil || !ok || left == 0 || x.o.GoOn(perUnit, left)
 }
 
 // takePipelines sets pipelines and layouts, and compiles what is not there yet.

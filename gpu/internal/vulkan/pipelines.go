@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -27,6 +28,8 @@ type pipelineTable struct {
 
 	// cacheMu is held for reading by whoever uses cache, for writing by who merges into it.
 	cacheMu sync.RWMutex
+
+	making, warming effort // what the driver's compilations took, when pipelines are made and when they are first used
 
 	mu      sync.Mutex
 	entries map[plan.Pipeline]*pipelineEntry // guarded by mu
@@ -73,19 +76,62 @@ func (t *pipelineTable) close() {
 	vk.Destroy(t.dev.dev, t.cache)
 }
 
+// effort is what compilations took so far. Safe for concurrent use. The zero value is empty.
+type effort struct {
+	mu    sync.Mutex
+	took  time.Duration // guarded by mu
+	units float64       // guarded by mu; of plan.CompileWork
+}
+
+func (e *effort) add(took time.Duration, units float64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.took, e.units = e.took+took, e.units+units
+}
+
+// perUnit is the time for a unit of work; false before there was any.
+func (e *effort) perUnit() (time.Duration, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.units == 0 {
+		return 0, false
+	}
+	return time.Duration(float64(e.took) / e.units), true
+}
+
+// Unmade is the work of compiling those of list that the device does not have, in units of plan.CompileWork.
+func (d *Device) Unmade(list []plan.Pipeline) (units float64) {
+	t := &d.pipelines
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, key := range list {
+		if t.entries[key] == nil {
+			units += plan.CompileWork(key.Kernel)
+		}
+	}
+	return units
+}
+
 // Prepare compiles the pipelines that the device does not have yet, several at once. ctx is looked at between
 // pipelines.
 func (d *Device) Prepare(ctx context.Context, list []plan.Pipeline) error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(list))
-	for i, key := range list {
+	for _, key := range list {
 		if err := d.checkPipeline(key); err != nil {
 			return err
 		}
+	}
+	start, units := time.Now(), d.Unmade(list)
+	var wg sync.WaitGroup
+	errs := make([]error, len(list))
+	for i, key := range list {
 		wg.Go(func() { _, errs[i] = d.pipelines.get(ctx, key) })
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil && units > 0 {
+		d.pipelines.making.add(time.Since(start), units)
+	}
+	return err
 }
 
 // get returns the pipeline, compiled now or before. Precondition: key passed checkPipeline.
