@@ -88,36 +88,6 @@ func (p *PreparedModel) checkPriority(o *executeOptions) error {
 	return nil
 }
 
-// CanMeet says whether an execution with that deadline, called now, would be admitted: nil, or the error with which it
-// would be refused. It asks the forecast that admission asks, before inputs are decoded and prepared; it queues nothing,
-// reserves nothing, is not counted as a refusal, and needs no request, so that what making inputs of images takes is not
-// in it. Of the options only WithExecutionPriority changes the answer, and WithDeadline, where that is nearer. Without a
-// deadline only the room in the queue is looked at.
-func (p *PreparedModel) CanMeet(deadline time.Time, opts ...ExecuteOption) error {
-	o := executeOptions{since: time.Now()}
-	if err := apply(opts, &o); err != nil {
-		return err
-	}
-	if err := cmp.Or(o.err, p.checkPriority(&o)); err != nil {
-		return err
-	}
-	if !deadline.IsZero() && (o.deadline.IsZero() || deadline.Before(o.deadline)) {
-		o.deadline = deadline
-	}
-	if err := checkDeadline("execution", o.deadline, o.since); err != nil {
-		return err
-	}
-	if err := p.enter(); err != nil {
-		return err
-	}
-	defer p.running.Done()
-	a := &attempt{p: p, o: o, attemptState: attemptState{job: qos.Job{Deadline: o.deadline}}}
-	if !a.plan() {
-		return nil // it is not compiled yet, and nothing is known of it
-	}
-	return a.verdict(p.client.queue.CanMeet(&a.job))
-}
-
 // WithTiming asks for Result.OnDevice and Result.InDriver.
 func WithTiming() ExecuteOption {
 	return func(o *executeOptions) { o.timing = true }

@@ -79,27 +79,40 @@ func (s *Scheduler) forget(c *Client) {
 // Admit is the admission test alone: it returns the error with which Run would refuse j at this moment, or
 // nil. It reserves nothing, and does not look at whether there is room in the queue. A nil job is INVALID_ARGUMENT.
 func (c *Client) Admit(j *Job) error {
-	if err := nn.NotNil("job", j); err != nil {
+	return c.ask(j, func(r *run) error {
+		err := c.s.admit(r)
+		if err != nil {
+			c.s.stats.Refused++
+		}
 		return err
-	}
-	s := c.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.closed {
-		return closedError()
-	}
-	r := s.newRun(c, j, s.now(), time.Time{})
-	defer s.recycle(r)
-	err := s.admit(r)
-	if err != nil {
-		s.stats.Refused++
-	}
-	return err
+	})
 }
 
 // CanMeet returns the error with which Run would refuse j at this moment, also for want of room in the queue, or nil. It
 // reserves nothing, queues nothing, and does not count as a refusal in Stats. A nil job is INVALID_ARGUMENT.
 func (c *Client) CanMeet(j *Job) error {
+	return c.ask(j, func(r *run) error {
+		err := c.s.admit(r)
+		if err == nil {
+			_, err = c.room(r)
+		}
+		return err
+	})
+}
+
+// Forecast says when j would end if Run were called at this moment and did not refuse it, whatever comes later: the least
+// deadline that could be promised to it, with the reserve that admission keeps. Its own deadline only says who goes before
+// it. It reserves nothing and counts as nothing in Stats. Errors: INVALID_ARGUMENT for a nil job; ErrClosed.
+func (c *Client) Forecast(j *Job) (end time.Time, err error) {
+	err = c.ask(j, func(r *run) error {
+		end = c.s.epoch.Add(c.s.completion(r))
+		return nil
+	})
+	return end, err
+}
+
+// ask calls f, with c.s.mu held, with j as a run that was not entered.
+func (c *Client) ask(j *Job, f func(*run) error) error {
 	if err := nn.NotNil("job", j); err != nil {
 		return err
 	}
@@ -111,11 +124,7 @@ func (c *Client) CanMeet(j *Job) error {
 	}
 	r := s.newRun(c, j, s.now(), time.Time{})
 	defer s.recycle(r)
-	err := s.admit(r)
-	if err == nil {
-		_, err = c.room(r)
-	}
-	return err
+	return f(r)
 }
 
 // Run takes j through the device and blocks until its work is done, given up or refused. Whatever it returns, or where a

@@ -67,7 +67,8 @@ func (r *run) ahead() bool { return r.err == nil && r.granted < len(r.job.Segmen
 func (r *run) planned() planned { return planned{r, r.granted, r.rest} }
 
 // predict plays the order of choice with what is there, and extra if not nil, by the estimates and the pace, and
-// appends what becomes of those with a deadline. It ends as soon as extra will be late, unless that is a probe.
+// appends what becomes of those with a deadline, and of extra. It ends as soon as extra will be late, unless that is a
+// probe.
 //
 // It takes the order within each client as it is now: jobs that age on the way are not foreseen, nor
 // what comes later, nor what rescue does then.
@@ -77,10 +78,11 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 	f := &s.forecast
 	s.lineUp(now)
 	at := min(now+s.backlog(now)+f.granted, never)
-	open := f.open
-	if extra != nil && extra.deadline < never {
+	open, asked := f.open, extra
+	if extra != nil {
 		open++
 	}
+	wanted := func(r *run) bool { return r.deadline < never || r == asked }
 	s.form(extra, now)
 	defer f.forget()
 	for open > 0 {
@@ -103,7 +105,7 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 		default:
 			at = min(at+took, never)
 			l.virtual += float64(took) / p.r.c.share
-			if finished && p.r.deadline < never {
+			if finished && wanted(p.r) {
 				out = append(out, outcome{r: p.r, end: at, atRisk: at+s.pace.reserve(at-now) > p.r.deadline})
 			}
 		}
@@ -113,7 +115,7 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 		if p.r == extra {
 			extra = nil
 		}
-		if p.r.deadline < never {
+		if wanted(p.r) {
 			open--
 		}
 		if !s.advance(l, now) {
@@ -121,6 +123,25 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 		}
 	}
 	return out
+}
+
+// completion is when r, which was not entered, will be done by the forecast: the least deadline that admission does not find
+// too near for it.
+//
+// Preconditions: s.mu held.
+func (s *Scheduler) completion(r *run) time.Duration {
+	now := r.came
+	end := now + max(r.rest, clampEstimate(r.job.Fastest))
+	if s.jobs > 0 {
+		r.arrival = s.arrivals + 1
+		r.report.Probe = true // so that it is played to its end, however late that is
+		f := &s.forecast
+		f.with = s.predict(f.with[:0], r, now)
+		defer func() { clear(f.with) }()
+		i := slices.IndexFunc(f.with, func(o outcome) bool { return o.r == r })
+		end = max(end, s.soonest(r, now), f.with[i].end+s.pace.reserve(f.with[i].end-now))
+	}
+	return min(end, never)
 }
 
 // form fills s.forecast.lines.

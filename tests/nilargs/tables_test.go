@@ -266,6 +266,7 @@ var refusals = map[string]func(e *env) []error{
 	"driver.PreparedModel.ExecuteFenced opts[]": func(e *env) []error {
 		return one(second(e.model.ExecuteFenced(e.ctx, good(), nil, nil)))
 	},
+	"driver.PreparedModel.Forecast opts[]": func(e *env) []error { return one(second(e.model.Forecast(nil))) },
 	"driver.PreparedModel.NewExecution opts[]": func(e *env) []error {
 		return one(second(e.model.NewExecution(good(), nil)))
 	},
@@ -340,8 +341,9 @@ var refusals = map[string]func(e *env) []error{
 	"cache.Store.Save dataFiles[]":    func(e *env) []error { return one(save(e.store, e.file, nil)) },
 	"cache.Store.UpdateModel update":  func(e *env) []error { return one(e.store.UpdateModel(cache.Key{}, nil)) },
 
-	"qos.Client.Admit j":   func(e *env) []error { return one(e.queue.Admit(nil)) },
-	"qos.Client.CanMeet j": func(e *env) []error { return one(e.queue.CanMeet(nil)) },
+	"qos.Client.Admit j":    func(e *env) []error { return one(e.queue.Admit(nil)) },
+	"qos.Client.CanMeet j":  func(e *env) []error { return one(e.queue.CanMeet(nil)) },
+	"qos.Client.Forecast j": func(e *env) []error { return one(second(e.queue.Forecast(nil))) },
 	"qos.Client.Run ctx": func(e *env) []error {
 		return each(contexts, func(c context.Context) error { return second(e.queue.Run(c, &qos.Job{})) })
 	},
@@ -432,6 +434,10 @@ var accepted = map[string]string{
 	"qos.Client.Run j.Begin":              "optional",
 	"qos.Client.Run j.Group":              "optional",
 	"qos.Client.Run j.Observe":            "optional",
+	"qos.Client.Forecast j.Begin":         "optional",
+	"qos.Client.Forecast j.Group":         "optional",
+	"qos.Client.Forecast j.Submit":        "never called",
+	"qos.Client.Forecast j.Observe":       "optional",
 
 	"gpu.Backend.Compile m.Main.Operands[].Channel":          validated,
 	"gpu.Backend.Compile m.Referenced[].Operands[].Channel":  validated,
