@@ -1,0 +1,111 @@
+// Image classifies a picture that lies in an image pool, as a camera or a video decoder leaves it, and touches none of its
+// pixels: a network over 8-bit colours takes the texels as they are, and the device reads them where they lie, if it can.
+//
+//	go run ./examples/image examples/digits/samples/7.png
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/examples/internal/pictures"
+	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/memory"
+)
+
+func main() {
+	model := flag.String("model", "examples/digits/digits_s8.tflite", "an 8-bit network that classifies pictures")
+	device := flag.String("device", "", "a device, as nngpu info lists them; the best one by default")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: image [flags] PICTURE")
+		os.Exit(2)
+	}
+	if err := run(context.Background(), os.Stdout, *device, *model, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+}
+
+// run classifies the picture in a file and prints what it is, and what was moved for that.
+func run(ctx context.Context, out io.Writer, device, model, picture string) (err error) {
+	net, err := pictures.Load(model)
+	if err != nil {
+		return err
+	}
+	vulkan, err := gpu.Open(device, gpu.Options{})
+	if err != nil {
+		return err
+	}
+	dev := driver.NewDevice(vulkan)
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	client, err := dev.NewClient("image")
+	if err != nil {
+		return err
+	}
+	prepared, err := client.PrepareModel(ctx, net.Model)
+	if err != nil {
+		return err
+	}
+	frame, err := newFrame(net)
+	if err != nil {
+		return err
+	}
+	defer frame.Close()
+	if err := shoot(frame, net, picture); err != nil {
+		return err
+	}
+
+	// An image is used as a whole, so that its argument says no more than which pool it is.
+	scores := prepared.NewOutputs()[0]
+	result, err := prepared.Execute(ctx, &nn.Request{
+		Inputs:  []nn.RequestArgument{{Location: nn.Location{PoolIndex: 0}}},
+		Outputs: []nn.RequestArgument{{Location: nn.Location{PoolIndex: 1, Length: uint32(len(scores))}}},
+		Pools:   []nn.Memory{frame, nn.HostMemory(scores)},
+	})
+	if err != nil {
+		return err
+	}
+	label, score, err := net.Best(scores)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s (%.2f); %d bytes copied, %d read by the device as texels\n", label, score, result.Traffic.Copied, result.Traffic.Converted)
+	return nil
+}
+
+// newFrame makes an image pool for a picture of the network's size. That of a camera would come as a file descriptor, for
+// memory.Open. Its rows are longer than the picture is wide, as those of most cameras are.
+func newFrame(net *pictures.Network) (*memory.Image, error) {
+	d := memory.Descriptor{
+		Width: uint32(net.Width), Height: uint32(net.Height), Layers: 1,
+		Stride: uint32(net.Width+63) / 64 * 64, Format: memory.FormatR8,
+	}
+	if net.Channels == 3 {
+		d.Format = memory.FormatRGBX8 // of four bytes, the last of which means nothing
+	}
+	pool, err := memory.NewHardwareBuffer("frame", d)
+	if err != nil {
+		return nil, err
+	}
+	return pool.(*memory.Image), nil // as of all formats but that of bytes
+}
+
+// shoot does what a camera would: it leaves a picture in the frame.
+func shoot(frame *memory.Image, net *pictures.Network, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	picture, err := pictures.Decode(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return frame.WriteTexels(net.Texels(picture))
+}

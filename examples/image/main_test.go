@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/examples/internal/exampletest"
+	"github.com/nngpu/nngpu/examples/internal/pictures"
+)
+
+const digits = "../digits"
+
+// ownCache keeps compiled models in folders of the test's own.
+func ownCache(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+}
+
+// TestDigits: every sample is read right. Of the picture nothing is copied: only the ten scores are, and the device reads
+// 28 rows of 64 texels.
+func TestDigits(t *testing.T) {
+	ownCache(t)
+	exampletest.Each(t, func(t *testing.T, device string) {
+		for digit := range 10 {
+			var out bytes.Buffer
+			picture := filepath.Join(digits, "samples", fmt.Sprint(digit, ".png"))
+			require.NoError(t, run(t.Context(), &out, device, filepath.Join(digits, "digits_s8.tflite"), picture))
+			require.Regexp(t, fmt.Sprintf(`^%d \([01]\.\d\d\); 10 bytes copied, 1792 read by the device as texels\n$`, digit), out.String())
+		}
+	})
+}
+
+// TestColours: the same with pictures in colour, signed and not, where the test data are.
+func TestColours(t *testing.T) {
+	shared := os.Getenv("NNGPU_SHARED")
+	if shared == "" {
+		shared = "../../../shared"
+	}
+	picture := filepath.Join(shared, "images", "bird.png")
+	for _, name := range []string{"mobilenet_v2_224_u8", "mobilenet_v2_224_s8"} {
+		model := filepath.Join(shared, "models", name, "model.tflite")
+		t.Run(name, func(t *testing.T) {
+			if _, err := os.Stat(model); err != nil {
+				require.False(t, exampletest.Required("shared"), "test data is required: %v", err)
+				t.Skipf("test data is absent: %v", err)
+			}
+			ownCache(t)
+			exampletest.Each(t, func(t *testing.T, device string) {
+				var out bytes.Buffer
+				require.NoError(t, run(t.Context(), &out, device, model, picture))
+				require.Regexp(t, `^.+ \(\d+\.\d\d\); \d{4} bytes copied, 229376 read by the device as texels\n$`, out.String())
+				require.Contains(t, out.String(), best(t, device, model, picture))
+			})
+		})
+	}
+}
+
+// best is what the network finds in a picture that comes to it as bytes.
+func best(t *testing.T, device, model, picture string) string {
+	net, err := pictures.Load(model)
+	require.NoError(t, err)
+	data, err := os.ReadFile(picture)
+	require.NoError(t, err)
+	p, err := pictures.Decode(data)
+	require.NoError(t, err)
+	client, err := exampletest.Open(t, device).NewClient("test")
+	require.NoError(t, err)
+	prepared, err := client.PrepareModel(t.Context(), net.Model)
+	require.NoError(t, err)
+	outputs := prepared.NewOutputs()
+	_, err = prepared.Run(t.Context(), [][]byte{net.Input(p)}, outputs)
+	require.NoError(t, err)
+	label, score, err := net.Best(outputs[0])
+	require.NoError(t, err)
+	return fmt.Sprintf("%s (%.2f);", label, score)
+}
+
+func TestMistakes(t *testing.T) {
+	var out bytes.Buffer
+	require.ErrorContains(t, run(t.Context(), &out, "", filepath.Join(digits, "digits_f32.tflite"), ""), "no picture of 8-bit colours")
+	require.ErrorIs(t, run(t.Context(), &out, "", "absent.tflite", ""), os.ErrNotExist)
+	require.ErrorContains(t, run(t.Context(), &out, "", "main.go", ""), "main.go")
+	require.Zero(t, out.Len())
+}
