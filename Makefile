@@ -11,7 +11,7 @@ export GO FUZZTIME GOTEST_FLAGS BASE MODELS ROUNDS DEVICES DURATION
 build_flags := $(shell git status >/dev/null 2>&1 || echo -buildvcs=false)
 
 # Packages with goroutines or locks of their own; those that compute only are slow under the detector.
-raced = $(GO) list ./... | grep -E '/(driver|gpu|cgo|cache|memory|qos|cmd)(/|$$)'
+raced = $(GO) list ./... | grep -E '/(driver|gpu|cgo|cache|memory|qos|cmd|examples/(server|image))(/|$$)'
 
 .DEFAULT_GOAL := help
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# go vet and all tests on every Vulkan driver found, then the networks and a tenth of the conformance
-# models once more on a newer lavapipe. Run by "make test" after set-up. GO names the go command,
+# go vet and all tests on every Vulkan driver found, then the networks, the examples and a tenth of the
+# conformance models once more on a newer lavapipe. Run by "make test" after set-up. GO names the go command,
 # GOTEST_FLAGS more flags for go test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,4 +25,4 @@ echo "Once more on the lavapipe of ${newer#"$PWD"/}:"
 # This run sees one driver only; requiring the other would fail it.
 require=$(tr ',' '\n' <<<"${NNGPU_REQUIRE:-}" | sed '/^swiftshader$/d' | paste -sd, -)
 NNGPU_REQUIRE=$require NNGPU_DEVICE=lavapipe NNGPU_LAVAPIPE=$newer NNGPU_CONFORMANCE_PART=10 \
-	"$go" test "${flags[@]}" ./tests/...
+	"$go" test "${flags[@]}" ./tests/... ./examples/server ./examples/image
