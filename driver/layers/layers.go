@@ -6,6 +6,7 @@ package layers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -33,12 +34,17 @@ func (b *Builder) Apply(t nn.OperationType, inputs []uint32, q ...Quant) uint32 
 
 // apply adds an operation with one output; as is its type where that does not follow from the inputs.
 func (b *Builder) apply(t nn.OperationType, as *nn.OperandType, inputs []uint32, q []Quant) uint32 {
+	return b.applyAll(t, 1, as, inputs, q)[0]
+}
+
+// applyAll adds an operation with n outputs of one type.
+func (b *Builder) applyAll(t nn.OperationType, n int, as *nn.OperandType, inputs []uint32, q []Quant) []uint32 {
 	var y nn.Operand
 	row := ops.Lookup(t)
 	if row != nil && len(inputs) > 0 {
 		y = result(row, b.Operand(inputs[0]), as, q)
 	}
-	outputs := b.Derive(t, inputs, []nn.Operand{y}, func(m *nn.Model, op *nn.Operation) ([]nn.Dims, error) {
+	return b.Derive(t, inputs, slices.Repeat([]nn.Operand{y}, n), func(m *nn.Model, op *nn.Operation) ([]nn.Dims, error) {
 		if row == nil {
 			return nil, fmt.Errorf("%v is not in the table of operations", t)
 		}
@@ -52,7 +58,6 @@ func (b *Builder) apply(t nn.OperationType, as *nn.OperandType, inputs []uint32,
 		}
 		return inferred.Shapes, nil
 	})
-	return outputs[0]
 }
 
 // result is the output of an operation whose first input is x, but for its dimensions.

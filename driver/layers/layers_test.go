@@ -119,6 +119,7 @@ func TestResults(t *testing.T) {
 		}, nn.Operand{Type: f32, Dims: nn.Dims{48, 1, 4}}},
 		"reversed": {func(b b, x, _ uint32) uint32 { return b.Transpose(b.Squeeze(x)) }, nn.Operand{Type: f32, Dims: nn.Dims{4, 6, 8}}},
 		"joined":   {func(b b, x, _ uint32) uint32 { return b.Concatenation(-1, []uint32{x, x, x}) }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 6, 12}}},
+		"parts":    {func(b b, x, _ uint32) uint32 { return b.Split(x, -2, 3)[2] }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 2, 4}}},
 		"padded": {func(b b, _, q uint32) uint32 {
 			p := [][2]int{{0, 0}, {1, 2}, {0, 0}, {0, 1}}
 			return b.MirrorPad(b.PadWith(b.Pad(q, p), p, 200), p, true)

@@ -34,6 +34,11 @@ func (b *Builder) Concatenation(axis int, x []uint32, q ...Quant) uint32 {
 	return b.apply(nn.OpConcatenation, nil, inputs, q)
 }
 
+// Split cuts x into n equal parts along the axis, which counts from the end where it is negative.
+func (b *Builder) Split(x uint32, axis, n int) []uint32 {
+	return b.applyAll(nn.OpSplit, max(n, 1), nil, b.list(x, axis, n), nil)
+}
+
 // Pad surrounds x with zeros: pads are the counts before and after each dimension.
 func (b *Builder) Pad(x uint32, pads [][2]int) uint32 {
 	return b.apply(nn.OpPad, nil, []uint32{x, b.pads(pads)}, nil)

@@ -152,6 +152,7 @@ const (
 	// Inputs: input.
 	OpSin   OperationType = 85
 	OpSlice OperationType = 86
+	// Inputs: input, axis, number of parts. Outputs: part….
 	OpSplit OperationType = 87
 	// Inputs: input.
 	OpSqrt                       OperationType = 88

@@ -88,6 +88,41 @@ func TestConcatenation(t *testing.T) {
 	})
 }
 
+func TestSplit(t *testing.T) {
+	parts := func(n int, args ...any) *ops.Call {
+		c := call(nn.OpSplit, args[0].(nn.Operand), args...)
+		for range n - 1 {
+			c.Graph.Operands = append(c.Graph.Operands, args[0].(nn.Operand))
+			c.Op.Outputs = append(c.Op.Outputs, uint32(len(c.Graph.Operands)-1))
+		}
+		for _, y := range c.Op.Outputs {
+			c.Graph.Operands[y].Dims = nil
+		}
+		return c
+	}
+	c := parts(3, u8(2, 6, 5), -2, 3)
+	row := ops.Lookup(nn.OpSplit)
+	if err := row.Check(c); err != nil {
+		t.Fatal(err)
+	}
+	inf, err := row.Infer(c)
+	if err != nil || len(inf.Shapes) != 3 || !inf.Shapes[2].Equal(nn.Dims{2, 2, 5}) || inf.Attrs != (ops.Split{Axis: 1}) {
+		t.Errorf("%+v, %v", inf, err)
+	}
+	scale := parts(2, u8(4), 0, 2)
+	scale.Graph.Operands[scale.Op.Outputs[1]].Scale = 3
+	typ := parts(2, f32(4), 0, 2)
+	typ.Graph.Operands[typ.Op.Outputs[1]].Type = nn.TensorFloat16
+	runBad(t, []badCase{
+		{"outputs", parts(2, f32(6), 0, 3)},
+		{"size", parts(3, f32(4), 0, 3)},
+		{"axis", parts(2, f32(4), 1, 2)},
+		{"scale of the second", scale},
+		{"type of the second", typ},
+		{"no number", parts(2, f32(4), 0)},
+	})
+}
+
 func TestPads(t *testing.T) {
 	p := [][2]int32{{0, 0}, {1, 2}}
 	pads := [][2]int{{0, 0}, {1, 2}}

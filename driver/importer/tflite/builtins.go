@@ -18,10 +18,11 @@ type builtin struct {
 	options   int8
 	fields    int
 	inputs    counts
+	outputs   counts // the zero value: one
 	translate func(*call) error
 }
 
-// counts is how many inputs an operator has at least and at most.
+// counts is how many inputs or outputs an operator has at least and at most.
 type counts struct{ min, max int }
 
 var one, two = counts{1, 1}, counts{2, 2}
@@ -55,6 +56,7 @@ var builtins = map[int32]builtin{
 	42:  {version: 2, options: 29, fields: 1, inputs: two, translate: div},
 	43:  {version: 2, options: 30, fields: 1, inputs: one, translate: squeeze},
 	47:  {version: 2, options: 33, inputs: one, translate: unary(nn.OpExp)},
+	49:  {version: 4, options: 35, fields: 1, inputs: two, outputs: counts{1, math.MaxInt}, translate: split},
 	50:  {version: 2, options: 36, inputs: one, translate: logSoftmax},
 	53:  {version: 7, options: 37, fields: 2, inputs: one, translate: unary(nn.OpCast)},
 	54:  {version: 1, inputs: two, translate: pairwise(nn.OpPrelu)},

@@ -23,7 +23,10 @@ func (c *call) apply(b builtin) error {
 	if n := len(c.in); n < b.inputs.min || n > b.inputs.max {
 		return damaged("%d inputs", n)
 	}
-	if n := len(c.out); n != 1 {
+	if b.outputs == (counts{}) {
+		b.outputs = one
+	}
+	if n := len(c.out); n < b.outputs.min || n > b.outputs.max {
 		return damaged("%d outputs", n)
 	}
 	if c.optionsType != 0 && c.optionsType != b.options {
@@ -37,14 +40,18 @@ func (c *call) apply(b builtin) error {
 	case c.options.beyond(b.fields):
 		return errors.New("an option of a newer schema")
 	}
-	if err := plain(c.output()); err != nil {
-		return err
+	for _, t := range c.out {
+		if err := plain(&c.file.tensors[t]); err != nil {
+			return err
+		}
 	}
 	if err := b.translate(c); err != nil {
 		return err
 	}
-	if c.values[c.out[0]].operand < 0 {
-		panic("tflite: " + c.code.name() + " left its output without a value")
+	for _, t := range c.out {
+		if c.values[t].operand < 0 {
+			panic("tflite: " + c.code.name() + " left an output without a value")
+		}
 	}
 	return c.file.buf.err
 }
@@ -60,7 +67,7 @@ func (c *call) has(i int) bool { return i < len(c.in) && c.in[i] >= 0 }
 // tensor returns the tensor of input i. Precondition: c.has(i).
 func (c *call) tensor(i int) *tensor { return &c.file.tensors[c.in[i]] }
 
-// output returns the tensor of the output.
+// output returns the tensor of the first output.
 func (c *call) output() *tensor { return &c.file.tensors[c.out[0]] }
 
 // operand returns an operand for reading; the pointer is valid until the next operand is made.
@@ -133,10 +140,34 @@ func (c *call) finish(op nn.OperationType, inputs ...uint32) error {
 	return c.bind(x)
 }
 
-// bind makes x the value of the output. Its shape must be the one in the file, except where that is open:
+// finishAll emits the operation that computes all outputs.
+func (c *call) finishAll(op nn.OperationType, inputs ...uint32) error {
+	specs := make([]spec, len(c.out))
+	for i, t := range c.out {
+		var err error
+		if specs[i], err = c.spec(&c.file.tensors[t]); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	list, err := c.emitAll(op, specs, inputs...)
+	if err != nil {
+		return err
+	}
+	for i, x := range list {
+		if err := c.bindTo(c.out[i], x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bind makes x the value of the output.
+func (c *call) bind(x uint32) error { return c.bindTo(c.out[0], x) }
+
+// bindTo makes x the value of the tensor of the given index, an output. Its shape must be the one in the file, except where that is open:
 // TensorFlow Lite, too, computes the shapes of intermediate tensors when it loads a model.
-func (c *call) bind(x uint32) error {
-	t, d := c.output(), c.operand(x).Dims
+func (c *call) bindTo(output int32, x uint32) error {
+	t, d := &c.file.tensors[output], c.operand(x).Dims
 	if len(t.shape) > 0 {
 		same := len(t.shape) == len(d)
 		for i := 0; same && i < len(d); i++ {
@@ -146,7 +177,10 @@ func (c *call) bind(x uint32) error {
 			return fmt.Errorf("output has shape %v, the inputs give %v", t.shape, []uint32(d))
 		}
 	}
-	v := &c.values[c.out[0]]
+	v := &c.values[output]
+	if v.operand >= 0 {
+		return damaged("tensor %d is an output twice", output)
+	}
 	v.operand, v.vague = int(x), false
 	return nil
 }

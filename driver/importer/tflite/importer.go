@@ -299,39 +299,49 @@ func (im *importer) dropUnusedPool() {
 // emit appends an operation with one output of the given type and returns that output, whose dimensions
 // follow from the inputs. An operation that the table refuses leaves no trace.
 func (c *call) emit(op nn.OperationType, s spec, inputs ...uint32) (uint32, error) {
+	out, err := c.emitAll(op, []spec{s}, inputs...)
+	if err != nil {
+		return 0, err
+	}
+	return out[0], nil
+}
+
+// emitAll is emit of an operation with an output for each of specs.
+func (c *call) emitAll(op nn.OperationType, specs []spec, inputs ...uint32) ([]uint32, error) {
 	g := &c.model.Main
 	row := ops.Lookup(op)
 	if row == nil {
-		return 0, fmt.Errorf("%v is not in the operation table", op)
+		return nil, fmt.Errorf("%v is not in the operation table", op)
 	}
-	out := uint32(len(g.Operands))
-	o := nn.Operation{Type: op, Inputs: inputs, Outputs: []uint32{out}}
-	g.Operands = append(g.Operands, s.operand(nil, nn.Temporary))
-	oc := &ops.Call{Model: c.model, Graph: g, Op: &o}
-	dims, err := check(row, oc)
-	if err != nil {
-		g.Operands = g.Operands[:out]
-		return 0, err
+	first := len(g.Operands)
+	o := nn.Operation{Type: op, Inputs: inputs}
+	for _, s := range specs {
+		o.Outputs = append(o.Outputs, uint32(len(g.Operands)))
+		g.Operands = append(g.Operands, s.operand(nil, nn.Temporary))
 	}
-	g.Operands[out].Dims = dims
-	if size, err := g.Operands[out].ByteSize(); err != nil || size > math.MaxInt32 {
-		g.Operands = g.Operands[:out]
-		return 0, fmt.Errorf("a result of shape %v is too large", []uint32(dims))
+	if err := complete(row, &ops.Call{Model: c.model, Graph: g, Op: &o}); err != nil {
+		g.Operands = g.Operands[:first]
+		return nil, err
 	}
 	g.Operations = append(g.Operations, o)
-	return out, nil
+	return o.Outputs, nil
 }
 
-func check(row *ops.Row, oc *ops.Call) (nn.Dims, error) {
+// complete checks an operation and gives its outputs their dimensions.
+func complete(row *ops.Row, oc *ops.Call) error {
 	if err := row.Check(oc); err != nil {
-		return nil, err
+		return err
 	}
 	inf, err := row.Infer(oc)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if len(inf.Shapes) != 1 || len(inf.Shapes[0]) == 0 || !inf.Shapes[0].Known() {
-		return nil, fmt.Errorf("%v has no known result shape", oc.Op.Type)
+	for i, d := range inf.Shapes {
+		o := oc.Out(i)
+		o.Dims = d
+		if size, err := o.ByteSize(); err != nil || size > math.MaxInt32 {
+			return fmt.Errorf("a result of shape %v is too large", []uint32(d))
+		}
 	}
-	return inf.Shapes[0], nil
+	return nil
 }

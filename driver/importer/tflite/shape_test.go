@@ -84,6 +84,24 @@ func TestShapes(t *testing.T) {
 			x := n.input(g.Float32, none, 2, 3)
 			return n.op(g.OpConcatenation, g.ConcatenationOptions{Axis: -1, Activation: g.ActivationRelu6}, f32(2, 8), x, x, n.floats(2, 2))
 		}},
+		{name: "split", want: "SPLIT RELU", build: func(n *net) int {
+			y := n.split(-1, 2, n.input(g.Float32, none, 2, 6), f32(2, 3), f32(2, 3))
+			return n.op(g.OpRelu, nil, f32(2, 3), y[1])
+		}},
+		{name: "split into other numbers", err: "2 outputs for 3 parts", build: func(n *net) int {
+			return n.split(0, 3, n.input(g.Float32, none, 6), f32(3), f32(3))[0]
+		}},
+		{name: "split of other shapes", err: "output has shape [4], the inputs give [3]", build: func(n *net) int {
+			return n.split(0, 2, n.input(g.Float32, none, 6), f32(3), f32(4))[0]
+		}},
+		{name: "split into one tensor twice", err: "is an output twice", build: func(n *net) int {
+			y := n.split(0, 2, n.input(g.Float32, none, 6), f32(3))
+			n.g.Operators[0].Outputs = append(n.g.Operators[0].Outputs, y[0])
+			return y[0]
+		}},
+		{name: "split that does not divide", err: "axis 0 of [7] does not divide into 2 parts", build: func(n *net) int {
+			return n.split(0, 2, n.input(g.Float32, none, 7), f32(3), f32(3))[0]
+		}},
 		{name: "mean, no axes kept", want: "MEAN", build: func(n *net) int {
 			return n.op(g.OpMean, g.ReducerOptions{}, f32(), n.input(g.Float32, none, 2, 3), n.ints([]int{2}, 0, 1))
 		}},

@@ -83,6 +83,16 @@ func (n *net) op(code tflitegen.Operator, o tflitegen.Options, out tflitegen.Ten
 	return y
 }
 
+// split adds a SPLIT of x and returns its outputs.
+func (n *net) split(axis int32, parts int, x int, outputs ...tflitegen.Tensor) []int {
+	op := tflitegen.Op{Code: tflitegen.OpSplit, Options: tflitegen.SplitOptions{NumSplits: int32(parts)}, Inputs: []int{n.ints(nil, axis), x}}
+	for _, o := range outputs {
+		op.Outputs = append(op.Outputs, n.tensor(o))
+	}
+	n.g.Operators = append(n.g.Operators, op)
+	return op.Outputs
+}
+
 func (n *net) model() *tflitegen.Model {
 	return &tflitegen.Model{Description: "test", Subgraphs: []tflitegen.Subgraph{n.g}}
 }

@@ -127,7 +127,7 @@ func apply(g *nn.Graph, op *nn.Operation, vals []*Tensor, ar Arithmetic) error {
 	if !ok {
 		return fmt.Errorf("not known to the reference")
 	}
-	if !k.accepts(len(op.Inputs)) || len(op.Outputs) != 1 {
+	if !k.accepts(len(op.Inputs)) || len(op.Outputs) == 0 {
 		return fmt.Errorf("%d inputs and %d outputs", len(op.Inputs), len(op.Outputs))
 	}
 	c := &call{ar: ar}
@@ -140,26 +140,32 @@ func apply(g *nn.Graph, op *nn.Operation, vals []*Tensor, ar Arithmetic) error {
 		}
 		c.in = append(c.in, vals[at])
 	}
-	at := op.Outputs[0]
-	if int(at) >= len(vals) {
-		return fmt.Errorf("output is operand %d of %d", at, len(vals))
+	for i, at := range op.Outputs {
+		if int(at) >= len(vals) {
+			return fmt.Errorf("output %d is operand %d of %d", i, at, len(vals))
+		}
 	}
-	o := &g.Operands[at]
+	o := &g.Operands[op.Outputs[0]]
 	c.out = Format{o.Type, float64(o.Scale), int(o.ZeroPoint)}
 	if c.out.quantised() && !(c.out.Scale > 0) {
 		return fmt.Errorf("output scale %v", c.out.Scale)
 	}
-	t, err := k.run(c)
+	list, err := k.outputs(c)
 	if c.err != nil {
 		err = c.err
 	}
 	if err != nil {
 		return err
 	}
-	if err := fits(t, o); err != nil {
-		return err
+	if len(list) != len(op.Outputs) {
+		return fmt.Errorf("%d results for %d outputs", len(list), len(op.Outputs))
 	}
-	vals[at] = t
+	for i, at := range op.Outputs {
+		if err := fits(list[i], &g.Operands[at]); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+		vals[at] = list[i]
+	}
 	return nil
 }
 

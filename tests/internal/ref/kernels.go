@@ -12,6 +12,16 @@ type kernel struct {
 	counts   []int // legal numbers of inputs; nil for any above 1
 	optional int   // 1 + index of the input that may be omitted; 0 for none
 	run      func(*call) (*Tensor, error)
+	runs     func(*call) ([]*Tensor, error) // instead, of an operation with several outputs
+}
+
+// outputs computes all of them.
+func (k *kernel) outputs(c *call) ([]*Tensor, error) {
+	if k.runs != nil {
+		return k.runs(c)
+	}
+	t, err := k.run(c)
+	return []*Tensor{t}, err
 }
 
 func (k *kernel) accepts(n int) bool {
@@ -83,7 +93,8 @@ func init() {
 			}
 			return Concatenation(c.in[:last], c.int(last), c.out, c.ar)
 		}},
-		nn.OpPad: {counts: []int{2}, run: func(c *call) (*Tensor, error) { return Pad(c.in[0], c.pads(1)) }},
+		nn.OpSplit: {counts: []int{3}, runs: func(c *call) ([]*Tensor, error) { return Split(c.in[0], c.int(1), c.int(2)) }},
+		nn.OpPad:   {counts: []int{2}, run: func(c *call) (*Tensor, error) { return Pad(c.in[0], c.pads(1)) }},
 		nn.OpPadV2: {counts: []int{3}, run: func(c *call) (*Tensor, error) {
 			value := c.scalar(2, nn.Int32, nn.Float32, nn.Float16)
 			return PadWith(c.in[0], c.pads(1), value)

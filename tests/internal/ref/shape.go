@@ -183,6 +183,29 @@ func Concatenation(xs []*Tensor, axis int, out Format, ar Arithmetic) (*Tensor, 
 	return y, nil
 }
 
+// Split cuts x into n equal parts along axis, which may be negative.
+func Split(x *Tensor, axis, n int) ([]*Tensor, error) {
+	a, err := normaliseAxis(axis, len(x.Shape))
+	if err != nil {
+		return nil, err
+	}
+	if n < 1 || x.Shape[a]%n != 0 {
+		return nil, fmt.Errorf("dimension %d of %v in %d parts", a, x.Shape, n)
+	}
+	shape := append([]int(nil), x.Shape...)
+	shape[a] /= n
+	parts := make([]*Tensor, n)
+	for i := range parts {
+		parts[i] = x.like(shape, nil)
+	}
+	run := stride(x.Shape, a) * shape[a]
+	for i, v := range x.V {
+		p := parts[i/run%n]
+		p.V = append(p.V, v)
+	}
+	return parts, nil
+}
+
 // requantiser maps stored values of one quantisation to another.
 func requantiser(from, to Format, ar Arithmetic) func(float64) float64 {
 	if !to.quantised() || from == to {

@@ -1,0 +1,33 @@
+package tflite
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// splitParts is the slot of num_splits in SplitOptions.
+const splitParts = 0
+
+// split: the file has the axis before the tensor.
+func split(c *call) error {
+	x, err := c.data(1)
+	if err != nil {
+		return err
+	}
+	axis, err := c.ints(0, "axis")
+	if err != nil {
+		return err
+	}
+	if len(axis) != 1 {
+		return fmt.Errorf("%d axes", len(axis))
+	}
+	if n := c.options.int32(splitParts, 0); int(n) != len(c.out) {
+		return damaged("%d outputs for %d parts", len(c.out), n)
+	}
+	inputs, err := c.parameters(nn.TensorFloat32, []uint32{x}, axis[0], int32(len(c.out)))
+	if err != nil {
+		return err
+	}
+	return c.finishAll(nn.OpSplit, inputs...)
+}
