@@ -12,12 +12,12 @@ import (
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
-// TestProfiledCostsLittle: an execution that is profiled takes at most 3 % longer than one that is not, of those that
-// take turns; and the rows add up to what the latter takes, within 5 %. Where the machine has other work, and only some
-// hundred runs are made, medians of the same thing differ by a few percent.
+// TestProfiledCostsLittle: the rows of an execution add up to what it took. With NNGPU_SOAK=1 one that is profiled takes
+// at most 3 % longer than one that is not, of those that take turns, and the rows are within 5 % of what the latter takes;
+// else the machine has other work, and medians of the same thing differ by more than that.
 func TestProfiledCostsLittle(t *testing.T) {
 	networks := []string{"hello_world_f32", "mobilenet_v1_025_224_f32"}
-	bound, agree, long := 1.10, 0.10, time.Second
+	bound, agree, long := 2.0, 0.5, time.Second
 	if soak() && !raced {
 		networks = append(networks, "micro_speech_s8", "face_landmark_f16w", "mobilenet_v2_224_u8", "deeplabv3_257_f32")
 		bound, agree, long = 1.03, 0.05, 8*time.Second
@@ -47,19 +47,20 @@ func TestProfiledCostsLittle(t *testing.T) {
 					extra = append(extra, b-(a+c)/2)
 					results = append(results, res)
 				}
-				var sums []float64
-				for _, res := range results {
+				var sums, parts []float64
+				for i, res := range results {
 					var sum time.Duration
 					for _, row := range res.Profile().Rows {
 						sum += row.Time
 					}
-					sums = append(sums, micros(sum))
+					sums, parts = append(sums, micros(sum)), append(parts, micros(sum)/profiled[i])
 				}
 				n := len(plain)
 				before, after := median(plain), median(again)
 				one := median(slices.Concat(plain, again))
 				t.Logf("%d runs: %.1f µs before and %.1f after, profiled %.1f (%+.1f %%; %+.2f µs in pairs), rows %.1f", n, before, after,
 					median(profiled), 100*(median(profiled)/one-1), median(extra), median(sums))
+				require.InDelta(t, 1, median(parts), 0.05)
 				require.LessOrEqual(t, 1+median(extra)/one, bound)
 				require.InEpsilon(t, one, median(sums), agree)
 			})
