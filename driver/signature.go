@@ -24,8 +24,8 @@ func isParameter(o *nn.Operand) bool {
 	return o.Location.Length <= maxScalar
 }
 
-// signatureOf keeps what a request is checked against: the main graph, its names and the pools, and the values only where they
-// are needed, because the shapes of a request follow from them. own is m, whose constants nobody can change: the
+// signatureOf keeps what a request is checked against: the main graph, its names and the pools, and the values only where
+// they are needed, because the shapes of a request follow from them. own is m, whose constants nobody can change: the
 // parameters that lie in its pools are copied, kept bytes, so that nobody closes or changes those later. The other
 // constants are never read again.
 func signatureOf(m, own *nn.Model) (s *nn.Model, kept int64, err error) {

@@ -41,7 +41,7 @@ var layers = map[string][]string{
 	"cgo/vk":                           {"internal/needlinux", "internal/needcgo"},
 	"examples/digits/train":            {"driver/importer/tflite/tflitegen", "examples/digits/..."},
 	"examples/internal/pictures":       {"driver/nn", "driver/importer/tflite"},
-	"examples/internal/exampletest":    {"driver", "gpu"},
+	"examples/internal/exampletest":    {"driver", "driver/nn/nntest", "gpu"},
 	"examples/server":                  {"driver", "driver/nn", "examples/internal/pictures", "gpu"},
 	"examples/image":                   {"driver", "driver/nn", "examples/internal/pictures", "gpu", "memory"},
 	"tests/internal/ref":               {"driver/nn"},

@@ -8,13 +8,12 @@ import (
 	"image/png"
 	"math"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 func encodePNG(t *testing.T, m image.Image) []byte {
@@ -135,18 +134,9 @@ func TestResizeKeepsPlaces(t *testing.T) {
 
 // TestResizeLikeOthers compares with a picture that ImageMagick resized.
 func TestResizeLikeOthers(t *testing.T) {
-	root := os.Getenv("NNGPU_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	data, err := os.ReadFile(filepath.Join(root, "images", "cat.png"))
-	if err != nil {
-		if strings.Contains(os.Getenv("NNGPU_REQUIRE"), "shared") {
-			t.Fatal(err)
-		}
-		t.Skipf("test data is absent: %v", err)
-	}
-	want, err := os.ReadFile(filepath.Join(root, "models", "mobilenet_v2_224_u8", "input_0.bin"))
+	data, err := os.ReadFile(nntest.Shared(t, "images", "cat.png"))
+	require.NoError(t, err)
+	want, err := os.ReadFile(nntest.Shared(t, "models", "mobilenet_v2_224_u8", "input_0.bin"))
 	require.NoError(t, err)
 	o := &nn.Operand{Type: nn.TensorQuant8Asymm, Scale: 1. / 128, ZeroPoint: 128, Dims: nn.Dims{1, 224, 224, 3}}
 	got, _, err := picture(data, o, normalisation{})

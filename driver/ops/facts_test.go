@@ -3,12 +3,11 @@ package ops
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // fact is what the HAL's documentation says of an operation.
@@ -38,16 +37,9 @@ type inputFact struct {
 }
 
 func facts(t *testing.T) map[string]fact {
-	shared := os.Getenv("NNGPU_SHARED")
-	if shared == "" {
-		shared = filepath.Join("..", "..", "..", "shared")
-	}
-	raw, err := os.ReadFile(filepath.Join(shared, "nnapi", "operations.json"))
+	raw, err := os.ReadFile(nntest.Shared(t, "nnapi", "operations.json"))
 	if err != nil {
-		if strings.Contains(os.Getenv("NNGPU_REQUIRE"), "shared") {
-			t.Fatal(err)
-		}
-		t.Skip("no facts of operations: ", err)
+		t.Fatal(err)
 	}
 	var all struct{ Operations []fact }
 	if err := json.Unmarshal(raw, &all); err != nil {

@@ -2,11 +2,11 @@ package validate_test
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/tests/conformancedata"
@@ -27,7 +27,7 @@ func inTable(c *conformancedata.Case) bool {
 func TestConformanceModels(t *testing.T) {
 	dir, err := conformancedata.Dir()
 	if err != nil {
-		if strings.Contains(os.Getenv("NNGPU_REQUIRE"), "shared") {
+		if nntest.Required("shared") {
 			t.Fatal(err)
 		}
 		t.Skip(err)
@@ -136,7 +136,7 @@ func request(t *testing.T, c *conformancedata.Case) {
 func TestConformanceMutations(t *testing.T) {
 	dir, err := conformancedata.Dir()
 	if err != nil {
-		if strings.Contains(os.Getenv("NNGPU_REQUIRE"), "shared") {
+		if nntest.Required("shared") {
 			t.Fatal(err)
 		}
 		t.Skip(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/examples/internal/exampletest"
 	"github.com/nngpu/nngpu/examples/internal/pictures"
 )
@@ -37,18 +38,10 @@ func TestDigits(t *testing.T) {
 
 // TestColours: the same with pictures in colour, signed and not, where the test data are.
 func TestColours(t *testing.T) {
-	shared := os.Getenv("NNGPU_SHARED")
-	if shared == "" {
-		shared = "../../../shared"
-	}
-	picture := filepath.Join(shared, "images", "bird.png")
+	picture := nntest.Shared(t, "images", "bird.png")
 	for _, name := range []string{"mobilenet_v2_224_u8", "mobilenet_v2_224_s8"} {
-		model := filepath.Join(shared, "models", name, "model.tflite")
 		t.Run(name, func(t *testing.T) {
-			if _, err := os.Stat(model); err != nil {
-				require.False(t, exampletest.Required("shared"), "test data is required: %v", err)
-				t.Skipf("test data is absent: %v", err)
-			}
+			model := nntest.Shared(t, "models", name, "model.tflite")
 			ownCache(t)
 			exampletest.Each(t, func(t *testing.T, device string) {
 				var out bytes.Buffer

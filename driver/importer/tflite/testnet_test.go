@@ -3,29 +3,18 @@ package tflite
 import (
 	"encoding/binary"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // sharedDir returns the folder of data beside the module, and skips the test when there is none.
 func sharedDir(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("NNGPU_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		if strings.Contains(os.Getenv("NNGPU_REQUIRE"), "shared") {
-			t.Fatalf("shared data is required: %v", err)
-		}
-		t.Skipf("no shared data: %v", err)
-	}
-	return dir
+	return nntest.Shared(t)
 }
 
 // net builds small files: tensors are added one by one, operators refer to them.

@@ -1,4 +1,4 @@
-// Package nntest helps tests that make models.
+// Package nntest helps tests: with models, and with what a machine may lack.
 package nntest
 
 import "github.com/nngpu/nngpu/driver/nn"

@@ -2,43 +2,29 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/examples/internal/exampletest"
 )
 
 // TestRecognise reads all samples with both networks, on each device.
 func TestRecognise(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the program keeps compiled models
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	names := []string{"swiftshader", "lavapipe"}
-	if list := os.Getenv("NNGPU_DEVICE"); list != "" {
-		names = strings.Split(list, ",")
-	}
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) {
-			b, err := gpu.Open(name, gpu.Options{})
-			if err != nil && !strings.Contains(os.Getenv("NNGPU_REQUIRE"), name) {
-				t.Skipf("no device: %v", err)
+	exampletest.Each(t, func(t *testing.T, device string) {
+		for _, model := range []string{"digits_f32.tflite", "digits_s8.tflite"} {
+			for want := range 10 {
+				picture := filepath.Join("..", "samples", fmt.Sprint(want, ".png"))
+				digit, probability, err := recognise(t.Context(), device, filepath.Join("..", model), picture)
+				require.NoError(t, err)
+				require.Equal(t, want, digit, model)
+				require.Greater(t, probability, float32(0.5), "%s, %d", model, want)
 			}
-			require.NoError(t, err)
-			require.NoError(t, b.Close())
-			for _, model := range []string{"digits_f32.tflite", "digits_s8.tflite"} {
-				for want := range 10 {
-					picture := filepath.Join("..", "samples", fmt.Sprint(want, ".png"))
-					digit, probability, err := recognise(t.Context(), name, filepath.Join("..", model), picture)
-					require.NoError(t, err)
-					require.Equal(t, want, digit, model)
-					require.Greater(t, probability, float32(0.5), "%s, %d", model, want)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestRecogniseFails(t *testing.T) {

@@ -3,18 +3,13 @@ package exampletest
 
 import (
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 )
-
-// Required reports whether NNGPU_REQUIRE lists name: then its absence is a failure.
-func Required(name string) bool {
-	return slices.Contains(strings.Split(os.Getenv("NNGPU_REQUIRE"), ","), name)
-}
 
 // Each runs f with the names of the devices that NNGPU_DEVICE lists, else of both software implementations. An absent one
 // is skipped, or fails where it is required.
@@ -32,7 +27,7 @@ func Each(t *testing.T, f func(t *testing.T, device string)) {
 				if err := b.Close(); err != nil {
 					t.Fatal(err)
 				}
-			case Required(name):
+			case nntest.Required(name):
 				t.Fatalf("device %s is required: %v", name, err)
 			default:
 				t.Skipf("device %s: %v", name, err)

@@ -1,9 +1,7 @@
 package vulkan_test
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
@@ -22,14 +21,7 @@ import (
 // helloWorld is the smallest network of the test data.
 func helloWorld(t testing.TB) *nn.Model {
 	t.Helper()
-	root := os.Getenv("NNGPU_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "..", "shared")
-	}
-	data, err := os.ReadFile(filepath.Join(root, "models", "hello_world_f32", "model.tflite"))
-	if errors.Is(err, os.ErrNotExist) && !vktest.Required("shared") {
-		t.Skipf("test data is absent: %v", err)
-	}
+	data, err := os.ReadFile(nntest.Shared(t, "models", "hello_world_f32", "model.tflite"))
 	require.NoError(t, err)
 	net, err := tflite.Import(data)
 	require.NoError(t, err)

@@ -3,20 +3,19 @@ package devices
 
 import (
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
 // Required reports whether NNGPU_REQUIRE lists name: then its absence is a failure.
 func Required(name string) bool {
-	return slices.Contains(strings.Split(os.Getenv("NNGPU_REQUIRE"), ","), name)
+	return nntest.Required(name)
 }
 
 // Each runs f on every device that is to be tested: those that NNGPU_DEVICE lists, else both software
@@ -88,34 +87,5 @@ func Arithmetic(m *nn.Model) func(nn.OperationType) ref.Arithmetic {
 // (fails when NNGPU_REQUIRE lists "shared"). The environment variable NNGPU_SHARED says where it is.
 func Shared(t testing.TB, name string) string {
 	t.Helper()
-	root := os.Getenv("NNGPU_SHARED")
-	if root == "" {
-		root = filepath.Join(moduleRoot(t), "..", "shared")
-	}
-	dir := filepath.Join(root, name)
-	if _, err := os.Stat(dir); err != nil {
-		if Required("shared") {
-			t.Fatalf("test data is required: %v", err)
-		}
-		t.Skipf("test data is absent: %v", err)
-	}
-	return dir
-}
-
-// moduleRoot is the folder of go.mod.
-func moduleRoot(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
+	return nntest.Shared(t, name)
 }

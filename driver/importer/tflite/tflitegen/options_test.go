@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,16 +58,9 @@ func TestOptionValues(t *testing.T) {
 
 // TestOptionsAgainstSchema compares the numbers written in this package with the schema facts beside the checkout.
 func TestOptionsAgainstSchema(t *testing.T) {
-	shared := os.Getenv("NNGPU_SHARED")
-	if shared == "" {
-		shared = filepath.Join("..", "..", "..", "..", "..", "shared")
-	}
-	raw, err := os.ReadFile(filepath.Join(shared, "nnapi", "tflite-schema.json"))
+	raw, err := os.ReadFile(nntest.Shared(t, "nnapi", "tflite-schema.json"))
 	if err != nil {
-		if strings.Contains(os.Getenv("NNGPU_REQUIRE"), "shared") {
-			t.Fatal(err)
-		}
-		t.Skip("no schema facts: ", err)
+		t.Fatal(err)
 	}
 	var schema struct {
 		Unions map[string]map[string]int
