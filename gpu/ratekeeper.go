@@ -143,7 +143,7 @@ func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.F
 		}
 		list = append(list, r)
 	}
-	rates := bestRates(list)
+	rates := middleRates(list)
 	load := before.othersSince()
 	if d.Submissions() != submitted+m.submitted {
 		load = 1 // others of this process, on the device itself

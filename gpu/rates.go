@@ -73,11 +73,11 @@ func (m *meter) rates() (r plan.Rates, err error) {
 		case strings.HasPrefix(s.Kernel.String(), "conv_"):
 			rate, work = &r.FLOPS, s.FLOP
 		}
-		took, err := m.each(s, rateRuns, false, false)
+		took, err := m.each(s, rateRuns, true, false)
 		if err != nil {
 			return r, err
 		}
-		*rate = max(*rate, work/max(took-r.Dispatch, time.Nanosecond).Seconds())
+		*rate = max(*rate, work/max(took-r.Dispatch-r.Barrier, time.Nanosecond).Seconds())
 	}
 	if r.Depthwise == 0 || r.FLOPS == 0 || r.Bandwidth == 0 {
 		return r, fmt.Errorf("rates of %+v", r)

@@ -279,13 +279,33 @@ func TestLoadOfTheMachine(t *testing.T) {
 	require.Zero(t, processorTime{}.othersSince())
 }
 
-// TestBestRates: of several rounds the highest rates, of which a slow second takes nothing away, and middle costs.
-func TestBestRates(t *testing.T) {
+// TestMiddleRates: of several rounds each rate and each cost is the middle one, and ceilings are the highest.
+func TestMiddleRates(t *testing.T) {
 	rate := func(x float64, cost time.Duration) plan.Rates {
 		return plan.Rates{FLOPS: x, Depthwise: x, Bandwidth: x, Dispatch: cost, Barrier: cost, Submit: cost, Stamp: cost}
 	}
-	require.Equal(t, rate(9, 20), bestRates([]plan.Rates{rate(5, 20), rate(9, 1), rate(7, 400)}))
-	require.Equal(t, rate(5, 20), bestRates([]plan.Rates{rate(5, 20)}))
+	require.Equal(t, rate(7, 20), middleRates([]plan.Rates{rate(5, 20), rate(9, 1), rate(7, 400)}))
+	require.Equal(t, rate(5, 20), middleRates([]plan.Rates{rate(5, 20)}))
 	require.Equal(t, plan.Ceilings{F32: 4, F16: 2, Dot: 3, Cache: 9, Memory: 5, Copy: 6},
 		bestCeilings(plan.Ceilings{F32: 4, F16: 1, Dot: 3, Cache: 4, Memory: 5, Copy: 1}, plan.Ceilings{F32: 1, F16: 2, Dot: 3, Cache: 9, Copy: 6}))
+}
+
+// TestRepeated: what is repeated to be measured finds nothing in a cache that the time before left there, and waits for
+// it where it should.
+func TestRepeated(t *testing.T) {
+	one := plan.Step{Bindings: []plan.Binding{{Size: 100}, {Size: 4096, Write: true}}}
+	p := repeated(&one, 3, true)
+	require.Equal(t, []int{3}, p.Segments)
+	end := int64(0)
+	for i, s := range p.Steps {
+		require.Equal(t, i > 0, s.Barrier)
+		for _, b := range s.Bindings {
+			require.Equal(t, plan.Arena, b.Buffer)
+			require.GreaterOrEqual(t, b.Offset, end)
+			end = b.Offset + b.Size
+		}
+	}
+	require.LessOrEqual(t, end, p.ArenaBytes)
+	require.Zero(t, one.Bindings[1].Offset)
+	require.False(t, repeated(&one, 2, false).Steps[1].Barrier)
 }

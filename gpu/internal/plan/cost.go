@@ -78,6 +78,10 @@ func (r *Rates) Overhead(s *Step) time.Duration {
 // that it loads is used twice. From docs/measurements.md; networks as a whole are 1.2 to 2.4 times as slow.
 const narrow = 2.5
 
+// anyWindow is how much slower than a depthwise convolution for windows of 3 by 3 pixels without gaps, of which Depthwise
+// is measured, one is that takes any window. From docs/measurements.md: 1.5 on lavapipe, 1.4 to 1.8 on SwiftShader.
+const anyWindow = 1.6
+
 // StepTime is the expected time of s: that of its arithmetic or of its memory traffic, whichever is longer, and what is
 // paid for a dispatch.
 func (f *Facts) StepTime(s *Step) time.Duration {
@@ -87,6 +91,9 @@ func (f *Facts) StepTime(s *Step) time.Duration {
 		switch name := s.Kernel.String(); {
 		case strings.HasPrefix(name, "conv_depthwise"):
 			flops = r.Depthwise
+			if !strings.Contains(name, "_k") {
+				flops /= anyWindow
+			}
 		case strings.HasPrefix(name, "conv_") && strings.Contains(name, "_1x8"):
 			flops /= narrow
 		}
