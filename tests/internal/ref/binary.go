@@ -7,6 +7,28 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
+func init() {
+	register(nn.OpAdd, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		return Add(c.in[0], c.in[1], c.activation(2), c.out, c.ar)
+	}})
+	register(nn.OpSub, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		return Sub(c.in[0], c.in[1], c.activation(2), c.out, c.ar)
+	}})
+	register(nn.OpMul, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		return Mul(c.in[0], c.in[1], c.activation(2), c.out, c.ar)
+	}})
+	register(nn.OpDiv, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		return Div(c.in[0], c.in[1], c.activation(2), c.out)
+	}})
+	register(nn.OpMaximum, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Maximum(c.in[0], c.in[1], c.out) }})
+	register(nn.OpMinimum, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Minimum(c.in[0], c.in[1], c.out) }})
+	register(nn.OpPow, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Pow(c.in[0], c.in[1], c.out) }})
+	register(nn.OpPrelu, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Prelu(c.in[0], c.in[1], c.out, c.ar) }})
+	register(nn.OpSquaredDifference, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) {
+		return SquaredDifference(c.in[0], c.in[1], c.out, c.ar)
+	}})
+}
+
 // BroadcastShape aligns two shapes at their ends: sizes must be equal, or one of them 1.
 func BroadcastShape(a, b []int) ([]int, error) {
 	out := make([]int, max(len(a), len(b)))

@@ -6,6 +6,11 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
+func init() {
+	register(nn.OpConv2D, kernel{inputs: []int{7, 8, 10, 11, 13}, run: conv2D})
+	register(nn.OpDepthwiseConv2D, kernel{inputs: []int{8, 9, 11, 12, 14}, run: depthwiseConv2D})
+}
+
 // Window is the geometry that convolutions and pools share. Implicit padding becomes explicit in resolve.
 type Window struct {
 	// Scheme is nn.PaddingSame or nn.PaddingValid; 0 means that the four pads below count.
@@ -245,4 +250,28 @@ func fromNHWC(x *Tensor, nchw bool) (*Tensor, error) {
 		return x, nil
 	}
 	return Transpose(x, []int{0, 3, 1, 2})
+}
+
+func conv2D(c *call) (*Tensor, error) {
+	var p ConvParams
+	w, i := c.window(3, c.explicitForm(10, 7))
+	p.Activation, p.NCHW = c.activation(i), c.flag(i+1)
+	c.dilations(i+2, &w)
+	p.Window = w
+	if c.err != nil {
+		return nil, c.err
+	}
+	return Conv2D(c.in[0], c.in[1], c.in[2], p, c.out, c.ar)
+}
+
+func depthwiseConv2D(c *call) (*Tensor, error) {
+	var p ConvParams
+	w, i := c.window(3, c.explicitForm(11, 8))
+	p.Multiplier, p.Activation, p.NCHW = c.int(i), c.activation(i+1), c.flag(i+2)
+	c.dilations(i+3, &w)
+	p.Window = w
+	if c.err != nil {
+		return nil, c.err
+	}
+	return DepthwiseConv2D(c.in[0], c.in[1], c.in[2], p, c.out, c.ar)
 }

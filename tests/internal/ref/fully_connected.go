@@ -6,6 +6,12 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
+func init() {
+	register(nn.OpFullyConnected, kernel{inputs: []int{4}, run: func(c *call) (*Tensor, error) {
+		return FullyConnected(c.in[0], c.in[1], c.in[2], c.activation(3), c.out, c.ar)
+	}})
+}
+
 // FullyConnected flattens x to [B, I] and multiplies it with weights [U, I], adding bias [U]; the result
 // is [B, U].
 func FullyConnected(x, weights, bias *Tensor, act nn.Activation, out Format, ar Arithmetic) (*Tensor, error) {

@@ -3,7 +3,15 @@ package ref
 import (
 	"fmt"
 	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
+
+func init() {
+	register(nn.OpMean, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		return Mean(c.in[0], c.ints(1), c.int(2) > 0, c.out, c.ar)
+	}})
+}
 
 // Mean averages over the given axes (negative ones count from the end, repeated ones once). A result
 // without dimensions gets shape [1].

@@ -1,6 +1,7 @@
 package ref
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -156,7 +157,7 @@ func TestQuantisedAgrees(t *testing.T) {
 		"mul":                func(ar Arithmetic) (*Tensor, error) { return Mul(a, b, nn.ActRelu6, out, ar) },
 		"prelu":              func(ar Arithmetic) (*Tensor, error) { return Prelu(a, b, out, ar) },
 		"squared difference": func(ar Arithmetic) (*Tensor, error) { return SquaredDifference(a, b, out, ar) },
-		"tanh":               func(ar Arithmetic) (*Tensor, error) { return Unary(nn.OpTanh, a, out, ar) },
+		"tanh":               func(ar Arithmetic) (*Tensor, error) { return Unary(math.Tanh, a, out, ar) },
 		"hard swish":         func(ar Arithmetic) (*Tensor, error) { return HardSwish(a, out, ar) },
 		"softmax":            func(ar Arithmetic) (*Tensor, error) { return Softmax(b, 1, 0, Format{out.Type, 1.0 / 256, 0}, ar) },
 		"mean":               func(ar Arithmetic) (*Tensor, error) { return Mean(a, []int{0}, true, out, ar) },
@@ -174,6 +175,10 @@ func TestQuantisedAgrees(t *testing.T) {
 	}
 }
 
+func TestRegisteredOnce(t *testing.T) {
+	require.Panics(t, func() { register(nn.OpTanh, function(math.Tanh)) })
+}
+
 func TestUnary(t *testing.T) {
 	x := f32(t, []int{3}, -1, 0.25, 4)
 	for op, want := range map[nn.OperationType][]float64{
@@ -185,14 +190,14 @@ func TestUnary(t *testing.T) {
 		nn.OpLogistic: {0.26894142, 0.56217650, 0.98201379},
 		nn.OpSin:      {-0.84147098, 0.24740396, -0.75680250},
 	} {
-		y, err := Unary(op, x, float32Format, Real)
+		y, err := kernels[op].run(&call{in: []*Tensor{x}, out: float32Format})
 		require.NoError(t, err)
 		require.InDeltaSlice(t, want, y.V, 1e-5, "%s", op)
 	}
 	for op, want := range map[nn.OperationType][]float64{
 		nn.OpSqrt: {0.5, 2}, nn.OpRsqrt: {2, 0.5}, nn.OpLog: {-1.38629436, 1.38629436},
 	} {
-		y, err := Unary(op, f32(t, []int{2}, 0.25, 4), float32Format, Real)
+		y, err := kernels[op].run(&call{in: []*Tensor{f32(t, []int{2}, 0.25, 4)}, out: float32Format})
 		require.NoError(t, err)
 		require.InDeltaSlice(t, want, y.V, 1e-6, "%s", op)
 	}

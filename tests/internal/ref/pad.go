@@ -1,6 +1,21 @@
 package ref
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+func init() {
+	register(nn.OpPad, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Pad(c.in[0], c.pads(1)) }})
+	register(nn.OpPadV2, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		value := c.scalar(2, nn.Int32, nn.Float32, nn.Float16)
+		return PadWith(c.in[0], c.pads(1), value)
+	}})
+	register(nn.OpMirrorPad, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		return MirrorPad(c.in[0], c.pads(1), c.int(2))
+	}})
+}
 
 // PadWith surrounds x with value (stored): pads[d] are the counts before and after dimension d.
 func PadWith(x *Tensor, pads [][2]int, value float64) (*Tensor, error) {

@@ -7,6 +7,20 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
+var poolInputs = []int{7, 8, 10, 11}
+
+func init() {
+	register(nn.OpAveragePool2D, kernel{inputs: poolInputs, run: func(c *call) (*Tensor, error) {
+		return AveragePool2D(c.in[0], c.poolParams(), c.out, c.ar)
+	}})
+	register(nn.OpMaxPool2D, kernel{inputs: poolInputs, run: func(c *call) (*Tensor, error) {
+		return MaxPool2D(c.in[0], c.poolParams(), c.out)
+	}})
+	register(nn.OpL2Pool2D, kernel{inputs: poolInputs, run: func(c *call) (*Tensor, error) {
+		return L2Pool2D(c.in[0], c.poolParams(), c.out)
+	}})
+}
+
 // PoolParams are the parameters of the pools.
 type PoolParams struct {
 	Window
@@ -106,4 +120,10 @@ func pool(x *Tensor, p PoolParams, out Format, reduce func([]float64) float64) (
 		y.V[i] = clamp(reduce(v))
 	}
 	return fromNHWC(y, p.NCHW)
+}
+
+// poolParams reads all inputs but the first of a pool.
+func (c *call) poolParams() PoolParams {
+	w, i := c.window(1, len(c.in) >= 10)
+	return PoolParams{Window: w, FilterW: c.int(i), FilterH: c.int(i + 1), Activation: c.activation(i + 2), NCHW: c.flag(i + 3)}
 }

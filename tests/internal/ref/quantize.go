@@ -3,9 +3,18 @@ package ref
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
+
+func init() {
+	quantize := func(c *call) (*Tensor, error) { return Quantize(c.in[0], c.out, c.ar) }
+	register(nn.OpQuantize, kernel{inputs: []int{1}, run: quantize})
+	register(nn.OpRequantize, kernel{inputs: []int{1}, run: quantize})
+	register(nn.OpDequantize, kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) { return Dequantize(c.in[0], c.out) }})
+	register(nn.OpCast, kernel{inputs: []int{1}, run: cast})
+}
 
 // Quantize stores real values in an 8-bit format: round(x/scale) + zero point, saturated. An input that
 // is quantised itself is rescaled, as TFLite's QUANTIZE does.
@@ -46,4 +55,29 @@ func Dequantize(x *Tensor, out Format) (*Tensor, error) {
 		y.V[i] = out.round(x.real(i))
 	}
 	return y, nil
+}
+
+// cast checks the pairs of types that NNAPI allows; others convert only to themselves.
+func cast(c *call) (*Tensor, error) {
+	free := []nn.OperandType{nn.TensorFloat16, nn.TensorFloat32, nn.TensorInt32, nn.TensorQuant8Asymm}
+	from, to := c.in[0].Type, c.out.Type
+	if from != to && !(slices.Contains(free, from) && slices.Contains(free, to)) {
+		return nil, fmt.Errorf("cast from %s to %s", from, to)
+	}
+	return Cast(c.in[0], c.out)
+}
+
+// Cast converts stored values: to an integer by truncation, to 8 bits with saturation. Scales are
+// ignored.
+func Cast(x *Tensor, out Format) (*Tensor, error) {
+	lo, hi := out.limits()
+	return each(x, out, func(v float64) float64 {
+		switch {
+		case out.Type.IsFloat():
+			return out.round(v)
+		case math.IsNaN(v):
+			return 0
+		}
+		return min(max(math.Trunc(v), lo), hi)
+	})
 }

@@ -3,7 +3,18 @@ package ref
 import (
 	"fmt"
 	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
+
+func init() {
+	register(nn.OpResizeBilinear, kernel{inputs: []int{3, 4, 5, 6}, run: func(c *call) (*Tensor, error) {
+		return ResizeBilinear(c.in[0], c.resizeParams(), c.out)
+	}})
+	register(nn.OpResizeNearestNeighbor, kernel{inputs: []int{4, 5, 6}, run: func(c *call) (*Tensor, error) {
+		return ResizeNearestNeighbor(c.in[0], c.resizeParams(), c.out)
+	}})
+}
 
 // ResizeParams are the parameters of the resize operations.
 type ResizeParams struct {
@@ -110,4 +121,24 @@ func ResizeBilinear(x *Tensor, p ResizeParams, out Format) (*Tensor, error) {
 		y.V[i] = out.round(v)
 	})
 	return fromNHWC(y, p.NCHW)
+}
+
+// resizeParams reads all inputs but the first of a resize: sizes or, where they are floats, factors.
+func (c *call) resizeParams() ResizeParams {
+	p := ResizeParams{NCHW: c.flag(3), AlignCorners: c.flag(4), HalfPixel: c.flag(5)}
+	if c.in[1].Type == nn.Int32 {
+		p.OutW, p.OutH = c.int(1), c.int(2)
+		return p
+	}
+	x := c.in[0]
+	if len(x.Shape) != 4 {
+		c.fail(0, "rank %d", len(x.Shape))
+		return p
+	}
+	h, w := x.Shape[1], x.Shape[2]
+	if p.NCHW {
+		h, w = x.Shape[2], x.Shape[3]
+	}
+	p.OutW, p.OutH = ScaledSize(w, c.real(1)), ScaledSize(h, c.real(2))
+	return p
 }

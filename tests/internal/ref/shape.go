@@ -3,7 +3,27 @@ package ref
 import (
 	"fmt"
 	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
+
+func init() {
+	register(nn.OpReshape, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Reshape(c.in[0], c.ints(1)) }})
+	register(nn.OpSqueeze, kernel{inputs: []int{2}, optional: 2, run: func(c *call) (*Tensor, error) { return Squeeze(c.in[0], c.ints(1)) }})
+	register(nn.OpExpandDims, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return ExpandDims(c.in[0], c.int(1)) }})
+	register(nn.OpTranspose, kernel{inputs: []int{2}, optional: 2, run: func(c *call) (*Tensor, error) {
+		return Transpose(c.in[0], c.ints(1))
+	}})
+	register(nn.OpConcatenation, kernel{run: func(c *call) (*Tensor, error) {
+		last := len(c.in) - 1
+		// The one limit of rank that an invalid conformance model trespasses.
+		if len(c.in[0].Shape) > 4 {
+			return nil, fmt.Errorf("rank %d", len(c.in[0].Shape))
+		}
+		return Concatenation(c.in[:last], c.int(last), c.out, c.ar)
+	}})
+	register(nn.OpSplit, kernel{inputs: []int{3}, runs: func(c *call) ([]*Tensor, error) { return Split(c.in[0], c.int(1), c.int(2)) }})
+}
 
 // like returns a tensor with t's format, given shape and values.
 func (t *Tensor) like(shape []int, v []float64) *Tensor {

@@ -3,7 +3,22 @@ package ref
 import (
 	"fmt"
 	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
+
+func init() {
+	register(nn.OpSoftmax, kernel{inputs: []int{2, 3}, run: func(c *call) (*Tensor, error) {
+		axis := -1
+		if len(c.in) > 2 {
+			axis = c.int(2)
+		}
+		return Softmax(c.in[0], c.real(1), axis, c.out, c.ar)
+	}})
+	register(nn.OpLogSoftmax, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		return LogSoftmax(c.in[0], c.real(1), c.int(2), c.out)
+	}})
+}
 
 // Softmax is exp(beta*x) / sum exp(beta*x) along axis.
 func Softmax(x *Tensor, beta float64, axis int, out Format, ar Arithmetic) (*Tensor, error) {

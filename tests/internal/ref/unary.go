@@ -10,31 +10,41 @@ import (
 // Function is a function of one real number.
 type Function func(float64) float64
 
-// functions are those of the elementwise operations.
-var functions = map[nn.OperationType]Function{
-	nn.OpTanh:     math.Tanh,
-	nn.OpLogistic: logistic,
-	nn.OpAbs:      math.Abs,
-	nn.OpNeg:      func(x float64) float64 { return -x },
-	nn.OpExp:      math.Exp,
-	nn.OpLog:      math.Log,
-	nn.OpSqrt:     math.Sqrt,
-	nn.OpRsqrt:    func(x float64) float64 { return 1 / math.Sqrt(x) },
-	nn.OpSin:      math.Sin,
-	nn.OpFloor:    math.Floor,
+// function is the kernel of an elementwise operation that is f.
+func function(f Function) kernel {
+	return kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) { return Unary(f, c.in[0], c.out, c.ar) }}
+}
+
+// relu is the kernel of RELU, RELU1 or RELU6.
+func relu(act nn.Activation) kernel {
+	return kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) { return Relu(c.in[0], act, c.out) }}
+}
+
+func init() {
+	register(nn.OpRelu, relu(nn.ActRelu))
+	register(nn.OpRelu1, relu(nn.ActRelu1))
+	register(nn.OpRelu6, relu(nn.ActRelu6))
+	register(nn.OpTanh, function(math.Tanh))
+	register(nn.OpLogistic, function(logistic))
+	register(nn.OpAbs, function(math.Abs))
+	register(nn.OpNeg, function(func(x float64) float64 { return -x }))
+	register(nn.OpExp, function(math.Exp))
+	register(nn.OpLog, function(math.Log))
+	register(nn.OpSqrt, function(math.Sqrt))
+	register(nn.OpRsqrt, function(func(x float64) float64 { return 1 / math.Sqrt(x) }))
+	register(nn.OpSin, function(math.Sin))
+	register(nn.OpFloor, function(math.Floor))
+	register(nn.OpElu, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Elu(c.in[0], c.real(1), c.out) }})
+	register(nn.OpHardSwish, kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) { return HardSwish(c.in[0], c.out, c.ar) }})
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// Unary applies TANH, LOGISTIC, ABS, NEG, EXP, LOG, SQRT, RSQRT, SIN or FLOOR to each element.
+// Unary applies f to each element.
 //
 // For 8-bit types it is TFLite's table of 256 entries, computed in float32 (in real arithmetic with
 // Real). int32 wraps around.
-func Unary(op nn.OperationType, x *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
-	f := functions[op]
-	if f == nil {
-		return nil, fmt.Errorf("%s is not a function of one number", op)
-	}
+func Unary(f Function, x *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
 	if x.Type != out.Type {
 		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
 	}
@@ -122,19 +132,4 @@ func HardSwish(x *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
 		return each(x, out, tabled(x, f, out, ar))
 	}
 	return hardSwishFixed(x, out)
-}
-
-// Cast converts stored values: to an integer by truncation, to 8 bits with saturation. Scales are
-// ignored.
-func Cast(x *Tensor, out Format) (*Tensor, error) {
-	lo, hi := out.limits()
-	return each(x, out, func(v float64) float64 {
-		switch {
-		case out.Type.IsFloat():
-			return out.round(v)
-		case math.IsNaN(v):
-			return 0
-		}
-		return min(max(math.Trunc(v), lo), hi)
-	})
 }
