@@ -27,7 +27,6 @@ func (t typed[A]) inferFed(c *Call, a *A, inf *Inferred) error {
 	if _, err := MergeDims(nn.TensorInt32, c.In(fedPosition).Dims, dims); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
-	inf.Data = append(inf.Data, fedPosition)
 	inf.Fed, inf.FedDims = fedPosition, dims
 	inf.Shapes = []nn.Dims{append(nn.Dims(nil), y.Dims...)}
 	return nil

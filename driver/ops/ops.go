@@ -81,14 +81,11 @@ func (c *Call) Out(i int) *nn.Operand { return &c.Graph.Operands[c.Op.Outputs[i]
 
 // Inferred is what the table knows of a call whose input shapes and parameters are known.
 type Inferred struct {
-	// Data lists the positions of the inputs that hold tensors for the kernel; the others are parameters,
-	// decoded in Attrs. Positions of absent optional tensors are left out.
-	Data  []int
 	Attrs Attrs
 	// Shapes has the dimensions of each output.
 	Shapes []nn.Dims
-	// Fed is the position of a parameter that is known only at run time, the last of Data; 0 for none. Its
-	// values must be expected to be anything, among them values that contradict Shapes.
+	// Fed is the position of a parameter that is known only at run time, which the kernel reads after its tensors
+	// (Row.Tensors); 0 for none. Its values must be expected to be anything, among them values that contradict Shapes.
 	Fed int
 	// FedDims are the dimensions of that parameter, which its operand may leave open.
 	FedDims nn.Dims

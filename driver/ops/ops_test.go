@@ -144,8 +144,12 @@ func runInfer(t *testing.T, cases []inferCase) {
 			if zero := tc.attrs == nil && got.Attrs != nil && reflect.ValueOf(got.Attrs).IsZero(); !zero && !reflect.DeepEqual(got.Attrs, tc.attrs) {
 				t.Errorf("attributes\n%+v, want\n%+v", got.Attrs, tc.attrs)
 			}
-			if tc.data != nil && !reflect.DeepEqual(got.Data, tc.data) {
-				t.Errorf("data inputs %v, want %v", got.Data, tc.data)
+			data := row.Tensors(tc.call)
+			if got.Fed != 0 {
+				data = append(data, got.Fed)
+			}
+			if tc.data != nil && !reflect.DeepEqual(data, tc.data) {
+				t.Errorf("tensors %v, want %v", data, tc.data)
 			}
 		})
 	}

@@ -24,8 +24,8 @@ type Row struct {
 	quant quantRule
 	rules interface {
 		check(c *Call) error
-		// infer completes inf, which has the positions of data.
 		infer(c *Call, inf *Inferred) error
+		fits(a Attrs) bool
 		parse(text []byte) (Attrs, error)
 		mayRun() bool // with a parameter at fedPosition that is known only at run time
 	}
@@ -70,6 +70,24 @@ func (r *Row) Optional(c *Call, i int) bool {
 	return takes(f.Inputs, n) && i < n && at(f.Inputs, i, n).Omissible
 }
 
+// Fits reports whether a is of the type that the operation's attributes have.
+func (r *Row) Fits(a Attrs) bool { return r.rules.fits(a) }
+
+// Tensors returns the positions of the inputs that hold tensors for the kernel, also of those left off; the others are
+// parameters, which Infer decodes. It needs the types of the operands only.
+//
+// Precondition: the number of inputs is right, as after Check.
+func (r *Row) Tensors(c *Call) []int {
+	f, n := r.form(c), len(c.Op.Inputs)
+	var list []int
+	for i := range n {
+		if at(f.Inputs, i, n).Data {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
 // ParseAttrs reads the attributes of the operation from their JSON, in which fields may be left out.
 func (r *Row) ParseAttrs(text []byte) (Attrs, error) { return r.rules.parse(text) }
 
@@ -101,15 +119,10 @@ func (r *Row) Infer(c *Call) (*Inferred, error) {
 		return nil, err
 	}
 	inf := &Inferred{}
-	for i := range c.Op.Inputs {
-		o, d := c.In(i), at(c.form.Inputs, i, len(c.Op.Inputs))
-		if o == nil || !d.Data {
-			continue
+	for _, i := range r.Tensors(c) {
+		if o := c.In(i); o != nil && !shapeKnown(o) {
+			return nil, fmt.Errorf("input %d (%s): %w", i, at(c.form.Inputs, i, len(c.Op.Inputs)).Name, ErrOpenShape)
 		}
-		if !shapeKnown(o) {
-			return nil, fmt.Errorf("input %d (%s): %w", i, d.Name, ErrOpenShape)
-		}
-		inf.Data = append(inf.Data, i)
 	}
 	if err := r.rules.infer(c, inf); err != nil {
 		return nil, err

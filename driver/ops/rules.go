@@ -61,6 +61,14 @@ func (t typed[A]) infer(c *Call, inf *Inferred) error {
 	return err
 }
 
+func (t typed[A]) fits(a Attrs) bool {
+	if a == nil {
+		return valueOf(new(A)) == nil
+	}
+	_, ok := a.(A)
+	return ok
+}
+
 func (t typed[A]) mayRun() bool { return t.fed != nil || t.runtime != nil }
 
 func (t typed[A]) parse(text []byte) (Attrs, error) {

@@ -20,7 +20,7 @@ const (
 // foldConstants computes nodes that only change the form of a constant: CAST of float16 and DEQUANTIZE to
 // float32, and reshapes.
 //
-// Numerics: exact; both conversions are products of one float32 multiplication at most.
+// Requires: ir.Inferred.   Ensures: no node writes a constant.   Numerics: exact; both conversions are products of one float32 multiplication at most.
 func foldConstants(g *ir.Graph) error {
 	f := folder{room: foldedRoom + foldedBytes*lower.ConstantBytes(g), made: map[conversion][]byte{}}
 	for i := range g.Nodes {
@@ -29,7 +29,7 @@ func foldConstants(g *ir.Graph) error {
 			continue
 		}
 		x, y := g.T(n.In[0]), g.T(n.Out[0])
-		if x.Const == nil {
+		if x.Const == nil || x.Elements() != y.Elements() {
 			continue
 		}
 		switch n.Op {

@@ -7,7 +7,6 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/lower"
-	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 // fuseActivation folds a RELU-family node into its only producer.
@@ -37,32 +36,31 @@ func fuseActivation(g *ir.Graph) error {
 	return nil
 }
 
-// fusePad returns the pass that folds a PAD of height and width into the convolution that is its only reader.
+// fusePad folds a PAD of height and width into the convolution that is its only reader.
 //
-// Ensures: f's device runs the padded convolution: one that must be divided may be divisible without the padding only.
+// Ensures: the device runs the padded convolution: one that must be divided may be divisible without the padding only.
 // Numerics: bit-exact: convolutions read zero (the zero point) outside of the image.
-func fusePad(f *plan.Facts) func(*ir.Graph) error {
-	return func(g *ir.Graph) error {
-		uses, producers := g.Uses(), g.Producers()
-		for i := range g.Nodes {
-			n := &g.Nodes[i]
-			if n.Op != nn.OpConv2D && n.Op != nn.OpDepthwiseConv2D {
-				continue
-			}
-			x := n.In[0]
-			if producers[x] < 0 || uses[x] != 1 {
-				continue
-			}
-			p := &g.Nodes[producers[x]]
-			if (p.Op != nn.OpPad && p.Op != nn.OpPadV2) || !foldable(g, p) {
-				continue
-			}
-			if padded := withPad(n, p); lower.Check(f, g, &padded) == nil {
-				*n = padded
-			}
+func (u *unit) fusePad() error {
+	g := u.graph
+	uses, producers := g.Uses(), g.Producers()
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Op != nn.OpConv2D && n.Op != nn.OpDepthwiseConv2D {
+			continue
 		}
-		return nil
+		x := n.In[0]
+		if producers[x] < 0 || uses[x] != 1 {
+			continue
+		}
+		p := &g.Nodes[producers[x]]
+		if (p.Op != nn.OpPad && p.Op != nn.OpPadV2) || !foldable(g, p) {
+			continue
+		}
+		if padded := withPad(n, p); lower.Check(u.facts, g, &padded) == nil {
+			*n = padded
+		}
 	}
+	return nil
 }
 
 // withPad is convolution n on the input of PAD node p, padded by as much as p adds.

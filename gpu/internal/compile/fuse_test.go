@@ -11,7 +11,7 @@ import (
 )
 
 func TestFusePad(t *testing.T) {
-	testPass(t, inOrder(fusePad(&lavapipe), removeDead), []passCase{
+	testPass(t, inOrder(fusePadOn(&lavapipe), removeDead), []passCase{
 		{"into CONV_2D, added to its own padding", `
 			input %0 TENSOR_FLOAT32 [1,5,7,3]
 			const %1 TENSOR_FLOAT32 [2,3,3,3] zeroes
@@ -65,7 +65,7 @@ func TestFusePadLeavesOthersAlone(t *testing.T) {
 		return strings.NewReplacer("PAD_OP", op, "PADS", pads, "CHANNELS", channels, "SHAPE", shape, "OUT", out).Replace(padded)
 	}
 	const plain = "[[0,0],[1,1],[1,1],[0,0]]"
-	testPass(t, fusePad(&lavapipe), []passCase{
+	testPass(t, fusePadOn(&lavapipe), []passCase{
 		{name: "two readers", before: graph("PAD", plain, "1,4,4,4", "4", "1,4,4") + "\noutput %3"},
 		{name: "mirrored", before: graph("MIRROR_PAD", plain, "1,4,4,4", "4", "1,4,4")},
 		{name: "filled with another value", before: graph("PAD_V2", plain+`,"value":-1`, "1,4,4,4", "4", "1,4,4")},
@@ -146,8 +146,8 @@ func TestFusePadOfLargeTensors(t *testing.T) {
 			%4 TENSOR_FLOAT32 [1,100,16,1] = CONV_2D %0 %1 %2 {"stride":[1,1],"dilation":[1,1],"pad":{"top":1,"bottom":1,"left":1,"right":1}}
 			output %4`
 	)
-	testPass(t, inOrder(fusePad(&lavapipe), removeDead), []passCase{{"one row that is bound whole", row, rowFused}})
-	testPass(t, inOrder(fusePad(&small), removeDead), []passCase{
+	testPass(t, inOrder(fusePadOn(&lavapipe), removeDead), []passCase{{"one row that is bound whole", row, rowFused}})
+	testPass(t, inOrder(fusePadOn(&small), removeDead), []passCase{
 		{"one row, divided between pixels", row, row},
 		{"rows, divided with their padding", rows, rowsFused},
 	})

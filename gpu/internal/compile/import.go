@@ -1,115 +1,84 @@
 package compile
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/lower"
-	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// importer builds a graph from the main graph of a model.
-type importer struct {
-	facts   *plan.Facts
-	model   *nn.Model
-	main    nn.Graph // a copy whose operands get their inferred dimensions
-	graph   *ir.Graph
-	ids     []ir.ID // by operand; None: not imported yet
-	refused []error // by operation
-}
-
-// importModel returns the graph of m and, for each operation, why it is refused, or nil. The graph is
-// complete only when nothing is refused.
+// importModel makes the graph of the model's main graph: a node for each operation, a tensor for each operand that
+// is an input, an output or a tensor of an operation.
 //
-// Precondition: m passed validate.Model.
-func importModel(f *plan.Facts, m *nn.Model) (*ir.Graph, []error, error) {
-	imp := &importer{
-		facts:   f,
-		model:   m,
-		main:    m.Main,
-		graph:   &ir.Graph{Relaxed: m.RelaxFloat32},
-		ids:     make([]ir.ID, len(m.Main.Operands)),
-		refused: make([]error, len(m.Main.Operations)),
+// Requires: the model passed validate.Model.
+// Ensures: ir.Imported; an operation is refused whose constants cannot be read.
+func (u *unit) importModel() error {
+	m := u.model
+	u.main = m.Main
+	u.main.Operands = append([]nn.Operand(nil), m.Main.Operands...)
+	u.ids = make([]ir.ID, len(m.Main.Operands))
+	for i := range u.ids {
+		u.ids[i] = ir.None
 	}
-	imp.main.Operands = append([]nn.Operand(nil), m.Main.Operands...)
-	for i := range imp.ids {
-		imp.ids[i] = ir.None
-	}
+	u.refused = make([]error, len(m.Main.Operations))
+	u.graph = &ir.Graph{Relaxed: m.RelaxFloat32}
 	for _, index := range m.Main.Inputs {
-		imp.graph.Inputs = append(imp.graph.Inputs, imp.input(index))
+		u.graph.Inputs = append(u.graph.Inputs, u.tensor(index))
 	}
 	for i := range m.Main.Operations {
-		if imp.refused[i] = imp.operation(i); imp.refused[i] != nil {
-			imp.assumeOutputs(i)
-		}
-	}
-	for _, err := range imp.refused {
-		if err != nil {
-			return imp.graph, imp.refused, nil
-		}
+		u.importOperation(i)
 	}
 	for _, index := range m.Main.Outputs {
-		id := imp.ids[index]
-		if id == ir.None {
-			return nil, nil, fmt.Errorf("output operand %d is never written", index)
+		u.graph.Outputs = append(u.graph.Outputs, u.ids[index])
+	}
+	u.constants = lower.ConstantBytes(u.graph)
+	return nil
+}
+
+func (u *unit) importOperation(i int) {
+	op := &u.main.Operations[i]
+	n := ir.Node{Op: op.Type, Source: i}
+	var failed error
+	if row := ops.Lookup(op.Type); row != nil {
+		call := u.call(i)
+		for _, k := range row.Tensors(call) {
+			id := ir.None
+			if call.In(k) != nil && failed == nil {
+				id, failed = u.operand(op.Inputs[k])
+			}
+			n.In = append(n.In, id)
 		}
-		imp.graph.Outputs = append(imp.graph.Outputs, id)
 	}
-	return imp.graph, imp.refused, imp.graph.Verify()
-}
-
-// input adds a model input, or returns None when its shape is open: then the operations that read it are
-// refused.
-func (imp *importer) input(index uint32) ir.ID {
-	if !imp.shapeKnown(index) {
-		return ir.None
+	for _, index := range op.Outputs {
+		n.Out = append(n.Out, u.tensor(index))
 	}
-	return imp.add(index)
-}
-
-// complete gives a model input that has no tensor yet, because its shape is open, the dimensions that the
-// only value that its reader takes has.
-func (imp *importer) complete(index uint32, dims nn.Dims) {
-	if imp.ids[index] != ir.None || imp.main.Operands[index].Lifetime != nn.SubgraphInput {
+	if failed != nil {
+		u.refuse(&n, failed)
 		return
 	}
-	imp.main.Operands[index].Dims = dims
-	id := imp.add(index)
-	for i, input := range imp.model.Main.Inputs {
-		if input == index {
-			imp.graph.Inputs[i] = id
-		}
-	}
+	u.graph.Nodes = append(u.graph.Nodes, n)
 }
 
-// shapeKnown reports whether an operand's rank and dimensions are known.
-func (imp *importer) shapeKnown(index uint32) bool {
-	o := &imp.main.Operands[index]
-	return o.Dims.Known() && (len(o.Dims) > 0 || !o.Type.IsTensor())
+// refuse takes node n out of the graph. What it would give counts as inputs, so that the nodes behind it are judged by
+// themselves.
+func (u *unit) refuse(n *ir.Node, why error) {
+	u.refused[n.Source] = why
+	u.graph.Inputs = append(u.graph.Inputs, n.Out...)
 }
 
-// assumeOutputs gives the outputs of a refused operation a tensor where their shape is known, so that the
-// operations behind it are judged by themselves.
-func (imp *importer) assumeOutputs(i int) {
-	for _, index := range imp.main.Operations[i].Outputs {
-		if imp.ids[index] == ir.None && imp.shapeKnown(index) {
-			imp.add(index)
-		}
-	}
+// call is operation i with the dimensions inferred so far.
+func (u *unit) call(i int) *ops.Call {
+	return &ops.Call{Model: u.model, Graph: &u.main, Op: &u.main.Operations[i]}
 }
 
-// add makes a tensor of an operand whose dimensions are known.
-func (imp *importer) add(index uint32) ir.ID {
-	o := &imp.main.Operands[index]
-	id := imp.graph.Add(ir.Tensor{Type: o.Type, Shape: shapeOf(o.Dims), Scale: o.Scale, Zero: o.ZeroPoint, Channel: o.Channel})
-	imp.ids[index] = id
-	return id
+// tensor makes the tensor of an operand.
+func (u *unit) tensor(index uint32) ir.ID {
+	o := &u.main.Operands[index]
+	u.ids[index] = u.graph.Add(ir.Tensor{Type: o.Type, Shape: shapeOf(o.Dims), Scale: o.Scale, Zero: o.ZeroPoint, Channel: o.Channel})
+	return u.ids[index]
 }
 
-// shapeOf is d, all of which is known, as the shape of a tensor.
+// shapeOf is d as the shape of a tensor.
 func shapeOf(d nn.Dims) []int {
 	shape := make([]int, len(d))
 	for i, n := range d {
@@ -119,72 +88,15 @@ func shapeOf(d nn.Dims) []int {
 }
 
 // operand returns the tensor of an operand that an operation reads.
-func (imp *importer) operand(index uint32) (ir.ID, error) {
-	if id := imp.ids[index]; id != ir.None {
+func (u *unit) operand(index uint32) (ir.ID, error) {
+	if id := u.ids[index]; id != ir.None {
 		return id, nil
 	}
-	data, err := imp.model.Value(&imp.main.Operands[index])
+	data, err := u.model.Value(&u.main.Operands[index])
 	if err != nil {
 		return ir.None, err
 	}
-	if data == nil {
-		return ir.None, fmt.Errorf("operand %d has no known shape", index)
-	}
-	id := imp.add(index)
-	imp.graph.T(id).Const = data
+	id := u.tensor(index)
+	u.graph.T(id).Const = data
 	return id, nil
-}
-
-// operation adds the node or nodes of operation i.
-func (imp *importer) operation(i int) error {
-	op := &imp.main.Operations[i]
-	row := ops.Lookup(op.Type)
-	if row == nil {
-		return fmt.Errorf("%v is not supported", op.Type)
-	}
-	call := &ops.Call{Model: imp.model, Graph: &imp.main, Op: op}
-	inf, err := row.Infer(call)
-	if err != nil {
-		return imp.explain(err)
-	}
-	for k, index := range op.Outputs {
-		if stated := imp.main.Operands[index].Dims; stated.Known() && len(stated) > 0 && !stated.Equal(inf.Shapes[k]) {
-			return fmt.Errorf("output %d has dimensions %v, the inputs give %v", k, stated, inf.Shapes[k])
-		}
-		imp.main.Operands[index].Dims = inf.Shapes[k]
-	}
-	n := ir.Node{Op: op.Type, Attrs: inf.Attrs, Source: i}
-	for _, k := range inf.Data {
-		id := ir.None
-		if call.In(k) != nil {
-			if k == inf.Fed {
-				imp.complete(op.Inputs[k], inf.FedDims)
-			}
-			if id, err = imp.operand(op.Inputs[k]); err != nil {
-				return err
-			}
-		}
-		n.In = append(n.In, id)
-	}
-	for _, index := range op.Outputs {
-		n.Out = append(n.Out, imp.add(index))
-	}
-	for _, part := range normaliseLayout(imp.graph, n) {
-		if err := lower.Check(imp.facts, imp.graph, &part); err != nil {
-			return err
-		}
-		imp.graph.Nodes = append(imp.graph.Nodes, part)
-	}
-	return nil
-}
-
-// explain says what a failed inference means for support.
-func (imp *importer) explain(err error) error {
-	switch {
-	case errors.Is(err, ops.ErrNotConstant):
-		return fmt.Errorf("parameters that are known only at run time are not supported: %w", err)
-	case errors.Is(err, ops.ErrOpenShape):
-		return fmt.Errorf("open dimensions are not supported: %w", err)
-	}
-	return err
 }

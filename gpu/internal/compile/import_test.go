@@ -72,19 +72,19 @@ func TestImportModel(t *testing.T) {
 			input %0 TENSOR_FLOAT32 [3]
 			input _
 			input _
-			%1 TENSOR_FLOAT32 [3] = RELU %0
-			output %1`},
+			%3 TENSOR_FLOAT32 [3] = RELU %0
+			output %3`},
 		{"NCHW", nchwNet, `
 			input %0 TENSOR_FLOAT32 [1,3,9,7]
 			const %1 TENSOR_FLOAT32 [5,3,3,3] zeroes
 			const %2 TENSOR_FLOAT32 [5] AABAvwAAIL8AAAC/AADAvgAAgL4=
-			%4 TENSOR_FLOAT32 [1,9,7,3] = TRANSPOSE %0 {"perm":[0,2,3,1]}
-			%5 TENSOR_FLOAT32 [1,7,5,5] = CONV_2D %4 %1 %2 {"stride":[1,1],"dilation":[1,1]}
-			%3 TENSOR_FLOAT32 [1,5,7,5] = TRANSPOSE %5 {"perm":[0,3,1,2]}
+			%5 TENSOR_FLOAT32 [1,9,7,3] = TRANSPOSE %0 {"perm":[0,2,3,1]}
+			%6 TENSOR_FLOAT32 [1,7,5,5] = CONV_2D %5 %1 %2 {"stride":[1,1],"dilation":[1,1]}
+			%3 TENSOR_FLOAT32 [1,5,7,5] = TRANSPOSE %6 {"perm":[0,3,1,2]}
 			%7 TENSOR_FLOAT32 [1,7,5,5] = TRANSPOSE %3 {"perm":[0,2,3,1]}
 			%8 TENSOR_FLOAT32 [1,6,4,5] = MAX_POOL_2D %7 {"stride":[1,1],"window":[2,2]}
-			%6 TENSOR_FLOAT32 [1,5,6,4] = TRANSPOSE %8 {"perm":[0,3,1,2]}
-			output %6`},
+			%4 TENSOR_FLOAT32 [1,5,6,4] = TRANSPOSE %8 {"perm":[0,3,1,2]}
+			output %4`},
 		{"rows of FULLY_CONNECTED", func(b *nn.Builder) {
 			x := b.Input(nn.TensorFloat32, nn.Dims{1, 2, 2, 3}, 0, 0)
 			y := b.Temp(nn.TensorFloat32, nn.Dims{2, 1}, 0, 0)
@@ -99,13 +99,12 @@ func TestImportModel(t *testing.T) {
 			output %3`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			g, refused, err := importModel(&lavapipe, build(t, tc.make))
-			require.NoError(t, err)
-			for i, why := range refused {
+			u := &unit{facts: &lavapipe, model: build(t, tc.make)}
+			require.NoError(t, u.run("import", "normalise layout"))
+			for i, why := range u.refused {
 				require.NoError(t, why, i)
 			}
-			require.NoError(t, g.Verify())
-			require.Equal(t, lines(tc.want), lines(g.String()))
+			require.Equal(t, lines(tc.want), lines(u.graph.String()))
 		})
 	}
 }
@@ -118,7 +117,7 @@ func TestImportLeavesTheModelAlone(t *testing.T) {
 		b.Op(nn.OpRelu, []uint32{x}, []uint32{y})
 		b.Output(y)
 	})
-	_, _, err := importModel(&lavapipe, m)
+	_, err := Supports(&lavapipe, m)
 	require.NoError(t, err)
 	require.Equal(t, nn.Dims{0, 0}, m.Main.Operands[1].Dims)
 }
@@ -135,9 +134,8 @@ func TestConstantsInPoolsAreRead(t *testing.T) {
 		b.Op(nn.OpAdd, []uint32{x, c, b.Scalar(0)}, []uint32{y})
 		b.Output(y)
 	})
-	g, refused, err := importModel(&lavapipe, m)
+	g, err := Optimised(&lavapipe, m)
 	require.NoError(t, err)
-	require.NoError(t, refused[0])
 	require.Equal(t, []byte(pool[8:16]), g.T(1).Const)
 }
 

@@ -11,33 +11,40 @@ var (
 	toNCHW = []int{0, 3, 1, 2}
 )
 
-// normaliseLayout turns an NCHW node into its NHWC form between two transpositions, and gives a
-// FULLY_CONNECTED node an input whose rows are what it multiplies; other nodes come back as they are.
+// normaliseLayout puts NCHW nodes into their NHWC form between two transpositions, and gives FULLY_CONNECTED an input
+// whose rows are what it multiplies.
 //
-// Ensures: no node is NCHW; the innermost dimension of a matrix input is that of the weights.
-// Numerics: bit-exact.
-func normaliseLayout(g *ir.Graph, n ir.Node) []ir.Node {
-	if n.Op == nn.OpFullyConnected {
-		return flattenRows(g, n)
+// Requires: ir.Inferred.   Numerics: bit-exact.
+// Ensures: ir.Normal; the innermost dimension of a matrix input is that of the weights.
+func normaliseLayout(g *ir.Graph) error {
+	nodes := make([]ir.Node, 0, len(g.Nodes))
+	for _, n := range g.Nodes {
+		a, imaged := n.Attrs.(ops.Imaged)
+		switch {
+		case n.Op == nn.OpFullyConnected:
+			nodes = flattenRows(g, nodes, n)
+		case imaged && a.ChannelsFirst():
+			x := g.Add(permuted(g.T(n.In[0]), toNHWC))
+			y := g.Add(permuted(g.T(n.Out[0]), toNHWC))
+			before := transposition(n.In[0], x, toNHWC, n.Source)
+			after := transposition(y, n.Out[0], toNCHW, n.Source)
+			n.Attrs = a.ChannelsLast()
+			n.In = append([]ir.ID{x}, n.In[1:]...)
+			n.Out = []ir.ID{y}
+			nodes = append(nodes, before, n, after)
+		default:
+			nodes = append(nodes, n)
+		}
 	}
-	a, ok := n.Attrs.(ops.Imaged)
-	if !ok || !a.ChannelsFirst() {
-		return []ir.Node{n}
-	}
-	x := g.Add(permuted(g.T(n.In[0]), toNHWC))
-	y := g.Add(permuted(g.T(n.Out[0]), toNHWC))
-	before := transposition(n.In[0], x, toNHWC, n.Source)
-	after := transposition(y, n.Out[0], toNCHW, n.Source)
-	n.Attrs = a.ChannelsLast()
-	n.In = append([]ir.ID{x}, n.In[1:]...)
-	n.Out = []ir.ID{y}
-	return []ir.Node{before, n, after}
+	g.Nodes = nodes
+	return nil
 }
 
-func flattenRows(g *ir.Graph, n ir.Node) []ir.Node {
+// flattenRows appends matrix product n, behind a reshape of its input where that is needed.
+func flattenRows(g *ir.Graph, nodes []ir.Node, n ir.Node) []ir.Node {
 	x, w := g.T(n.In[0]), g.T(n.In[1])
 	if len(w.Shape) != 2 || x.Shape[len(x.Shape)-1] == w.Shape[1] || x.Elements()%w.Shape[1] != 0 {
-		return []ir.Node{n}
+		return append(nodes, n)
 	}
 	flat := *x
 	flat.Const = nil
@@ -45,7 +52,7 @@ func flattenRows(g *ir.Graph, n ir.Node) []ir.Node {
 	id := g.Add(flat)
 	reshape := ir.Node{Op: nn.OpReshape, In: []ir.ID{n.In[0]}, Out: []ir.ID{id}, Source: n.Source}
 	n.In = append([]ir.ID{id}, n.In[1:]...)
-	return []ir.Node{reshape, n}
+	return append(nodes, reshape, n)
 }
 
 func transposition(from, to ir.ID, perm []int, source int) ir.Node {

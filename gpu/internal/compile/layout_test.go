@@ -110,10 +110,15 @@ func TestNormaliseLayout(t *testing.T) {
 	shape := func(dims ...int) ir.ID {
 		return g.Add(ir.Tensor{Type: nn.TensorQuant8Asymm, Scale: 0.5, Zero: 3, Shape: dims})
 	}
+	normalised := func(n ir.Node) []ir.Node {
+		g.Nodes = []ir.Node{n}
+		require.NoError(t, normaliseLayout(g))
+		return g.Nodes
+	}
 	t.Run("NCHW pool", func(t *testing.T) {
 		n := ir.Node{Op: nn.OpMaxPool2D, In: []ir.ID{shape(1, 3, 10, 14)}, Out: []ir.ID{shape(1, 3, 5, 7)}, Source: 4}
 		n.Attrs = ops.Pool{NCHW: true}
-		parts := normaliseLayout(g, n)
+		parts := normalised(n)
 		require.Len(t, parts, 3)
 		require.Equal(t, toNHWC, permutation(&parts[0]))
 		require.Equal(t, toNCHW, permutation(&parts[2]))
@@ -132,7 +137,7 @@ func TestNormaliseLayout(t *testing.T) {
 	})
 	t.Run("NHWC stays", func(t *testing.T) {
 		n := ir.Node{Op: nn.OpMaxPool2D, In: []ir.ID{shape(1, 10, 14, 3)}, Out: []ir.ID{shape(1, 5, 7, 3)}}
-		require.Equal(t, []ir.Node{n}, normaliseLayout(g, n))
+		require.Equal(t, []ir.Node{n}, normalised(n))
 	})
 	t.Run("rows of FULLY_CONNECTED", func(t *testing.T) {
 		for _, tc := range []struct {
@@ -145,7 +150,7 @@ func TestNormaliseLayout(t *testing.T) {
 			{[]int{5, 5}, nil}, // not whole rows: refused by the check
 		} {
 			n := ir.Node{Op: nn.OpFullyConnected, In: []ir.ID{shape(tc.in...), shape(7, 12), shape(7)}, Out: []ir.ID{shape(2, 7)}}
-			parts := normaliseLayout(g, n)
+			parts := normalised(n)
 			if tc.rows == nil {
 				require.Equal(t, []ir.Node{n}, parts, tc.in)
 				continue

@@ -7,12 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 // passCase is a graph before and after a pass, in the text form of package ir. An empty after stands for a
 // graph that the pass leaves alone.
 type passCase struct {
 	name, before, after string
+}
+
+// fusePadOn is the pass for a device.
+func fusePadOn(f *plan.Facts) func(*ir.Graph) error {
+	return func(g *ir.Graph) error { return (&unit{facts: f, graph: g}).fusePad() }
 }
 
 // testPass runs a pass on each graph, verifies the result and compares the texts.
@@ -24,7 +30,7 @@ func testPass(t *testing.T, run func(*ir.Graph) error, cases []passCase) {
 			require.NoError(t, err)
 			require.Equal(t, lines(tc.before), lines(g.String()), "the text is not in normal form")
 			require.NoError(t, run(g))
-			require.NoError(t, g.Verify())
+			require.NoError(t, g.Verify(ir.Normal))
 			want := tc.after
 			if want == "" {
 				want = tc.before

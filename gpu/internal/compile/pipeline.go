@@ -1,13 +1,14 @@
 // Package compile turns a validated model into a plan for one device.
 //
-// The passes are one visible list, below. Supports asks lower.Check, the same predicate that guards
-// lowering, of every node before the passes; no pass makes a node that it would refuse. Knows no Vulkan
-// handle and runs on any machine.
+// The passes are one visible list, below; the graph is verified after each. Supports runs the list up to "support",
+// where every node is asked for by the predicate that guards lowering; no later pass makes a node that it would refuse.
+// Knows no Vulkan handle and runs on any machine.
 package compile
 
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
@@ -15,32 +16,81 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// pass changes a graph without changing what it computes.
-type pass struct {
-	name string
-	run  func(*ir.Graph) error
+// unit is a model on its way to a plan.
+type unit struct {
+	ctx   context.Context
+	facts *plan.Facts
+	fits  lower.Fits
+	model *nn.Model
+
+	main      nn.Graph // a copy of the model's whose operands get their inferred dimensions
+	ids       []ir.ID  // by operand; None: has no tensor
+	graph     *ir.Graph
+	refused   []error // by operation, why the device cannot run it
+	constants int64   // bytes of the model's constants
+
+	builder *lower.Builder
+	plan    *plan.Plan
+	weights []byte
 }
 
-// passes in running order. Shape inference and layout normalisation come before them, in importModel,
-// because support is decided on their result; kernel selection, weight packing and memory planning come
-// after, in package lower.
-func passes(f *plan.Facts) []pass {
-	return []pass{
-		{"fold constants", foldConstants},
-		{"cancel transposes", cancelTransposes},
-		{"remove dead nodes", removeDead},
-		{"fuse pad", fusePad(f)},
-		{"fuse activation", fuseActivation},
-		{"remove dead nodes", removeDead},
+// pass brings a unit a step further. The comment of each says what it requires and ensures.
+type pass struct {
+	name    string
+	run     func(*unit) error
+	ensures ir.State // of the graph
+}
+
+// passes in running order.
+var passes = []pass{
+	{"import", (*unit).importModel, ir.Imported},
+	{"infer", (*unit).infer, ir.Inferred},
+	{"normalise layout", onGraph(normaliseLayout), ir.Normal},
+	{"fold constants", onGraph(foldConstants), ir.Normal},
+	{"support", (*unit).support, ir.Normal},
+	{"cancel transposes", onGraph(cancelTransposes), ir.Normal},
+	{"remove dead nodes", onGraph(removeDead), ir.Normal},
+	{"fuse pad", (*unit).fusePad, ir.Normal},
+	{"fuse activation", onGraph(fuseActivation), ir.Normal},
+	{"remove fused nodes", onGraph(removeDead), ir.Normal},
+	{"lower", (*unit).lower, ir.Normal},
+	{"plan", (*unit).finish, ir.Normal},
+}
+
+// onGraph is a pass that looks at the graph alone.
+func onGraph(run func(*ir.Graph) error) func(*unit) error {
+	return func(u *unit) error { return run(u.graph) }
+}
+
+// run runs the passes from the first to the last of the names.
+func (u *unit) run(first, last string) error {
+	at := func(name string) int { return slices.IndexFunc(passes, func(p pass) bool { return p.name == name }) }
+	for _, p := range passes[at(first) : at(last)+1] {
+		if err := p.run(u); err != nil {
+			return err
+		}
+		if err := u.graph.Verify(p.ensures); err != nil {
+			return fmt.Errorf("after pass %s: %w", p.name, err)
+		}
 	}
+	return nil
+}
+
+// judge runs the passes that tell what the device can run, and fails with nn.ErrUnsupported where that is not all.
+func (u *unit) judge() error {
+	if err := u.run("import", "support"); err != nil {
+		return err
+	}
+	return nn.Unsupported(u.model, u.refused)
 }
 
 // Supports reports for each operation of m's main graph why the device cannot run it, nil when it can.
 //
 // Precondition: m passed validate.Model.
 func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
-	_, refused, err := importModel(f, m)
-	return refused, err
+	u := &unit{facts: f, model: m}
+	err := u.run("import", "support")
+	return u.refused, err
 }
 
 // Model compiles m. The plan refers to offsets in weights, the packed constants. fits says when these become too
@@ -50,84 +100,45 @@ func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
 //
 // Errors: nn.ErrUnsupported; those of fits; RESOURCE_EXHAUSTED_PERSISTENT for weights far larger than the model's constants.
 func Model(ctx context.Context, f *plan.Facts, m *nn.Model, fits lower.Fits) (p *plan.Plan, weights []byte, err error) {
-	g, err := supported(f, m)
-	if err != nil {
+	u := &unit{ctx: ctx, facts: f, fits: fits, model: m}
+	if err := u.judge(); err != nil {
 		return nil, nil, err
 	}
-	p, weights, err = Graph(ctx, f, g, fits)
-	if err != nil {
+	if err := u.run("cancel transposes", "plan"); err != nil {
 		return nil, nil, err
 	}
-	for i, name := range m.Names.Inputs[:min(len(m.Names.Inputs), len(p.Inputs))] {
-		p.Inputs[i].Name = name
+	for i, name := range m.Names.Inputs[:min(len(m.Names.Inputs), len(u.plan.Inputs))] {
+		u.plan.Inputs[i].Name = name
 	}
-	for i, name := range m.Names.Outputs[:min(len(m.Names.Outputs), len(p.Outputs))] {
-		p.Outputs[i].Name = name
+	for i, name := range m.Names.Outputs[:min(len(m.Names.Outputs), len(u.plan.Outputs))] {
+		u.plan.Outputs[i].Name = name
 	}
-	return p, weights, nil
+	return u.plan, u.weights, nil
 }
 
 // Optimised returns the graph of m after the passes, as Model lowers it.
 //
 // Precondition: m passed validate.Model.
 func Optimised(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
-	g, err := supported(f, m)
-	if err != nil {
+	u := &unit{facts: f, model: m}
+	if err := u.judge(); err != nil {
 		return nil, err
 	}
-	return g, optimise(f, g)
-}
-
-// supported imports m, and fails with nn.ErrUnsupported where it has operations that the device cannot run.
-func supported(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
-	g, refused, err := importModel(f, m)
-	if err != nil {
-		return nil, err
-	}
-	return g, nn.Unsupported(m, refused)
-}
-
-// optimise runs the passes.
-func optimise(f *plan.Facts, g *ir.Graph) error {
-	for _, p := range passes(f) {
-		if err := p.run(g); err != nil {
-			return fmt.Errorf("pass %s: %w", p.name, err)
-		}
-		if err := g.Verify(); err != nil {
-			return fmt.Errorf("after pass %s: %w", p.name, err)
-		}
-	}
-	return nil
+	return u.graph, u.run("cancel transposes", "remove fused nodes")
 }
 
 // Graph compiles g, which it changes, as Model does.
+//
+// Precondition: g is inferred and has no node that lower.Check refuses.
 func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph, fits lower.Fits) (*plan.Plan, []byte, error) {
-	constants := lower.ConstantBytes(g)
-	if err := optimise(f, g); err != nil {
+	u := &unit{ctx: ctx, facts: f, fits: fits, graph: g, constants: lower.ConstantBytes(g)}
+	if err := u.run("normalise layout", "fold constants"); err != nil {
 		return nil, nil, err
 	}
-	b := lower.NewBuilder(f, g)
-	b.LimitWeights(constants)
-	b.Bound(ctx, fits)
-	inputs, outputs, hostBytes := b.PlaceIO()
-	b.PlaceConcats()
-	b.LoadInputs()
-	for i := range g.Nodes {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
-		if err := b.Node(&g.Nodes[i]); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", g.Nodes[i].Where(), err)
-		}
-	}
-	b.StoreOutputs()
-	p, weights, err := b.Finish()
-	if err != nil {
+	if err := u.run("cancel transposes", "plan"); err != nil {
 		return nil, nil, err
 	}
-	p.Inputs, p.Outputs, p.HostBytes = inputs, outputs, hostBytes+plan.Align // see lower.Builder.steadyViews
-	p.Steps, p.Segments = segments(f, p.Steps)
-	return p, weights, nil
+	return u.plan, u.weights, nil
 }
 
 // Variants describes for people which kernels are chosen on a device.

@@ -1,5 +1,5 @@
-// Package ir is the compiler's view of a model: a graph of tensors with static shapes and of nodes in
-// running order.
+// Package ir is the compiler's view of a model: a graph of tensors and of nodes in running order. State says what
+// holds of it between two passes.
 //
 // Node operations are those of the NN HAL with decoded parameters, so that a pass reads like the
 // specification. Every tensor has at most one producer. The text form prints and parses. Knows no
@@ -23,7 +23,7 @@ const None ID = -1
 // Tensor is a value of the graph.
 type Tensor struct {
 	Type  nn.OperandType
-	Shape []int // all known and positive; empty for a scalar
+	Shape []int // all positive; empty for a scalar; before Inferred 0 for an open dimension, empty for an open rank
 	Scale float32
 	Zero  int32
 	// Channel scales, only TensorQuant8PerChannel.
@@ -42,12 +42,21 @@ func (t *Tensor) Elements() int {
 	return n
 }
 
+// Known reports whether rank and dimensions are known.
+func (t *Tensor) Known() bool {
+	for _, d := range t.Shape {
+		if d <= 0 {
+			return false
+		}
+	}
+	return len(t.Shape) > 0 || !t.Type.IsTensor()
+}
+
 // SameQuant reports whether t and u have the same scale and zero point.
 func (t *Tensor) SameQuant(u *Tensor) bool { return t.Scale == u.Scale && t.Zero == u.Zero }
 
 // Node is one operation. In and Out hold tensors only; parameters are in Attrs, of the type that package ops has for the
-// operation. For the operations with
-// optional tensors In has None in their place.
+// operation. For the operations with optional tensors In has None in their place.
 type Node struct {
 	Op    nn.OperationType
 	In    []ID
@@ -65,7 +74,7 @@ type Fused struct {
 	Source int
 }
 
-// Graph is a model whose shapes are known. Nodes are in running order.
+// Graph is a model, or what passes made of one. Nodes are in running order.
 type Graph struct {
 	Tensors []Tensor
 	Nodes   []Node
@@ -141,54 +150,4 @@ func (g *Graph) Producers() []int {
 		}
 	}
 	return p
-}
-
-// Verify checks the invariants that every pass keeps: IDs in range, one writer a tensor, written before
-// read, shapes positive, constants of the right size.
-func (g *Graph) Verify() error {
-	written := make([]bool, len(g.Tensors))
-	for i := range g.Tensors {
-		t := &g.Tensors[i]
-		for _, d := range t.Shape {
-			if d <= 0 {
-				return fmt.Errorf("tensor %d has shape %v", i, t.Shape)
-			}
-		}
-		if t.Const != nil {
-			if want := t.Elements() * t.Type.Bytes(); len(t.Const) != want {
-				return fmt.Errorf("constant %d has %d bytes, want %d", i, len(t.Const), want)
-			}
-			written[i] = true
-		}
-	}
-	valid := func(id ID) bool { return id >= 0 && int(id) < len(g.Tensors) }
-	for _, id := range g.Inputs {
-		if id == None {
-			continue
-		}
-		if !valid(id) || written[id] {
-			return fmt.Errorf("input %d is not a fresh tensor", id)
-		}
-		written[id] = true
-	}
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		for _, id := range n.In {
-			if id != None && (!valid(id) || !written[id]) {
-				return fmt.Errorf("node %d (%v) reads tensor %d before it is written", i, n.Op, id)
-			}
-		}
-		for _, id := range n.Out {
-			if !valid(id) || written[id] {
-				return fmt.Errorf("node %d (%v) writes tensor %d, which has a value", i, n.Op, id)
-			}
-			written[id] = true
-		}
-	}
-	for _, id := range g.Outputs {
-		if !valid(id) || !written[id] {
-			return fmt.Errorf("output %d is never written", id)
-		}
-	}
-	return nil
 }

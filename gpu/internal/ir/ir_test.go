@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 )
 
 // chain is RELU(RELU6(x)) * c with x read twice, the constant c, and tensor 2 an output beside the last.
@@ -56,8 +57,8 @@ func TestVerify(t *testing.T) {
 		{"unchanged", func(*Graph) {}, ""},
 		{"an input left off", func(g *Graph) { g.Inputs = append(g.Inputs, None) }, ""},
 		{"an optional operand left off", func(g *Graph) { g.Nodes[3].In[1] = None }, ""},
-		{"a tensor that nobody touches", func(g *Graph) { g.Add(Tensor{Type: nn.TensorFloat32, Shape: []int{1}}) }, ""},
-		{"a scalar", func(g *Graph) { g.Add(Tensor{Type: nn.TensorFloat32, Const: make([]byte, 4)}) }, ""},
+		{"a tensor that nobody touches", func(g *Graph) { g.Add(Tensor{Type: nn.TensorFloat32, Shape: []int{0}}) }, ""},
+		{"a scalar", func(g *Graph) { g.Add(Tensor{Type: nn.Float32, Const: make([]byte, 4)}) }, ""},
 		{"an output twice", func(g *Graph) { g.Outputs = append(g.Outputs, result) }, ""},
 		{"an input as an output", func(g *Graph) { g.Outputs[1] = x }, ""},
 		{"a constant as an output", func(g *Graph) { g.Outputs[1] = constant }, ""},
@@ -84,7 +85,7 @@ func TestVerify(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			g := chain(t)
 			tc.do(g)
-			err := g.Verify()
+			err := g.Verify(Inferred)
 			if tc.want == "" {
 				require.NoError(t, err)
 				return
@@ -92,6 +93,52 @@ func TestVerify(t *testing.T) {
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
+}
+
+func TestVerifyHoldsAttributesToTheOperation(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		do   func(n *Node) // a MUL
+		want string
+	}{
+		{"its own", func(n *Node) { n.Attrs = ops.Arithmetic{Act: nn.ActRelu6} }, ""},
+		{"those of another", func(n *Node) { n.Attrs = ops.Softmax{} }, "attributes of type ops.Softmax"},
+		{"none where there are some", func(n *Node) { n.Attrs = nil }, "attributes of type <nil>"},
+		{"some where there are none", func(n *Node) { n.Op = nn.OpMaximum }, "attributes of type ops.Arithmetic"},
+		{"none where there are none", func(n *Node) { n.Op, n.Attrs = nn.OpMaximum, nil }, ""},
+		{"an operation that is in no table", func(n *Node) { n.Op = nn.OpOemOperation }, "not in the table"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := chain(t)
+			tc.do(&g.Nodes[2])
+			require.NoError(t, g.Verify(Imported))
+			err := g.Verify(Inferred)
+			if tc.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+}
+
+func TestVerifyKnowsHowFarTheGraphIs(t *testing.T) {
+	g := chain(t)
+	g.T(x).Shape = []int{0, 3}
+	require.NoError(t, g.Verify(Imported))
+	require.ErrorContains(t, g.Verify(Inferred), "input 0: has shape [0 3]")
+	g.T(x).Shape = nil
+	require.NoError(t, g.Verify(Imported))
+	require.ErrorContains(t, g.Verify(Inferred), "input 0: has shape []")
+
+	g, err := Parse(`
+		input %0 TENSOR_FLOAT32 [1,3,5,7]
+		%1 TENSOR_FLOAT32 [1,3,5,7] = MAX_POOL_2D %0 {"stride":[1,1],"window":[1,1],"nchw":true}
+		output %1`)
+	require.NoError(t, err)
+	require.ErrorContains(t, g.Verify(Normal), "is NCHW")
+	require.Equal(t, "normal", Normal.String())
+	require.Equal(t, "State(9)", State(9).String())
 }
 
 func TestElementsOfAScalarIsOne(t *testing.T) {

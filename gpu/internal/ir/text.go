@@ -107,7 +107,7 @@ func Parse(text string) (*Graph, error) {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 	}
-	if err := p.graph.Verify(); err != nil {
+	if err := p.graph.Verify(Inferred); err != nil {
 		return nil, err
 	}
 	return p.graph, nil

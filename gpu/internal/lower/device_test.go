@@ -17,7 +17,7 @@ import (
 // lowerFor lowers g for facts f as compile.Graph does.
 func lowerFor(t *testing.T, f plan.Facts, g *ir.Graph) (*plan.Plan, []byte) {
 	t.Helper()
-	require.NoError(t, g.Verify())
+	require.NoError(t, g.Verify(ir.Normal))
 	b := NewBuilder(&f, g)
 	in, out, hostBytes := b.PlaceIO()
 	b.PlaceConcats()

@@ -111,13 +111,13 @@ func TestInPlace(t *testing.T) {
 			a := unary(g, nn.OpTanh, x)
 			b := unary(g, nn.OpExp, a)
 			z := g.Add(*g.T(x))
-			g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpAdd, In: []ir.ID{a, b}, Out: []ir.ID{z}})
+			g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpAdd, In: []ir.ID{a, b}, Out: []ir.ID{z}, Attrs: ops.Arithmetic{}})
 			return unary(g, nn.OpNeg, z)
 		}, 2 + 1}, // a is read by two, b becomes the sum only as first operand
 		{"a sum into its first operand", func(g *ir.Graph, x ir.ID) ir.ID {
 			a, b := unary(g, nn.OpTanh, x), unary(g, nn.OpExp, x)
 			z := g.Add(*g.T(x))
-			g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpAdd, In: []ir.ID{a, b}, Out: []ir.ID{z}})
+			g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpAdd, In: []ir.ID{a, b}, Out: []ir.ID{z}, Attrs: ops.Arithmetic{}})
 			return unary(g, nn.OpNeg, z)
 		}, 2},
 		{"never into a model input", func(g *ir.Graph, x ir.ID) ir.ID { return unary(g, nn.OpAbs, unary(g, nn.OpExp, x)) }, 1},

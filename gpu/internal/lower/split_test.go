@@ -289,7 +289,7 @@ func TestBeyondTheDevicesLimit(t *testing.T) {
 		g.Inputs = []ir.ID{x}
 		negative := unary(g, nn.OpNeg, x)
 		sum := g.Add(*g.T(x))
-		g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpAdd, In: []ir.ID{negative, g.Add(row)}, Out: []ir.ID{sum}})
+		g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpAdd, In: []ir.ID{negative, g.Add(row)}, Out: []ir.ID{sum}, Attrs: ops.Arithmetic{}})
 		g.Outputs = []ir.ID{unary(g, nn.OpAbs, sum)}
 		p, weights := lowerFor(t, d.Facts(), g)
 		require.Equal(t, 6, computing(p), "%v", p)
