@@ -64,6 +64,20 @@ func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, erro
 	return d, nil
 }
 
+// Choice is a step whose kernel was chosen among several.
+type Choice struct{ Label, Kernel, Why string }
+
+// Choices has the steps of the plan whose kernels were chosen, in order.
+func (d *Description) Choices() []Choice {
+	var list []Choice
+	for i := range d.plan.Steps {
+		if s := &d.plan.Steps[i]; s.Why != "" && s.Base == [3]uint32{} {
+			list = append(list, Choice{s.Label, s.Kernel.String(), s.Why})
+		}
+	}
+	return list
+}
+
 // StepMemory is what a step of a plan finds in the arena.
 type StepMemory struct {
 	Label string

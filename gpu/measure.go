@@ -219,7 +219,7 @@ func flatStep(k shaders.Kernel, count int, push []uint32, bindings ...plan.Bindi
 	const row = 32768
 	groups := uint32((count + multiplyLocal - 1) / multiplyLocal)
 	s := plan.Step{
-		Kernel: k, LocalX: multiplyLocal, Groups: [3]uint32{min(groups, row), (groups + row - 1) / row, 1},
+		Kernel: k, Local: plan.Flat(multiplyLocal), Groups: [3]uint32{min(groups, row), (groups + row - 1) / row, 1},
 		Push: push, Bindings: bindings, Label: "measurement",
 	}
 	return s

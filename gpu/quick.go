@@ -55,8 +55,9 @@ func newContest(f *plan.Facts, p *plan.Plan) *contest {
 		s := p.Steps[i]
 		c.fullRun += f.StepTime(&s)
 		if s.Kernel != shaders.Copy {
-			s.Kernel = lower.QuickKernel(s.Kernel)
-			seen[plan.Pipeline{Kernel: s.Kernel, LocalX: s.LocalX}] = true
+			quick := lower.Quick(f, s.Pipeline())
+			s.Kernel, s.Local = quick.Kernel, quick.Local
+			seen[quick] = true
 		}
 		c.quickRun += f.StepTime(&s)
 	}

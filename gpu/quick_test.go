@@ -3,6 +3,7 @@ package gpu
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 )
 
@@ -64,27 +66,30 @@ func requireClose(t *testing.T, m *nn.Model, want, got [][]byte) {
 	}
 }
 
-// TestContestForeseesTheQuickForm: its kernels are those that a quick compilation has.
+// TestContestForeseesTheQuickForm: its kernels are those that a quick compilation has, on a GPU too.
 func TestContestForeseesTheQuickForm(t *testing.T) {
 	for _, selector := range vktest.Selectors() {
+		b := openBackend(t, selector, Options{})
 		for _, name := range append([]string{"digits/digits_f32.tflite", "digits/digits_s8.tflite"}, storedNetworks...) {
-			t.Run(selector+" "+name, func(t *testing.T) {
-				m := network(t, name)
-				facts := openBackend(t, selector, Options{}).current()
-				full, _, err := compile.Model(t.Context(), &facts, m, nil)
-				require.NoError(t, err)
-				facts.Quick = true
-				quick, _, err := compile.Model(t.Context(), &facts, m, nil)
-				require.NoError(t, err)
-				c := newContest(&facts, full)
-				if c == nil {
-					require.ElementsMatch(t, quick.Pipelines(), full.Pipelines())
-					return
-				}
-				require.ElementsMatch(t, quick.Pipelines(), append(c.both, c.quick...))
-				require.Subset(t, full.Pipelines(), c.both)
-				require.Greater(t, c.quickRun, c.fullRun)
-			})
+			for _, class := range []plan.Class{plan.ClassCPU, plan.ClassGPU} {
+				t.Run(fmt.Sprintf("%s %s %s", selector, name, class), func(t *testing.T) {
+					m, facts := network(t, name), b.current()
+					facts.Class = class
+					full, _, err := compile.Model(t.Context(), &facts, m, nil)
+					require.NoError(t, err)
+					facts.Quick = true
+					quick, _, err := compile.Model(t.Context(), &facts, m, nil)
+					require.NoError(t, err)
+					c := newContest(&facts, full)
+					if c == nil {
+						require.ElementsMatch(t, quick.Pipelines(), full.Pipelines())
+						return
+					}
+					require.ElementsMatch(t, quick.Pipelines(), append(c.both, c.quick...))
+					require.Subset(t, full.Pipelines(), c.both)
+					require.Greater(t, c.quickRun, c.fullRun)
+				})
+			}
 		}
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // Sizes of the network that measures a device: long enough on a GPU, short enough on a CPU.
@@ -65,12 +65,13 @@ func (m *meter) rates() (r plan.Rates, err error) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		rate, work := &r.Bandwidth, s.Bytes
-		switch {
-		case s.Kernel == shaders.Copy || s.Serves != 0 || i == tiny:
+		if s.Kernel == shaders.Copy || s.Serves != 0 || i == tiny {
 			continue
-		case strings.HasPrefix(s.Kernel.String(), "conv_depthwise"):
+		}
+		switch s.Kernel.Info().Cost {
+		case family.CostDepthwise:
 			rate, work = &r.Depthwise, s.FLOP
-		case strings.HasPrefix(s.Kernel.String(), "conv_"):
+		case family.CostMatrix:
 			rate, work = &r.FLOPS, s.FLOP
 		}
 		took, err := m.each(s, rateRuns, true, false)

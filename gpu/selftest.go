@@ -28,7 +28,9 @@ type verdict struct {
 // restrict takes from f what the verdict says to avoid. It never adds anything.
 func (v verdict) restrict(f *plan.Facts) {
 	if v.DotWrong {
-		f.IntegerDot, f.IntegerDotFast = false, false
+		if err := f.Without("dot"); err != nil {
+			panic(err) // it is a feature
+		}
 	}
 	f.MaxLoop = v.MaxLoop
 }
@@ -176,7 +178,7 @@ func (t *testData) run(ctx context.Context, d *vulkan.Device, dot bool) (records
 func (t *testData) plan(dot bool) (p *plan.Plan, weights []byte) {
 	const size = testRecords * recordWords * 4
 	step := plan.Step{
-		Kernel: shaders.Selftest, LocalX: 8, Groups: [3]uint32{testRecords / 8, 1, 1},
+		Kernel: shaders.Selftest, Local: plan.Flat(8), Groups: [3]uint32{testRecords / 8, 1, 1},
 		Push: []uint32{testRecords, loopTried}, Label: "self-test",
 	}
 	if dot {

@@ -2,6 +2,8 @@
 
 package shaders
 
+import "github.com/nngpu/nngpu/shaders/family"
+
 const (
 	BinaryAddF16                     Kernel = 1
 	BinaryAddF16Bcast                Kernel = 2
@@ -155,545 +157,894 @@ const (
 	ConvDirectQ8                     Kernel = 150
 	ConvGemmF16X1x8                  Kernel = 151
 	ConvGemmF16X8x8                  Kernel = 152
-	ConvGemmF32X1x8                  Kernel = 153
-	ConvGemmF32X1x8Texel             Kernel = 154
-	ConvGemmF32X1x8TexelStore        Kernel = 155
-	ConvGemmF32X8x16                 Kernel = 156
-	ConvGemmF32X8x16Texel            Kernel = 157
-	ConvGemmF32X8x16TexelStore       Kernel = 158
-	ConvGemmF32X8x8                  Kernel = 159
-	ConvGemmF32X8x8Texel             Kernel = 160
-	ConvGemmF32X8x8TexelStore        Kernel = 161
-	ConvGemmQ8X1x8                   Kernel = 162
-	ConvGemmQ8X1x8Flush              Kernel = 163
-	ConvGemmQ8X8x8                   Kernel = 164
-	ConvGemmQ8X8x8Flush              Kernel = 165
-	ConvGemmQ8DotX1x8                Kernel = 166
-	ConvGemmQ8DotX1x8Store           Kernel = 167
-	ConvGemmQ8DotX1x8Wzp             Kernel = 168
-	ConvGemmQ8DotX1x8WzpStore        Kernel = 169
-	ConvGemmQ8DotX8x16               Kernel = 170
-	ConvGemmQ8DotX8x16Store          Kernel = 171
-	ConvGemmQ8DotX8x16Wzp            Kernel = 172
-	ConvGemmQ8DotX8x16WzpStore       Kernel = 173
-	ConvGemmQ8DotX8x8                Kernel = 174
-	ConvGemmQ8DotX8x8Store           Kernel = 175
-	ConvGemmQ8DotX8x8Wzp             Kernel = 176
-	ConvGemmQ8DotX8x8WzpStore        Kernel = 177
-	ConvGemmWindowF16X1x8            Kernel = 178
-	ConvGemmWindowF16X8x8            Kernel = 179
-	ConvGemmWindowF32X1x8            Kernel = 180
-	ConvGemmWindowF32X1x8Texel       Kernel = 181
-	ConvGemmWindowF32X1x8TexelStore  Kernel = 182
-	ConvGemmWindowF32X8x16           Kernel = 183
-	ConvGemmWindowF32X8x16Texel      Kernel = 184
-	ConvGemmWindowF32X8x16TexelStore Kernel = 185
-	ConvGemmWindowF32X8x8            Kernel = 186
-	ConvGemmWindowF32X8x8Texel       Kernel = 187
-	ConvGemmWindowF32X8x8TexelStore  Kernel = 188
-	ConvGemmWindowQ8X1x8             Kernel = 189
-	ConvGemmWindowQ8X1x8Flush        Kernel = 190
-	ConvGemmWindowQ8X8x8             Kernel = 191
-	ConvGemmWindowQ8X8x8Flush        Kernel = 192
-	ConvGemmWindowQ8DotX1x8          Kernel = 193
-	ConvGemmWindowQ8DotX1x8Store     Kernel = 194
-	ConvGemmWindowQ8DotX1x8Wzp       Kernel = 195
-	ConvGemmWindowQ8DotX1x8WzpStore  Kernel = 196
-	ConvGemmWindowQ8DotX8x16         Kernel = 197
-	ConvGemmWindowQ8DotX8x16Store    Kernel = 198
-	ConvGemmWindowQ8DotX8x16Wzp      Kernel = 199
-	ConvGemmWindowQ8DotX8x16WzpStore Kernel = 200
-	ConvGemmWindowQ8DotX8x8          Kernel = 201
-	ConvGemmWindowQ8DotX8x8Store     Kernel = 202
-	ConvGemmWindowQ8DotX8x8Wzp       Kernel = 203
-	ConvGemmWindowQ8DotX8x8WzpStore  Kernel = 204
-	DataConcatE1                     Kernel = 205
-	DataConcatE2                     Kernel = 206
-	DataConcatE4                     Kernel = 207
-	DataCopyW1D3                     Kernel = 208
-	DataCopyW1D6                     Kernel = 209
-	DataCopyW2D3                     Kernel = 210
-	DataCopyW2D6                     Kernel = 211
-	DataCopyW4D3                     Kernel = 212
-	DataCopyW4D6                     Kernel = 213
-	DataImageF16F16                  Kernel = 214
-	DataImageF16F32                  Kernel = 215
-	DataImageF16Q8                   Kernel = 216
-	DataImageU8F16                   Kernel = 217
-	DataImageU8F32                   Kernel = 218
-	DataImageU8Q8                    Kernel = 219
-	DataMirrorE1                     Kernel = 220
-	DataMirrorE2                     Kernel = 221
-	DataMirrorE4                     Kernel = 222
-	DataMirrorFedE1                  Kernel = 223
-	DataMirrorFedE2                  Kernel = 224
-	DataMirrorFedE4                  Kernel = 225
-	DataMirrorLanesE1                Kernel = 226
-	DataMirrorLanesE2                Kernel = 227
-	DataMirrorLanesE4                Kernel = 228
-	DataPadE1                        Kernel = 229
-	DataPadE2                        Kernel = 230
-	DataPadE4                        Kernel = 231
-	DataPadFedE1                     Kernel = 232
-	DataPadFedE2                     Kernel = 233
-	DataPadFedE4                     Kernel = 234
-	DataPadLanesE1                   Kernel = 235
-	DataPadLanesE2                   Kernel = 236
-	DataPadLanesE4                   Kernel = 237
-	DataReshapeE1                    Kernel = 238
-	DataReshapeE2                    Kernel = 239
-	DataReshapeE4                    Kernel = 240
-	DataRgbE1                        Kernel = 241
-	DataRgbE4                        Kernel = 242
-	DataTransposeE1                  Kernel = 243
-	DataTransposeE2                  Kernel = 244
-	DataTransposeE4                  Kernel = 245
-	DataTransposeFedE1               Kernel = 246
-	DataTransposeFedE2               Kernel = 247
-	DataTransposeFedE4               Kernel = 248
-	DequantizeF16                    Kernel = 249
-	DequantizeF32                    Kernel = 250
-	LogSoftmaxColumnF16              Kernel = 251
-	LogSoftmaxColumnF32              Kernel = 252
-	LogSoftmaxRowF16                 Kernel = 253
-	LogSoftmaxRowF32                 Kernel = 254
-	LogSoftmaxRowLongF16             Kernel = 255
-	LogSoftmaxRowLongF32             Kernel = 256
-	Lut8                             Kernel = 257
-	MeanFedF16                       Kernel = 258
-	MeanFedF32                       Kernel = 259
-	MeanFedQ8                        Kernel = 260
-	MeasureMove                      Kernel = 261
-	MeasureMoveSum                   Kernel = 262
-	MeasureMoveSumTexel              Kernel = 263
-	MeasureMoveTexel                 Kernel = 264
-	MeasureMultiplyDot               Kernel = 265
-	MeasureMultiplyF16               Kernel = 266
-	MeasureMultiplyF32               Kernel = 267
-	PoolAverageF16                   Kernel = 268
-	PoolAverageF32                   Kernel = 269
-	PoolAverageF32Texel              Kernel = 270
-	PoolAverageQ8                    Kernel = 271
-	PoolAverageQ8Texel               Kernel = 272
-	PoolL2F16                        Kernel = 273
-	PoolL2F32                        Kernel = 274
-	PoolMaxF16                       Kernel = 275
-	PoolMaxF32                       Kernel = 276
-	PoolMaxF32Texel                  Kernel = 277
-	PoolMaxQ8                        Kernel = 278
-	PoolMaxQ8Texel                   Kernel = 279
-	QuantizeF16                      Kernel = 280
-	QuantizeF32                      Kernel = 281
-	ResizeBilinearF16                Kernel = 282
-	ResizeBilinearF32                Kernel = 283
-	ResizeBilinearF32Texel           Kernel = 284
-	ResizeBilinearQ8                 Kernel = 285
-	ResizeBilinearQ8Texel            Kernel = 286
-	ResizeNearestW1                  Kernel = 287
-	ResizeNearestW2                  Kernel = 288
-	ResizeNearestW4                  Kernel = 289
-	Selftest                         Kernel = 290
-	SelftestDot                      Kernel = 291
-	SoftmaxColumnF16                 Kernel = 292
-	SoftmaxColumnF32                 Kernel = 293
-	SoftmaxColumnQ8                  Kernel = 294
-	SoftmaxRowF16                    Kernel = 295
-	SoftmaxRowF32                    Kernel = 296
-	SoftmaxRowLongF16                Kernel = 297
-	SoftmaxRowLongF32                Kernel = 298
-	SoftmaxRowQ8                     Kernel = 299
-	SumColumnF16F16                  Kernel = 300
-	SumColumnF16F32                  Kernel = 301
-	SumColumnF32F16                  Kernel = 302
-	SumColumnF32F32                  Kernel = 303
-	SumColumnI32I32                  Kernel = 304
-	SumColumnI32Q8                   Kernel = 305
-	SumColumnQ8I32                   Kernel = 306
-	SumColumnQ8Q8                    Kernel = 307
-	SumRowF16F16                     Kernel = 308
-	SumRowF16F32                     Kernel = 309
-	SumRowF32F16                     Kernel = 310
-	SumRowF32F32                     Kernel = 311
-	SumRowI32I32                     Kernel = 312
-	SumRowI32Q8                      Kernel = 313
-	SumRowQ8I32                      Kernel = 314
-	SumRowQ8Q8                       Kernel = 315
-	UnaryAbsF16                      Kernel = 316
-	UnaryAbsF32                      Kernel = 317
-	UnaryAbsI32                      Kernel = 318
-	UnaryClampF16                    Kernel = 319
-	UnaryClampF32                    Kernel = 320
-	UnaryEluF16                      Kernel = 321
-	UnaryEluF32                      Kernel = 322
-	UnaryExpF16                      Kernel = 323
-	UnaryExpF32                      Kernel = 324
-	UnaryFloorF16                    Kernel = 325
-	UnaryFloorF32                    Kernel = 326
-	UnaryHardswishF16                Kernel = 327
-	UnaryHardswishF32                Kernel = 328
-	UnaryLogF16                      Kernel = 329
-	UnaryLogF32                      Kernel = 330
-	UnaryLogisticF16                 Kernel = 331
-	UnaryLogisticF32                 Kernel = 332
-	UnaryNegF16                      Kernel = 333
-	UnaryNegF32                      Kernel = 334
-	UnaryNegI32                      Kernel = 335
-	UnaryRsqrtF16                    Kernel = 336
-	UnaryRsqrtF32                    Kernel = 337
-	UnarySinF16                      Kernel = 338
-	UnarySinF32                      Kernel = 339
-	UnarySqrtF16                     Kernel = 340
-	UnarySqrtF32                     Kernel = 341
-	UnaryTanhF16                     Kernel = 342
-	UnaryTanhF32                     Kernel = 343
+	ConvGemmF16SharedX32x64          Kernel = 153
+	ConvGemmF32X1x8                  Kernel = 154
+	ConvGemmF32X1x8Texel             Kernel = 155
+	ConvGemmF32X1x8TexelStore        Kernel = 156
+	ConvGemmF32X8x16                 Kernel = 157
+	ConvGemmF32X8x16Texel            Kernel = 158
+	ConvGemmF32X8x16TexelStore       Kernel = 159
+	ConvGemmF32X8x8                  Kernel = 160
+	ConvGemmF32X8x8Texel             Kernel = 161
+	ConvGemmF32X8x8TexelStore        Kernel = 162
+	ConvGemmF32SharedX32x64          Kernel = 163
+	ConvGemmQ8X1x8                   Kernel = 164
+	ConvGemmQ8X1x8Flush              Kernel = 165
+	ConvGemmQ8X8x8                   Kernel = 166
+	ConvGemmQ8X8x8Flush              Kernel = 167
+	ConvGemmQ8DotX1x8                Kernel = 168
+	ConvGemmQ8DotX1x8Store           Kernel = 169
+	ConvGemmQ8DotX1x8Wzp             Kernel = 170
+	ConvGemmQ8DotX1x8WzpStore        Kernel = 171
+	ConvGemmQ8DotX8x16               Kernel = 172
+	ConvGemmQ8DotX8x16Store          Kernel = 173
+	ConvGemmQ8DotX8x16Wzp            Kernel = 174
+	ConvGemmQ8DotX8x16WzpStore       Kernel = 175
+	ConvGemmQ8DotX8x8                Kernel = 176
+	ConvGemmQ8DotX8x8Store           Kernel = 177
+	ConvGemmQ8DotX8x8Wzp             Kernel = 178
+	ConvGemmQ8DotX8x8WzpStore        Kernel = 179
+	ConvGemmWindowF16X1x8            Kernel = 180
+	ConvGemmWindowF16X8x8            Kernel = 181
+	ConvGemmWindowF16SharedX32x64    Kernel = 182
+	ConvGemmWindowF32X1x8            Kernel = 183
+	ConvGemmWindowF32X1x8Texel       Kernel = 184
+	ConvGemmWindowF32X1x8TexelStore  Kernel = 185
+	ConvGemmWindowF32X8x16           Kernel = 186
+	ConvGemmWindowF32X8x16Texel      Kernel = 187
+	ConvGemmWindowF32X8x16TexelStore Kernel = 188
+	ConvGemmWindowF32X8x8            Kernel = 189
+	ConvGemmWindowF32X8x8Texel       Kernel = 190
+	ConvGemmWindowF32X8x8TexelStore  Kernel = 191
+	ConvGemmWindowF32SharedX32x64    Kernel = 192
+	ConvGemmWindowQ8X1x8             Kernel = 193
+	ConvGemmWindowQ8X1x8Flush        Kernel = 194
+	ConvGemmWindowQ8X8x8             Kernel = 195
+	ConvGemmWindowQ8X8x8Flush        Kernel = 196
+	ConvGemmWindowQ8DotX1x8          Kernel = 197
+	ConvGemmWindowQ8DotX1x8Store     Kernel = 198
+	ConvGemmWindowQ8DotX1x8Wzp       Kernel = 199
+	ConvGemmWindowQ8DotX1x8WzpStore  Kernel = 200
+	ConvGemmWindowQ8DotX8x16         Kernel = 201
+	ConvGemmWindowQ8DotX8x16Store    Kernel = 202
+	ConvGemmWindowQ8DotX8x16Wzp      Kernel = 203
+	ConvGemmWindowQ8DotX8x16WzpStore Kernel = 204
+	ConvGemmWindowQ8DotX8x8          Kernel = 205
+	ConvGemmWindowQ8DotX8x8Store     Kernel = 206
+	ConvGemmWindowQ8DotX8x8Wzp       Kernel = 207
+	ConvGemmWindowQ8DotX8x8WzpStore  Kernel = 208
+	DataConcatE1                     Kernel = 209
+	DataConcatE2                     Kernel = 210
+	DataConcatE4                     Kernel = 211
+	DataCopyW1D3                     Kernel = 212
+	DataCopyW1D6                     Kernel = 213
+	DataCopyW2D3                     Kernel = 214
+	DataCopyW2D6                     Kernel = 215
+	DataCopyW4D3                     Kernel = 216
+	DataCopyW4D6                     Kernel = 217
+	DataImageF16F16                  Kernel = 218
+	DataImageF16F32                  Kernel = 219
+	DataImageF16Q8                   Kernel = 220
+	DataImageU8F16                   Kernel = 221
+	DataImageU8F32                   Kernel = 222
+	DataImageU8Q8                    Kernel = 223
+	DataMirrorE1                     Kernel = 224
+	DataMirrorE2                     Kernel = 225
+	DataMirrorE4                     Kernel = 226
+	DataMirrorFedE1                  Kernel = 227
+	DataMirrorFedE2                  Kernel = 228
+	DataMirrorFedE4                  Kernel = 229
+	DataMirrorLanesE1                Kernel = 230
+	DataMirrorLanesE2                Kernel = 231
+	DataMirrorLanesE4                Kernel = 232
+	DataPadE1                        Kernel = 233
+	DataPadE2                        Kernel = 234
+	DataPadE4                        Kernel = 235
+	DataPadFedE1                     Kernel = 236
+	DataPadFedE2                     Kernel = 237
+	DataPadFedE4                     Kernel = 238
+	DataPadLanesE1                   Kernel = 239
+	DataPadLanesE2                   Kernel = 240
+	DataPadLanesE4                   Kernel = 241
+	DataReshapeE1                    Kernel = 242
+	DataReshapeE2                    Kernel = 243
+	DataReshapeE4                    Kernel = 244
+	DataRgbE1                        Kernel = 245
+	DataRgbE4                        Kernel = 246
+	DataTransposeE1                  Kernel = 247
+	DataTransposeE2                  Kernel = 248
+	DataTransposeE4                  Kernel = 249
+	DataTransposeFedE1               Kernel = 250
+	DataTransposeFedE2               Kernel = 251
+	DataTransposeFedE4               Kernel = 252
+	DequantizeF16                    Kernel = 253
+	DequantizeF32                    Kernel = 254
+	LogSoftmaxColumnF16              Kernel = 255
+	LogSoftmaxColumnF32              Kernel = 256
+	LogSoftmaxRowF16                 Kernel = 257
+	LogSoftmaxRowF32                 Kernel = 258
+	LogSoftmaxRowLongF16             Kernel = 259
+	LogSoftmaxRowLongF32             Kernel = 260
+	Lut8                             Kernel = 261
+	MeanFedF16                       Kernel = 262
+	MeanFedF32                       Kernel = 263
+	MeanFedQ8                        Kernel = 264
+	MeasureMove                      Kernel = 265
+	MeasureMoveSum                   Kernel = 266
+	MeasureMoveSumTexel              Kernel = 267
+	MeasureMoveTexel                 Kernel = 268
+	MeasureMultiplyDot               Kernel = 269
+	MeasureMultiplyF16               Kernel = 270
+	MeasureMultiplyF32               Kernel = 271
+	PoolAverageF16                   Kernel = 272
+	PoolAverageF32                   Kernel = 273
+	PoolAverageF32Texel              Kernel = 274
+	PoolAverageQ8                    Kernel = 275
+	PoolAverageQ8Texel               Kernel = 276
+	PoolL2F16                        Kernel = 277
+	PoolL2F32                        Kernel = 278
+	PoolMaxF16                       Kernel = 279
+	PoolMaxF32                       Kernel = 280
+	PoolMaxF32Texel                  Kernel = 281
+	PoolMaxQ8                        Kernel = 282
+	PoolMaxQ8Texel                   Kernel = 283
+	QuantizeF16                      Kernel = 284
+	QuantizeF32                      Kernel = 285
+	ResizeBilinearF16                Kernel = 286
+	ResizeBilinearF32                Kernel = 287
+	ResizeBilinearF32Texel           Kernel = 288
+	ResizeBilinearQ8                 Kernel = 289
+	ResizeBilinearQ8Texel            Kernel = 290
+	ResizeNearestW1                  Kernel = 291
+	ResizeNearestW2                  Kernel = 292
+	ResizeNearestW4                  Kernel = 293
+	Selftest                         Kernel = 294
+	SelftestDot                      Kernel = 295
+	SoftmaxColumnF16                 Kernel = 296
+	SoftmaxColumnF32                 Kernel = 297
+	SoftmaxColumnQ8                  Kernel = 298
+	SoftmaxRowF16                    Kernel = 299
+	SoftmaxRowF32                    Kernel = 300
+	SoftmaxRowLongF16                Kernel = 301
+	SoftmaxRowLongF32                Kernel = 302
+	SoftmaxRowQ8                     Kernel = 303
+	SumColumnF16F16                  Kernel = 304
+	SumColumnF16F32                  Kernel = 305
+	SumColumnF32F16                  Kernel = 306
+	SumColumnF32F32                  Kernel = 307
+	SumColumnI32I32                  Kernel = 308
+	SumColumnI32Q8                   Kernel = 309
+	SumColumnQ8I32                   Kernel = 310
+	SumColumnQ8Q8                    Kernel = 311
+	SumRowF16F16                     Kernel = 312
+	SumRowF16F32                     Kernel = 313
+	SumRowF32F16                     Kernel = 314
+	SumRowF32F32                     Kernel = 315
+	SumRowI32I32                     Kernel = 316
+	SumRowI32Q8                      Kernel = 317
+	SumRowQ8I32                      Kernel = 318
+	SumRowQ8Q8                       Kernel = 319
+	UnaryAbsF16                      Kernel = 320
+	UnaryAbsF32                      Kernel = 321
+	UnaryAbsI32                      Kernel = 322
+	UnaryClampF16                    Kernel = 323
+	UnaryClampF32                    Kernel = 324
+	UnaryEluF16                      Kernel = 325
+	UnaryEluF32                      Kernel = 326
+	UnaryExpF16                      Kernel = 327
+	UnaryExpF32                      Kernel = 328
+	UnaryFloorF16                    Kernel = 329
+	UnaryFloorF32                    Kernel = 330
+	UnaryHardswishF16                Kernel = 331
+	UnaryHardswishF32                Kernel = 332
+	UnaryLogF16                      Kernel = 333
+	UnaryLogF32                      Kernel = 334
+	UnaryLogisticF16                 Kernel = 335
+	UnaryLogisticF32                 Kernel = 336
+	UnaryNegF16                      Kernel = 337
+	UnaryNegF32                      Kernel = 338
+	UnaryNegI32                      Kernel = 339
+	UnaryRsqrtF16                    Kernel = 340
+	UnaryRsqrtF32                    Kernel = 341
+	UnarySinF16                      Kernel = 342
+	UnarySinF32                      Kernel = 343
+	UnarySqrtF16                     Kernel = 344
+	UnarySqrtF32                     Kernel = 345
+	UnaryTanhF16                     Kernel = 346
+	UnaryTanhF32                     Kernel = 347
 )
 
-var infos = [...]Info{
+var infos = [...]family.Info{
 	{Name: "copy", Bindings: "ss"},
-	{Name: "binary_add_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_add_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_add_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_add_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_add_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_add_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_add_f32_texel", Bindings: "tts", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_add_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_add_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_add_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_addsub_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "binary_addsub_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
-	{Name: "binary_addsub_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
-	{Name: "binary_div_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_div_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_div_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_div_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_div_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_div_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_div_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_div_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_div_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_max_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_max_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_max_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_max_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_max_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_max_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_max_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_max_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_max_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_maxmin_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "binary_maxmin_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
-	{Name: "binary_maxmin_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
-	{Name: "binary_min_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_min_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_min_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_min_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_min_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_min_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_min_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_min_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_min_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_f32_texel", Bindings: "tts", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
-	{Name: "binary_mul_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
-	{Name: "binary_pow_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_pow_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_pow_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_pow_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_pow_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_pow_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
-	{Name: "binary_prelu_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_q8", Bindings: "sss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_q8_bcast", Bindings: "sss", PushWords: 32, IntegerDot: false, Float16: false},
-	{Name: "binary_sqdiff_q8_row", Bindings: "sss", PushWords: 19, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_f16", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_f16_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_f16_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_f32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_f32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_f32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_i32", Bindings: "sss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_i32_bcast", Bindings: "sss", PushWords: 23, IntegerDot: false, Float16: false},
-	{Name: "binary_sub_i32_row", Bindings: "sss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "cast_f16_f32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_f16_i32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_f16_u8", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_f32_f16", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_f32_i32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_f32_u8", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_i32_f16", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_i32_f32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_i32_u8", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_u8_f16", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_u8_f32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "cast_u8_i32", Bindings: "ss", PushWords: 3, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f16", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f16_k3s1", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f16_k3s2", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f16_k5s1", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f16_k5s2", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k3s1", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k3s1_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k3s1_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k3s2", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k3s2_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k3s2_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k5s1", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k5s1_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k5s1_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k5s2", Bindings: "stss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k5s2_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_k5s2_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_texel", Bindings: "ttss", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_f32_texel_store", Bindings: "ttsi", PushWords: 17, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k3s1", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k3s1_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k3s1_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k3s1_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k3s2", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k3s2_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k3s2_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k3s2_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k5s1", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k5s1_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k5s1_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k5s1_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k5s2", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k5s2_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k5s2_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_k5s2_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_shift", Bindings: "stss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_texel", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_depthwise_q8_texel_shift", Bindings: "ttss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "conv_direct_depthwise_f16", Bindings: "ssss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_direct_depthwise_f32", Bindings: "ssss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_direct_depthwise_q8", Bindings: "sssss", PushWords: 26, IntegerDot: false, Float16: false},
-	{Name: "conv_direct_f16", Bindings: "ssss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_direct_f32", Bindings: "ssss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_direct_q8", Bindings: "sssss", PushWords: 26, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f16_1x8", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_1x8", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_1x8_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_8x16", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_8x16_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_8x8", Bindings: "stss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_q8_1x8", Bindings: "stss", PushWords: 12, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_q8_1x8_flush", Bindings: "stss", PushWords: 12, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_q8_8x8", Bindings: "stss", PushWords: 12, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_q8_8x8_flush", Bindings: "stss", PushWords: 12, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_q8_dot_1x8", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_8x16", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_8x8", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 12, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_f16_1x8", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_1x8", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_1x8_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_8x16", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_8x16_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_q8_1x8", Bindings: "stss", PushWords: 25, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_q8_1x8_flush", Bindings: "stss", PushWords: 25, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_q8_8x8", Bindings: "stss", PushWords: 25, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_q8_8x8_flush", Bindings: "stss", PushWords: 25, IntegerDot: false, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_1x8", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_8x16", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_8x8", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "conv_gemm_window_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 25, IntegerDot: true, Float16: false},
-	{Name: "data_concat_e1", Bindings: "ss", PushWords: 9, IntegerDot: false, Float16: false},
-	{Name: "data_concat_e2", Bindings: "ss", PushWords: 9, IntegerDot: false, Float16: false},
-	{Name: "data_concat_e4", Bindings: "ss", PushWords: 9, IntegerDot: false, Float16: false},
-	{Name: "data_copy_w1_d3", Bindings: "ss", PushWords: 16, IntegerDot: false, Float16: false},
-	{Name: "data_copy_w1_d6", Bindings: "ss", PushWords: 31, IntegerDot: false, Float16: false},
-	{Name: "data_copy_w2_d3", Bindings: "ss", PushWords: 16, IntegerDot: false, Float16: false},
-	{Name: "data_copy_w2_d6", Bindings: "ss", PushWords: 31, IntegerDot: false, Float16: false},
-	{Name: "data_copy_w4_d3", Bindings: "ss", PushWords: 16, IntegerDot: false, Float16: false},
-	{Name: "data_copy_w4_d6", Bindings: "ss", PushWords: 31, IntegerDot: false, Float16: false},
-	{Name: "data_image_f16_f16", Bindings: "ss", PushWords: 7, IntegerDot: false, Float16: false},
-	{Name: "data_image_f16_f32", Bindings: "ss", PushWords: 7, IntegerDot: false, Float16: false},
-	{Name: "data_image_f16_q8", Bindings: "ss", PushWords: 11, IntegerDot: false, Float16: false},
-	{Name: "data_image_u8_f16", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "data_image_u8_f32", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "data_image_u8_q8", Bindings: "ss", PushWords: 9, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_e1", Bindings: "ss", PushWords: 24, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_e2", Bindings: "ss", PushWords: 24, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_e4", Bindings: "ss", PushWords: 24, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_fed_e1", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_fed_e2", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_fed_e4", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_lanes_e1", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_lanes_e2", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
-	{Name: "data_mirror_lanes_e4", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
-	{Name: "data_pad_e1", Bindings: "ss", PushWords: 25, IntegerDot: false, Float16: false},
-	{Name: "data_pad_e2", Bindings: "ss", PushWords: 25, IntegerDot: false, Float16: false},
-	{Name: "data_pad_e4", Bindings: "ss", PushWords: 25, IntegerDot: false, Float16: false},
-	{Name: "data_pad_fed_e1", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "data_pad_fed_e2", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "data_pad_fed_e4", Bindings: "ssss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "data_pad_lanes_e1", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
-	{Name: "data_pad_lanes_e2", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
-	{Name: "data_pad_lanes_e4", Bindings: "ss", PushWords: 26, IntegerDot: false, Float16: false},
-	{Name: "data_reshape_e1", Bindings: "ss", PushWords: 11, IntegerDot: false, Float16: false},
-	{Name: "data_reshape_e2", Bindings: "ss", PushWords: 11, IntegerDot: false, Float16: false},
-	{Name: "data_reshape_e4", Bindings: "ss", PushWords: 11, IntegerDot: false, Float16: false},
-	{Name: "data_rgb_e1", Bindings: "ss", PushWords: 2, IntegerDot: false, Float16: false},
-	{Name: "data_rgb_e4", Bindings: "ss", PushWords: 2, IntegerDot: false, Float16: false},
-	{Name: "data_transpose_e1", Bindings: "ss", PushWords: 28, IntegerDot: false, Float16: false},
-	{Name: "data_transpose_e2", Bindings: "ss", PushWords: 28, IntegerDot: false, Float16: false},
-	{Name: "data_transpose_e4", Bindings: "ss", PushWords: 28, IntegerDot: false, Float16: false},
-	{Name: "data_transpose_fed_e1", Bindings: "ssss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "data_transpose_fed_e2", Bindings: "ssss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "data_transpose_fed_e4", Bindings: "ssss", PushWords: 6, IntegerDot: false, Float16: false},
-	{Name: "dequantize_f16", Bindings: "sss", PushWords: 7, IntegerDot: false, Float16: false},
-	{Name: "dequantize_f32", Bindings: "sss", PushWords: 7, IntegerDot: false, Float16: false},
-	{Name: "log_softmax_column_f16", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "log_softmax_column_f32", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "log_softmax_row_f16", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
-	{Name: "log_softmax_row_f32", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
-	{Name: "log_softmax_row_long_f16", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
-	{Name: "log_softmax_row_long_f32", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
-	{Name: "lut8", Bindings: "sts", PushWords: 1, IntegerDot: false, Float16: false},
-	{Name: "mean_fed_f16", Bindings: "sss", PushWords: 16, IntegerDot: false, Float16: false},
-	{Name: "mean_fed_f32", Bindings: "sss", PushWords: 16, IntegerDot: false, Float16: false},
-	{Name: "mean_fed_q8", Bindings: "sss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "measure_move", Bindings: "ss", PushWords: 2, IntegerDot: false, Float16: false},
-	{Name: "measure_move_sum", Bindings: "ss", PushWords: 2, IntegerDot: false, Float16: false},
-	{Name: "measure_move_sum_texel", Bindings: "ts", PushWords: 2, IntegerDot: false, Float16: false},
-	{Name: "measure_move_texel", Bindings: "ts", PushWords: 2, IntegerDot: false, Float16: false},
-	{Name: "measure_multiply_dot", Bindings: "s", PushWords: 5, IntegerDot: true, Float16: false},
-	{Name: "measure_multiply_f16", Bindings: "s", PushWords: 5, IntegerDot: false, Float16: true},
-	{Name: "measure_multiply_f32", Bindings: "s", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "pool_average_f16", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "pool_average_f32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "pool_average_f32_texel", Bindings: "ts", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "pool_average_q8", Bindings: "ss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "pool_average_q8_texel", Bindings: "ts", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "pool_l2_f16", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "pool_l2_f32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "pool_max_f16", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "pool_max_f32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "pool_max_f32_texel", Bindings: "ts", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "pool_max_q8", Bindings: "ss", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "pool_max_q8_texel", Bindings: "ts", PushWords: 21, IntegerDot: false, Float16: false},
-	{Name: "quantize_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "quantize_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "resize_bilinear_f16", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
-	{Name: "resize_bilinear_f32", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
-	{Name: "resize_bilinear_f32_texel", Bindings: "ts", PushWords: 18, IntegerDot: false, Float16: false},
-	{Name: "resize_bilinear_q8", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
-	{Name: "resize_bilinear_q8_texel", Bindings: "ts", PushWords: 18, IntegerDot: false, Float16: false},
-	{Name: "resize_nearest_w1", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
-	{Name: "resize_nearest_w2", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
-	{Name: "resize_nearest_w4", Bindings: "ss", PushWords: 18, IntegerDot: false, Float16: false},
-	{Name: "selftest", Bindings: "tttttts", PushWords: 2, IntegerDot: false, Float16: false},
-	{Name: "selftest_dot", Bindings: "tttttts", PushWords: 2, IntegerDot: true, Float16: false},
-	{Name: "softmax_column_f16", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "softmax_column_f32", Bindings: "ss", PushWords: 8, IntegerDot: false, Float16: false},
-	{Name: "softmax_column_q8", Bindings: "sts", PushWords: 11, IntegerDot: false, Float16: false},
-	{Name: "softmax_row_f16", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
-	{Name: "softmax_row_f32", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
-	{Name: "softmax_row_long_f16", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
-	{Name: "softmax_row_long_f32", Bindings: "ss", PushWords: 4, IntegerDot: false, Float16: false},
-	{Name: "softmax_row_q8", Bindings: "sts", PushWords: 11, IntegerDot: false, Float16: false},
-	{Name: "sum_column_f16_f16", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "sum_column_f16_f32", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "sum_column_f32_f16", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "sum_column_f32_f32", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "sum_column_i32_i32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "sum_column_i32_q8", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "sum_column_q8_i32", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "sum_column_q8_q8", Bindings: "ss", PushWords: 20, IntegerDot: false, Float16: false},
-	{Name: "sum_row_f16_f16", Bindings: "ss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "sum_row_f16_f32", Bindings: "ss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "sum_row_f32_f16", Bindings: "ss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "sum_row_f32_f32", Bindings: "ss", PushWords: 10, IntegerDot: false, Float16: false},
-	{Name: "sum_row_i32_i32", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "sum_row_i32_q8", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "sum_row_q8_i32", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "sum_row_q8_q8", Bindings: "ss", PushWords: 15, IntegerDot: false, Float16: false},
-	{Name: "unary_abs_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_abs_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_abs_i32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_clamp_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_clamp_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_elu_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_elu_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_exp_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_exp_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_floor_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_floor_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_hardswish_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_hardswish_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_log_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_log_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_logistic_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_logistic_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_neg_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_neg_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_neg_i32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_rsqrt_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_rsqrt_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_sin_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_sin_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_sqrt_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_sqrt_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_tanh_f16", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
-	{Name: "unary_tanh_f32", Bindings: "ss", PushWords: 5, IntegerDot: false, Float16: false},
+	{Name: "binary_add_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_f32_texel", Bindings: "tts", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_i32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_i32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_add_i32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_addsub_q8", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_addsub_q8_bcast", Bindings: "sss", PushWords: 32, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_addsub_q8_row", Bindings: "sss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_i32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_i32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_div_i32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_i32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_i32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_max_i32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_maxmin_q8", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_maxmin_q8_bcast", Bindings: "sss", PushWords: 32, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_maxmin_q8_row", Bindings: "sss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_i32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_i32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_min_i32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_f32_texel", Bindings: "tts", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_i32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_i32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_i32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_q8", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_q8_bcast", Bindings: "sss", PushWords: 32, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_mul_q8_row", Bindings: "sss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_pow_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_pow_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_pow_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_pow_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_pow_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_pow_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_q8", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_q8_bcast", Bindings: "sss", PushWords: 32, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_prelu_q8_row", Bindings: "sss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_i32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_i32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_i32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_q8", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_q8_bcast", Bindings: "sss", PushWords: 32, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sqdiff_q8_row", Bindings: "sss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_f16", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_f16_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_f16_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_f32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_f32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_f32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_i32", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_i32_bcast", Bindings: "sss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "binary_sub_i32_row", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_f16_f32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_f16_i32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_f16_u8", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_f32_f16", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_f32_i32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_f32_u8", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_i32_f16", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_i32_f32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_i32_u8", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_u8_f16", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_u8_f32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cast_u8_i32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f16", Bindings: "stss", PushWords: 17, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f16_k3s1", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f16_k3s2", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f16_k5s1", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f16_k5s2", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32", Bindings: "stss", PushWords: 17, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k3s1", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k3s1_texel", Bindings: "ttss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k3s1_texel_store", Bindings: "ttsi", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k3s2", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k3s2_texel", Bindings: "ttss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k3s2_texel_store", Bindings: "ttsi", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k5s1", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k5s1_texel", Bindings: "ttss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k5s1_texel_store", Bindings: "ttsi", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k5s2", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k5s2_texel", Bindings: "ttss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_k5s2_texel_store", Bindings: "ttsi", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_texel", Bindings: "ttss", PushWords: 17, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_f32_texel_store", Bindings: "ttsi", PushWords: 17, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8", Bindings: "stss", PushWords: 21, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k3s1", Bindings: "stss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k3s1_shift", Bindings: "stss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k3s1_texel", Bindings: "ttss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k3s1_texel_shift", Bindings: "ttss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k3s2", Bindings: "stss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k3s2_shift", Bindings: "stss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k3s2_texel", Bindings: "ttss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k3s2_texel_shift", Bindings: "ttss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k5s1", Bindings: "stss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k5s1_shift", Bindings: "stss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k5s1_texel", Bindings: "ttss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k5s1_texel_shift", Bindings: "ttss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k5s2", Bindings: "stss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k5s2_shift", Bindings: "stss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k5s2_texel", Bindings: "ttss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_k5s2_texel_shift", Bindings: "ttss", PushWords: 21, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_shift", Bindings: "stss", PushWords: 21, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_texel", Bindings: "ttss", PushWords: 21, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_depthwise_q8_texel_shift", Bindings: "ttss", PushWords: 21, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_direct_depthwise_f16", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_direct_depthwise_f32", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_direct_depthwise_q8", Bindings: "sssss", PushWords: 26, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_direct_f16", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_direct_f32", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_direct_q8", Bindings: "sssss", PushWords: 26, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f16_1x8", Bindings: "stss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f16_shared_32x64", Bindings: "ssss", PushWords: 5, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_f32_1x8", Bindings: "stss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_1x8_texel", Bindings: "ttss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x16", Bindings: "stss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x16_texel", Bindings: "ttss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x8", Bindings: "stss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_shared_32x64", Bindings: "ssss", PushWords: 5, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_q8_1x8", Bindings: "stss", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_q8_1x8_flush", Bindings: "stss", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_q8_8x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_q8_8x8_flush", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_q8_dot_1x8", Bindings: "ttss", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_8x16", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_8x8", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_f16_1x8", Bindings: "stss", PushWords: 20, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f16_shared_32x64", Bindings: "ssss", PushWords: 17, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_window_f32_1x8", Bindings: "stss", PushWords: 20, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_1x8_texel", Bindings: "ttss", PushWords: 20, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 20, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x16", Bindings: "stss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x16_texel", Bindings: "ttss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_shared_32x64", Bindings: "ssss", PushWords: 17, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_window_q8_1x8", Bindings: "stss", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_q8_1x8_flush", Bindings: "stss", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_q8_8x8", Bindings: "stss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_q8_8x8_flush", Bindings: "stss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_q8_dot_1x8", Bindings: "ttss", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x16", Bindings: "ttss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x8", Bindings: "ttss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "data_concat_e1", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_concat_e2", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_concat_e4", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_copy_w1_d3", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_copy_w1_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_copy_w2_d3", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_copy_w2_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_copy_w4_d3", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_copy_w4_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_image_f16_f16", Bindings: "ss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_image_f16_f32", Bindings: "ss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_image_f16_q8", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_image_u8_f16", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_image_u8_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_image_u8_q8", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_e1", Bindings: "ss", PushWords: 24, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_e2", Bindings: "ss", PushWords: 24, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_e4", Bindings: "ss", PushWords: 24, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_fed_e1", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_fed_e2", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_fed_e4", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_lanes_e1", Bindings: "ss", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_lanes_e2", Bindings: "ss", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_mirror_lanes_e4", Bindings: "ss", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_e1", Bindings: "ss", PushWords: 25, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_e2", Bindings: "ss", PushWords: 25, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_e4", Bindings: "ss", PushWords: 25, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_fed_e1", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_fed_e2", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_fed_e4", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_lanes_e1", Bindings: "ss", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_lanes_e2", Bindings: "ss", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_pad_lanes_e4", Bindings: "ss", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_reshape_e1", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_reshape_e2", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_reshape_e4", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_rgb_e1", Bindings: "ss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_rgb_e4", Bindings: "ss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_e1", Bindings: "ss", PushWords: 28, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_e2", Bindings: "ss", PushWords: 28, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_e4", Bindings: "ss", PushWords: 28, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_fed_e1", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_fed_e2", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_fed_e4", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "dequantize_f16", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "dequantize_f32", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_column_f16", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_column_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_row_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_row_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_row_long_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_row_long_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "lut8", Bindings: "sts", PushWords: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "mean_fed_f16", Bindings: "sss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "mean_fed_f32", Bindings: "sss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "mean_fed_q8", Bindings: "sss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "measure_move", Bindings: "ss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "measure_move_sum", Bindings: "ss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "measure_move_sum_texel", Bindings: "ts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "measure_move_texel", Bindings: "ts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "measure_multiply_dot", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "measure_multiply_f16", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Float16: true}},
+	{Name: "measure_multiply_f32", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_average_f16", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_average_f32", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_average_f32_texel", Bindings: "ts", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_average_q8", Bindings: "ss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_average_q8_texel", Bindings: "ts", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_l2_f16", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_l2_f32", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_max_f16", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_max_f32", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_max_f32_texel", Bindings: "ts", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_max_q8", Bindings: "ss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "pool_max_q8_texel", Bindings: "ts", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "quantize_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "quantize_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_bilinear_f16", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_bilinear_f32", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_bilinear_f32_texel", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_bilinear_q8", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_bilinear_q8_texel", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_nearest_w1", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_nearest_w2", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_nearest_w4", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "selftest", Bindings: "tttttts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "selftest_dot", Bindings: "tttttts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "softmax_column_f16", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_column_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_column_q8", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_long_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_long_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_q8", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_f16_f16", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_f16_f32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_f32_f16", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_f32_f32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_i32_i32", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_i32_q8", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_q8_i32", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_q8_q8", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_f16_f16", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_f16_f32", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_f32_f16", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_f32_f32", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_i32_i32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_i32_q8", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_q8_i32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_q8_q8", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_abs_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_abs_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_abs_i32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_clamp_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_clamp_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_elu_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_elu_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_exp_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_exp_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_floor_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_floor_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_hardswish_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_hardswish_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_log_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_log_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_logistic_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_logistic_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_neg_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_neg_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_neg_i32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_rsqrt_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_rsqrt_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_sin_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_sin_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_sqrt_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_sqrt_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_tanh_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "unary_tanh_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
 }
 
-// SetID identifies the whole set: SHA-256 over names, interfaces and code.
-const SetID = "7320241c90becd9289f3264fd0fd56a0ca23fa3ec4d9d0861bf582f0f4026758"
+// keys has the key of each kernel; nil for those that go by their names.
+var keys = [len(infos)]family.Key{
+	BinaryAddF16:                     family.Binary{Op: "add", Elem: "f16"},
+	BinaryAddF16Bcast:                family.Binary{Op: "add", Elem: "f16", Operands: 2},
+	BinaryAddF16Row:                  family.Binary{Op: "add", Elem: "f16", Operands: 1},
+	BinaryAddF32:                     family.Binary{Op: "add", Elem: "f32"},
+	BinaryAddF32Bcast:                family.Binary{Op: "add", Elem: "f32", Operands: 2},
+	BinaryAddF32Row:                  family.Binary{Op: "add", Elem: "f32", Operands: 1},
+	BinaryAddF32Texel:                family.Binary{Op: "add", Elem: "f32", Access: 1},
+	BinaryAddI32:                     family.Binary{Op: "add", Elem: "i32"},
+	BinaryAddI32Bcast:                family.Binary{Op: "add", Elem: "i32", Operands: 2},
+	BinaryAddI32Row:                  family.Binary{Op: "add", Elem: "i32", Operands: 1},
+	BinaryAddsubQ8:                   family.Binary{Op: "addsub", Elem: "q8"},
+	BinaryAddsubQ8Bcast:              family.Binary{Op: "addsub", Elem: "q8", Operands: 2},
+	BinaryAddsubQ8Row:                family.Binary{Op: "addsub", Elem: "q8", Operands: 1},
+	BinaryDivF16:                     family.Binary{Op: "div", Elem: "f16"},
+	BinaryDivF16Bcast:                family.Binary{Op: "div", Elem: "f16", Operands: 2},
+	BinaryDivF16Row:                  family.Binary{Op: "div", Elem: "f16", Operands: 1},
+	BinaryDivF32:                     family.Binary{Op: "div", Elem: "f32"},
+	BinaryDivF32Bcast:                family.Binary{Op: "div", Elem: "f32", Operands: 2},
+	BinaryDivF32Row:                  family.Binary{Op: "div", Elem: "f32", Operands: 1},
+	BinaryDivI32:                     family.Binary{Op: "div", Elem: "i32"},
+	BinaryDivI32Bcast:                family.Binary{Op: "div", Elem: "i32", Operands: 2},
+	BinaryDivI32Row:                  family.Binary{Op: "div", Elem: "i32", Operands: 1},
+	BinaryMaxF16:                     family.Binary{Op: "max", Elem: "f16"},
+	BinaryMaxF16Bcast:                family.Binary{Op: "max", Elem: "f16", Operands: 2},
+	BinaryMaxF16Row:                  family.Binary{Op: "max", Elem: "f16", Operands: 1},
+	BinaryMaxF32:                     family.Binary{Op: "max", Elem: "f32"},
+	BinaryMaxF32Bcast:                family.Binary{Op: "max", Elem: "f32", Operands: 2},
+	BinaryMaxF32Row:                  family.Binary{Op: "max", Elem: "f32", Operands: 1},
+	BinaryMaxI32:                     family.Binary{Op: "max", Elem: "i32"},
+	BinaryMaxI32Bcast:                family.Binary{Op: "max", Elem: "i32", Operands: 2},
+	BinaryMaxI32Row:                  family.Binary{Op: "max", Elem: "i32", Operands: 1},
+	BinaryMaxminQ8:                   family.Binary{Op: "maxmin", Elem: "q8"},
+	BinaryMaxminQ8Bcast:              family.Binary{Op: "maxmin", Elem: "q8", Operands: 2},
+	BinaryMaxminQ8Row:                family.Binary{Op: "maxmin", Elem: "q8", Operands: 1},
+	BinaryMinF16:                     family.Binary{Op: "min", Elem: "f16"},
+	BinaryMinF16Bcast:                family.Binary{Op: "min", Elem: "f16", Operands: 2},
+	BinaryMinF16Row:                  family.Binary{Op: "min", Elem: "f16", Operands: 1},
+	BinaryMinF32:                     family.Binary{Op: "min", Elem: "f32"},
+	BinaryMinF32Bcast:                family.Binary{Op: "min", Elem: "f32", Operands: 2},
+	BinaryMinF32Row:                  family.Binary{Op: "min", Elem: "f32", Operands: 1},
+	BinaryMinI32:                     family.Binary{Op: "min", Elem: "i32"},
+	BinaryMinI32Bcast:                family.Binary{Op: "min", Elem: "i32", Operands: 2},
+	BinaryMinI32Row:                  family.Binary{Op: "min", Elem: "i32", Operands: 1},
+	BinaryMulF16:                     family.Binary{Op: "mul", Elem: "f16"},
+	BinaryMulF16Bcast:                family.Binary{Op: "mul", Elem: "f16", Operands: 2},
+	BinaryMulF16Row:                  family.Binary{Op: "mul", Elem: "f16", Operands: 1},
+	BinaryMulF32:                     family.Binary{Op: "mul", Elem: "f32"},
+	BinaryMulF32Bcast:                family.Binary{Op: "mul", Elem: "f32", Operands: 2},
+	BinaryMulF32Row:                  family.Binary{Op: "mul", Elem: "f32", Operands: 1},
+	BinaryMulF32Texel:                family.Binary{Op: "mul", Elem: "f32", Access: 1},
+	BinaryMulI32:                     family.Binary{Op: "mul", Elem: "i32"},
+	BinaryMulI32Bcast:                family.Binary{Op: "mul", Elem: "i32", Operands: 2},
+	BinaryMulI32Row:                  family.Binary{Op: "mul", Elem: "i32", Operands: 1},
+	BinaryMulQ8:                      family.Binary{Op: "mul", Elem: "q8"},
+	BinaryMulQ8Bcast:                 family.Binary{Op: "mul", Elem: "q8", Operands: 2},
+	BinaryMulQ8Row:                   family.Binary{Op: "mul", Elem: "q8", Operands: 1},
+	BinaryPowF16:                     family.Binary{Op: "pow", Elem: "f16"},
+	BinaryPowF16Bcast:                family.Binary{Op: "pow", Elem: "f16", Operands: 2},
+	BinaryPowF16Row:                  family.Binary{Op: "pow", Elem: "f16", Operands: 1},
+	BinaryPowF32:                     family.Binary{Op: "pow", Elem: "f32"},
+	BinaryPowF32Bcast:                family.Binary{Op: "pow", Elem: "f32", Operands: 2},
+	BinaryPowF32Row:                  family.Binary{Op: "pow", Elem: "f32", Operands: 1},
+	BinaryPreluF16:                   family.Binary{Op: "prelu", Elem: "f16"},
+	BinaryPreluF16Bcast:              family.Binary{Op: "prelu", Elem: "f16", Operands: 2},
+	BinaryPreluF16Row:                family.Binary{Op: "prelu", Elem: "f16", Operands: 1},
+	BinaryPreluF32:                   family.Binary{Op: "prelu", Elem: "f32"},
+	BinaryPreluF32Bcast:              family.Binary{Op: "prelu", Elem: "f32", Operands: 2},
+	BinaryPreluF32Row:                family.Binary{Op: "prelu", Elem: "f32", Operands: 1},
+	BinaryPreluQ8:                    family.Binary{Op: "prelu", Elem: "q8"},
+	BinaryPreluQ8Bcast:               family.Binary{Op: "prelu", Elem: "q8", Operands: 2},
+	BinaryPreluQ8Row:                 family.Binary{Op: "prelu", Elem: "q8", Operands: 1},
+	BinarySqdiffF16:                  family.Binary{Op: "sqdiff", Elem: "f16"},
+	BinarySqdiffF16Bcast:             family.Binary{Op: "sqdiff", Elem: "f16", Operands: 2},
+	BinarySqdiffF16Row:               family.Binary{Op: "sqdiff", Elem: "f16", Operands: 1},
+	BinarySqdiffF32:                  family.Binary{Op: "sqdiff", Elem: "f32"},
+	BinarySqdiffF32Bcast:             family.Binary{Op: "sqdiff", Elem: "f32", Operands: 2},
+	BinarySqdiffF32Row:               family.Binary{Op: "sqdiff", Elem: "f32", Operands: 1},
+	BinarySqdiffI32:                  family.Binary{Op: "sqdiff", Elem: "i32"},
+	BinarySqdiffI32Bcast:             family.Binary{Op: "sqdiff", Elem: "i32", Operands: 2},
+	BinarySqdiffI32Row:               family.Binary{Op: "sqdiff", Elem: "i32", Operands: 1},
+	BinarySqdiffQ8:                   family.Binary{Op: "sqdiff", Elem: "q8"},
+	BinarySqdiffQ8Bcast:              family.Binary{Op: "sqdiff", Elem: "q8", Operands: 2},
+	BinarySqdiffQ8Row:                family.Binary{Op: "sqdiff", Elem: "q8", Operands: 1},
+	BinarySubF16:                     family.Binary{Op: "sub", Elem: "f16"},
+	BinarySubF16Bcast:                family.Binary{Op: "sub", Elem: "f16", Operands: 2},
+	BinarySubF16Row:                  family.Binary{Op: "sub", Elem: "f16", Operands: 1},
+	BinarySubF32:                     family.Binary{Op: "sub", Elem: "f32"},
+	BinarySubF32Bcast:                family.Binary{Op: "sub", Elem: "f32", Operands: 2},
+	BinarySubF32Row:                  family.Binary{Op: "sub", Elem: "f32", Operands: 1},
+	BinarySubI32:                     family.Binary{Op: "sub", Elem: "i32"},
+	BinarySubI32Bcast:                family.Binary{Op: "sub", Elem: "i32", Operands: 2},
+	BinarySubI32Row:                  family.Binary{Op: "sub", Elem: "i32", Operands: 1},
+	CastF16F32:                       family.Cast{From: "f16", To: "f32"},
+	CastF16I32:                       family.Cast{From: "f16", To: "i32"},
+	CastF16U8:                        family.Cast{From: "f16", To: "q8"},
+	CastF32F16:                       family.Cast{From: "f32", To: "f16"},
+	CastF32I32:                       family.Cast{From: "f32", To: "i32"},
+	CastF32U8:                        family.Cast{From: "f32", To: "q8"},
+	CastI32F16:                       family.Cast{From: "i32", To: "f16"},
+	CastI32F32:                       family.Cast{From: "i32", To: "f32"},
+	CastI32U8:                        family.Cast{From: "i32", To: "q8"},
+	CastU8F16:                        family.Cast{From: "q8", To: "f16"},
+	CastU8F32:                        family.Cast{From: "q8", To: "f32"},
+	CastU8I32:                        family.Cast{From: "q8", To: "i32"},
+	ConvDepthwiseF16:                 family.Depthwise{Elem: "f16"},
+	ConvDepthwiseF16K3s1:             family.Depthwise{Elem: "f16", Width: 3, Stride: 1},
+	ConvDepthwiseF16K3s2:             family.Depthwise{Elem: "f16", Width: 3, Stride: 2},
+	ConvDepthwiseF16K5s1:             family.Depthwise{Elem: "f16", Width: 5, Stride: 1},
+	ConvDepthwiseF16K5s2:             family.Depthwise{Elem: "f16", Width: 5, Stride: 2},
+	ConvDepthwiseF32:                 family.Depthwise{Elem: "f32"},
+	ConvDepthwiseF32K3s1:             family.Depthwise{Elem: "f32", Width: 3, Stride: 1},
+	ConvDepthwiseF32K3s1Texel:        family.Depthwise{Elem: "f32", Width: 3, Stride: 1, Access: 1},
+	ConvDepthwiseF32K3s1TexelStore:   family.Depthwise{Elem: "f32", Width: 3, Stride: 1, Access: 2},
+	ConvDepthwiseF32K3s2:             family.Depthwise{Elem: "f32", Width: 3, Stride: 2},
+	ConvDepthwiseF32K3s2Texel:        family.Depthwise{Elem: "f32", Width: 3, Stride: 2, Access: 1},
+	ConvDepthwiseF32K3s2TexelStore:   family.Depthwise{Elem: "f32", Width: 3, Stride: 2, Access: 2},
+	ConvDepthwiseF32K5s1:             family.Depthwise{Elem: "f32", Width: 5, Stride: 1},
+	ConvDepthwiseF32K5s1Texel:        family.Depthwise{Elem: "f32", Width: 5, Stride: 1, Access: 1},
+	ConvDepthwiseF32K5s1TexelStore:   family.Depthwise{Elem: "f32", Width: 5, Stride: 1, Access: 2},
+	ConvDepthwiseF32K5s2:             family.Depthwise{Elem: "f32", Width: 5, Stride: 2},
+	ConvDepthwiseF32K5s2Texel:        family.Depthwise{Elem: "f32", Width: 5, Stride: 2, Access: 1},
+	ConvDepthwiseF32K5s2TexelStore:   family.Depthwise{Elem: "f32", Width: 5, Stride: 2, Access: 2},
+	ConvDepthwiseF32Texel:            family.Depthwise{Elem: "f32", Access: 1},
+	ConvDepthwiseF32TexelStore:       family.Depthwise{Elem: "f32", Access: 2},
+	ConvDepthwiseQ8:                  family.Depthwise{Elem: "q8"},
+	ConvDepthwiseQ8K3s1:              family.Depthwise{Elem: "q8", Width: 3, Stride: 1},
+	ConvDepthwiseQ8K3s1Shift:         family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Shift: true},
+	ConvDepthwiseQ8K3s1Texel:         family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Access: 1},
+	ConvDepthwiseQ8K3s1TexelShift:    family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Access: 1, Shift: true},
+	ConvDepthwiseQ8K3s2:              family.Depthwise{Elem: "q8", Width: 3, Stride: 2},
+	ConvDepthwiseQ8K3s2Shift:         family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Shift: true},
+	ConvDepthwiseQ8K3s2Texel:         family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Access: 1},
+	ConvDepthwiseQ8K3s2TexelShift:    family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Access: 1, Shift: true},
+	ConvDepthwiseQ8K5s1:              family.Depthwise{Elem: "q8", Width: 5, Stride: 1},
+	ConvDepthwiseQ8K5s1Shift:         family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Shift: true},
+	ConvDepthwiseQ8K5s1Texel:         family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Access: 1},
+	ConvDepthwiseQ8K5s1TexelShift:    family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Access: 1, Shift: true},
+	ConvDepthwiseQ8K5s2:              family.Depthwise{Elem: "q8", Width: 5, Stride: 2},
+	ConvDepthwiseQ8K5s2Shift:         family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Shift: true},
+	ConvDepthwiseQ8K5s2Texel:         family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Access: 1},
+	ConvDepthwiseQ8K5s2TexelShift:    family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Access: 1, Shift: true},
+	ConvDepthwiseQ8Shift:             family.Depthwise{Elem: "q8", Shift: true},
+	ConvDepthwiseQ8Texel:             family.Depthwise{Elem: "q8", Access: 1},
+	ConvDepthwiseQ8TexelShift:        family.Depthwise{Elem: "q8", Access: 1, Shift: true},
+	ConvDirectDepthwiseF16:           family.Direct{Elem: "f16", Depthwise: true},
+	ConvDirectDepthwiseF32:           family.Direct{Elem: "f32", Depthwise: true},
+	ConvDirectDepthwiseQ8:            family.Direct{Elem: "q8", Depthwise: true},
+	ConvDirectF16:                    family.Direct{Elem: "f16"},
+	ConvDirectF32:                    family.Direct{Elem: "f32"},
+	ConvDirectQ8:                     family.Direct{Elem: "q8"},
+	ConvGemmF16X1x8:                  family.Gemm{Elem: "f16", M: 1, N: 8},
+	ConvGemmF16X8x8:                  family.Gemm{Elem: "f16", M: 8, N: 8},
+	ConvGemmF16SharedX32x64:          family.Gemm{Elem: "f16", M: 32, N: 64, Shared: true},
+	ConvGemmF32X1x8:                  family.Gemm{Elem: "f32", M: 1, N: 8},
+	ConvGemmF32X1x8Texel:             family.Gemm{Elem: "f32", M: 1, N: 8, Access: 1},
+	ConvGemmF32X1x8TexelStore:        family.Gemm{Elem: "f32", M: 1, N: 8, Access: 2},
+	ConvGemmF32X8x16:                 family.Gemm{Elem: "f32", M: 8, N: 16},
+	ConvGemmF32X8x16Texel:            family.Gemm{Elem: "f32", M: 8, N: 16, Access: 1},
+	ConvGemmF32X8x16TexelStore:       family.Gemm{Elem: "f32", M: 8, N: 16, Access: 2},
+	ConvGemmF32X8x8:                  family.Gemm{Elem: "f32", M: 8, N: 8},
+	ConvGemmF32X8x8Texel:             family.Gemm{Elem: "f32", M: 8, N: 8, Access: 1},
+	ConvGemmF32X8x8TexelStore:        family.Gemm{Elem: "f32", M: 8, N: 8, Access: 2},
+	ConvGemmF32SharedX32x64:          family.Gemm{Elem: "f32", M: 32, N: 64, Shared: true},
+	ConvGemmQ8X1x8:                   family.Gemm{Elem: "q8", M: 1, N: 8},
+	ConvGemmQ8X1x8Flush:              family.Gemm{Elem: "q8", M: 1, N: 8, Flush: true},
+	ConvGemmQ8X8x8:                   family.Gemm{Elem: "q8", M: 8, N: 8},
+	ConvGemmQ8X8x8Flush:              family.Gemm{Elem: "q8", M: 8, N: 8, Flush: true},
+	ConvGemmQ8DotX1x8:                family.Gemm{Elem: "q8", M: 1, N: 8, Access: 1, Dot: true},
+	ConvGemmQ8DotX1x8Store:           family.Gemm{Elem: "q8", M: 1, N: 8, Access: 2, Dot: true},
+	ConvGemmQ8DotX1x8Wzp:             family.Gemm{Elem: "q8", M: 1, N: 8, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX1x8WzpStore:        family.Gemm{Elem: "q8", M: 1, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX8x16:               family.Gemm{Elem: "q8", M: 8, N: 16, Access: 1, Dot: true},
+	ConvGemmQ8DotX8x16Store:          family.Gemm{Elem: "q8", M: 8, N: 16, Access: 2, Dot: true},
+	ConvGemmQ8DotX8x16Wzp:            family.Gemm{Elem: "q8", M: 8, N: 16, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX8x16WzpStore:       family.Gemm{Elem: "q8", M: 8, N: 16, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX8x8:                family.Gemm{Elem: "q8", M: 8, N: 8, Access: 1, Dot: true},
+	ConvGemmQ8DotX8x8Store:           family.Gemm{Elem: "q8", M: 8, N: 8, Access: 2, Dot: true},
+	ConvGemmQ8DotX8x8Wzp:             family.Gemm{Elem: "q8", M: 8, N: 8, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX8x8WzpStore:        family.Gemm{Elem: "q8", M: 8, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmWindowF16X1x8:            family.Gemm{Elem: "f16", Window: true, M: 1, N: 8},
+	ConvGemmWindowF16X8x8:            family.Gemm{Elem: "f16", Window: true, M: 8, N: 8},
+	ConvGemmWindowF16SharedX32x64:    family.Gemm{Elem: "f16", Window: true, M: 32, N: 64, Shared: true},
+	ConvGemmWindowF32X1x8:            family.Gemm{Elem: "f32", Window: true, M: 1, N: 8},
+	ConvGemmWindowF32X1x8Texel:       family.Gemm{Elem: "f32", Window: true, M: 1, N: 8, Access: 1},
+	ConvGemmWindowF32X1x8TexelStore:  family.Gemm{Elem: "f32", Window: true, M: 1, N: 8, Access: 2},
+	ConvGemmWindowF32X8x16:           family.Gemm{Elem: "f32", Window: true, M: 8, N: 16},
+	ConvGemmWindowF32X8x16Texel:      family.Gemm{Elem: "f32", Window: true, M: 8, N: 16, Access: 1},
+	ConvGemmWindowF32X8x16TexelStore: family.Gemm{Elem: "f32", Window: true, M: 8, N: 16, Access: 2},
+	ConvGemmWindowF32X8x8:            family.Gemm{Elem: "f32", Window: true, M: 8, N: 8},
+	ConvGemmWindowF32X8x8Texel:       family.Gemm{Elem: "f32", Window: true, M: 8, N: 8, Access: 1},
+	ConvGemmWindowF32X8x8TexelStore:  family.Gemm{Elem: "f32", Window: true, M: 8, N: 8, Access: 2},
+	ConvGemmWindowF32SharedX32x64:    family.Gemm{Elem: "f32", Window: true, M: 32, N: 64, Shared: true},
+	ConvGemmWindowQ8X1x8:             family.Gemm{Elem: "q8", Window: true, M: 1, N: 8},
+	ConvGemmWindowQ8X1x8Flush:        family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Flush: true},
+	ConvGemmWindowQ8X8x8:             family.Gemm{Elem: "q8", Window: true, M: 8, N: 8},
+	ConvGemmWindowQ8X8x8Flush:        family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Flush: true},
+	ConvGemmWindowQ8DotX1x8:          family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 1, Dot: true},
+	ConvGemmWindowQ8DotX1x8Store:     family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 2, Dot: true},
+	ConvGemmWindowQ8DotX1x8Wzp:       family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX1x8WzpStore:  family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX8x16:         family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 1, Dot: true},
+	ConvGemmWindowQ8DotX8x16Store:    family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 2, Dot: true},
+	ConvGemmWindowQ8DotX8x16Wzp:      family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX8x16WzpStore: family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX8x8:          family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 1, Dot: true},
+	ConvGemmWindowQ8DotX8x8Store:     family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 2, Dot: true},
+	ConvGemmWindowQ8DotX8x8Wzp:       family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX8x8WzpStore:  family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	DataConcatE1:                     family.Move{Op: "concat", Bytes: 1},
+	DataConcatE2:                     family.Move{Op: "concat", Bytes: 2},
+	DataConcatE4:                     family.Move{Op: "concat", Bytes: 4},
+	DataCopyW1D3:                     family.Copy{Words: 1, Dims: 3},
+	DataCopyW1D6:                     family.Copy{Words: 1, Dims: 6},
+	DataCopyW2D3:                     family.Copy{Words: 2, Dims: 3},
+	DataCopyW2D6:                     family.Copy{Words: 2, Dims: 6},
+	DataCopyW4D3:                     family.Copy{Words: 4, Dims: 3},
+	DataCopyW4D6:                     family.Copy{Words: 4, Dims: 6},
+	DataImageF16F16:                  family.Image{Half: true, Elem: "f16"},
+	DataImageF16F32:                  family.Image{Half: true, Elem: "f32"},
+	DataImageF16Q8:                   family.Image{Half: true, Elem: "q8"},
+	DataImageU8F16:                   family.Image{Elem: "f16"},
+	DataImageU8F32:                   family.Image{Elem: "f32"},
+	DataImageU8Q8:                    family.Image{Elem: "q8"},
+	DataMirrorE1:                     family.Move{Op: "mirror", Bytes: 1},
+	DataMirrorE2:                     family.Move{Op: "mirror", Bytes: 2},
+	DataMirrorE4:                     family.Move{Op: "mirror", Bytes: 4},
+	DataMirrorFedE1:                  family.Move{Op: "mirror_fed", Bytes: 1},
+	DataMirrorFedE2:                  family.Move{Op: "mirror_fed", Bytes: 2},
+	DataMirrorFedE4:                  family.Move{Op: "mirror_fed", Bytes: 4},
+	DataMirrorLanesE1:                family.Move{Op: "mirror_lanes", Bytes: 1},
+	DataMirrorLanesE2:                family.Move{Op: "mirror_lanes", Bytes: 2},
+	DataMirrorLanesE4:                family.Move{Op: "mirror_lanes", Bytes: 4},
+	DataPadE1:                        family.Move{Op: "pad", Bytes: 1},
+	DataPadE2:                        family.Move{Op: "pad", Bytes: 2},
+	DataPadE4:                        family.Move{Op: "pad", Bytes: 4},
+	DataPadFedE1:                     family.Move{Op: "pad_fed", Bytes: 1},
+	DataPadFedE2:                     family.Move{Op: "pad_fed", Bytes: 2},
+	DataPadFedE4:                     family.Move{Op: "pad_fed", Bytes: 4},
+	DataPadLanesE1:                   family.Move{Op: "pad_lanes", Bytes: 1},
+	DataPadLanesE2:                   family.Move{Op: "pad_lanes", Bytes: 2},
+	DataPadLanesE4:                   family.Move{Op: "pad_lanes", Bytes: 4},
+	DataReshapeE1:                    family.Move{Op: "reshape", Bytes: 1},
+	DataReshapeE2:                    family.Move{Op: "reshape", Bytes: 2},
+	DataReshapeE4:                    family.Move{Op: "reshape", Bytes: 4},
+	DataRgbE1:                        family.Move{Op: "rgb", Bytes: 1},
+	DataRgbE4:                        family.Move{Op: "rgb", Bytes: 4},
+	DataTransposeE1:                  family.Move{Op: "transpose", Bytes: 1},
+	DataTransposeE2:                  family.Move{Op: "transpose", Bytes: 2},
+	DataTransposeE4:                  family.Move{Op: "transpose", Bytes: 4},
+	DataTransposeFedE1:               family.Move{Op: "transpose_fed", Bytes: 1},
+	DataTransposeFedE2:               family.Move{Op: "transpose_fed", Bytes: 2},
+	DataTransposeFedE4:               family.Move{Op: "transpose_fed", Bytes: 4},
+	DequantizeF16:                    family.Dequantize{Elem: "f16"},
+	DequantizeF32:                    family.Dequantize{Elem: "f32"},
+	LogSoftmaxColumnF16:              family.Softmax{Log: true, Column: true, Elem: "f16"},
+	LogSoftmaxColumnF32:              family.Softmax{Log: true, Column: true, Elem: "f32"},
+	LogSoftmaxRowF16:                 family.Softmax{Log: true, Elem: "f16"},
+	LogSoftmaxRowF32:                 family.Softmax{Log: true, Elem: "f32"},
+	LogSoftmaxRowLongF16:             family.Softmax{Log: true, Long: true, Elem: "f16"},
+	LogSoftmaxRowLongF32:             family.Softmax{Log: true, Long: true, Elem: "f32"},
+	MeanFedF16:                       family.MeanFed{Elem: "f16"},
+	MeanFedF32:                       family.MeanFed{Elem: "f32"},
+	MeanFedQ8:                        family.MeanFed{Elem: "q8"},
+	PoolAverageF16:                   family.Pool{Op: "average", Elem: "f16"},
+	PoolAverageF32:                   family.Pool{Op: "average", Elem: "f32"},
+	PoolAverageF32Texel:              family.Pool{Op: "average", Elem: "f32", Access: 1},
+	PoolAverageQ8:                    family.Pool{Op: "average", Elem: "q8"},
+	PoolAverageQ8Texel:               family.Pool{Op: "average", Elem: "q8", Access: 1},
+	PoolL2F16:                        family.Pool{Op: "l2", Elem: "f16"},
+	PoolL2F32:                        family.Pool{Op: "l2", Elem: "f32"},
+	PoolMaxF16:                       family.Pool{Op: "max", Elem: "f16"},
+	PoolMaxF32:                       family.Pool{Op: "max", Elem: "f32"},
+	PoolMaxF32Texel:                  family.Pool{Op: "max", Elem: "f32", Access: 1},
+	PoolMaxQ8:                        family.Pool{Op: "max", Elem: "q8"},
+	PoolMaxQ8Texel:                   family.Pool{Op: "max", Elem: "q8", Access: 1},
+	QuantizeF16:                      family.Quantize{Elem: "f16"},
+	QuantizeF32:                      family.Quantize{Elem: "f32"},
+	ResizeBilinearF16:                family.Bilinear{Elem: "f16"},
+	ResizeBilinearF32:                family.Bilinear{Elem: "f32"},
+	ResizeBilinearF32Texel:           family.Bilinear{Elem: "f32", Access: 1},
+	ResizeBilinearQ8:                 family.Bilinear{Elem: "q8"},
+	ResizeBilinearQ8Texel:            family.Bilinear{Elem: "q8", Access: 1},
+	ResizeNearestW1:                  family.Nearest{Words: 1},
+	ResizeNearestW2:                  family.Nearest{Words: 2},
+	ResizeNearestW4:                  family.Nearest{Words: 4},
+	SoftmaxColumnF16:                 family.Softmax{Column: true, Elem: "f16"},
+	SoftmaxColumnF32:                 family.Softmax{Column: true, Elem: "f32"},
+	SoftmaxColumnQ8:                  family.Softmax{Column: true, Elem: "q8"},
+	SoftmaxRowF16:                    family.Softmax{Elem: "f16"},
+	SoftmaxRowF32:                    family.Softmax{Elem: "f32"},
+	SoftmaxRowLongF16:                family.Softmax{Long: true, Elem: "f16"},
+	SoftmaxRowLongF32:                family.Softmax{Long: true, Elem: "f32"},
+	SoftmaxRowQ8:                     family.Softmax{Elem: "q8"},
+	SumColumnF16F16:                  family.Sum{Column: true, From: "f16", To: "f16"},
+	SumColumnF16F32:                  family.Sum{Column: true, From: "f16", To: "f32"},
+	SumColumnF32F16:                  family.Sum{Column: true, From: "f32", To: "f16"},
+	SumColumnF32F32:                  family.Sum{Column: true, From: "f32", To: "f32"},
+	SumColumnI32I32:                  family.Sum{Column: true, From: "i32", To: "i32"},
+	SumColumnI32Q8:                   family.Sum{Column: true, From: "i32", To: "q8"},
+	SumColumnQ8I32:                   family.Sum{Column: true, From: "q8", To: "i32"},
+	SumColumnQ8Q8:                    family.Sum{Column: true, From: "q8", To: "q8"},
+	SumRowF16F16:                     family.Sum{From: "f16", To: "f16"},
+	SumRowF16F32:                     family.Sum{From: "f16", To: "f32"},
+	SumRowF32F16:                     family.Sum{From: "f32", To: "f16"},
+	SumRowF32F32:                     family.Sum{From: "f32", To: "f32"},
+	SumRowI32I32:                     family.Sum{From: "i32", To: "i32"},
+	SumRowI32Q8:                      family.Sum{From: "i32", To: "q8"},
+	SumRowQ8I32:                      family.Sum{From: "q8", To: "i32"},
+	SumRowQ8Q8:                       family.Sum{From: "q8", To: "q8"},
+	UnaryAbsF16:                      family.Unary{Op: "abs", Elem: "f16"},
+	UnaryAbsF32:                      family.Unary{Op: "abs", Elem: "f32"},
+	UnaryAbsI32:                      family.Unary{Op: "abs", Elem: "i32"},
+	UnaryClampF16:                    family.Unary{Op: "clamp", Elem: "f16"},
+	UnaryClampF32:                    family.Unary{Op: "clamp", Elem: "f32"},
+	UnaryEluF16:                      family.Unary{Op: "elu", Elem: "f16"},
+	UnaryEluF32:                      family.Unary{Op: "elu", Elem: "f32"},
+	UnaryExpF16:                      family.Unary{Op: "exp", Elem: "f16"},
+	UnaryExpF32:                      family.Unary{Op: "exp", Elem: "f32"},
+	UnaryFloorF16:                    family.Unary{Op: "floor", Elem: "f16"},
+	UnaryFloorF32:                    family.Unary{Op: "floor", Elem: "f32"},
+	UnaryHardswishF16:                family.Unary{Op: "hardswish", Elem: "f16"},
+	UnaryHardswishF32:                family.Unary{Op: "hardswish", Elem: "f32"},
+	UnaryLogF16:                      family.Unary{Op: "log", Elem: "f16"},
+	UnaryLogF32:                      family.Unary{Op: "log", Elem: "f32"},
+	UnaryLogisticF16:                 family.Unary{Op: "logistic", Elem: "f16"},
+	UnaryLogisticF32:                 family.Unary{Op: "logistic", Elem: "f32"},
+	UnaryNegF16:                      family.Unary{Op: "neg", Elem: "f16"},
+	UnaryNegF32:                      family.Unary{Op: "neg", Elem: "f32"},
+	UnaryNegI32:                      family.Unary{Op: "neg", Elem: "i32"},
+	UnaryRsqrtF16:                    family.Unary{Op: "rsqrt", Elem: "f16"},
+	UnaryRsqrtF32:                    family.Unary{Op: "rsqrt", Elem: "f32"},
+	UnarySinF16:                      family.Unary{Op: "sin", Elem: "f16"},
+	UnarySinF32:                      family.Unary{Op: "sin", Elem: "f32"},
+	UnarySqrtF16:                     family.Unary{Op: "sqrt", Elem: "f16"},
+	UnarySqrtF32:                     family.Unary{Op: "sqrt", Elem: "f32"},
+	UnaryTanhF16:                     family.Unary{Op: "tanh", Elem: "f16"},
+	UnaryTanhF32:                     family.Unary{Op: "tanh", Elem: "f32"},
+}
+
+// SetID identifies the whole set: SHA-256 over descriptions and code.
+const SetID = "75c564af6c5a21226222d8af1c4e26d0ac31cc6da991ae932242631c36ec5110"

@@ -1,14 +1,16 @@
 // Package shaders holds the compute kernels: GLSL by operation family, the SPIR-V made of it, and a
 // typed registry.
 //
-// A kernel is one entry of the manifest (gen/manifest.go): a source file and the macros that freeze its
-// variant. `make generate` compiles the manifest to spv/ and registry_gen.go; both are committed, so that
-// building the project needs no shader compiler.
+// A kernel is one entry of the manifest (gen/manifest.go): a source file, the macros that freeze its variant and, where
+// it is one of a family, its key. `make generate` compiles the manifest to spv/, and writes registry_gen.go with what
+// each kernel asks of a device; both are committed, so that building the project needs no shader compiler.
 package shaders
 
 import (
 	"embed"
 	"fmt"
+
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 //go:embed spv/*.spv
@@ -20,31 +22,59 @@ type Kernel uint16
 // Copy is no shader but vkCmdCopyBuffer.
 const Copy Kernel = 0
 
-// Info describes the interface of a kernel.
-type Info struct {
-	Name string
-	// Bindings has one letter a binding, from binding 0 of set 0 on: 's' storage buffer, 't' uniform
-	// texel buffer, 'i' storage texel buffer.
-	Bindings string
-	// PushWords is the size of the push constants in 32-bit words.
-	PushWords int
-	// IntegerDot: needs VK_KHR_shader_integer_dot_product.
-	IntegerDot bool
-	// Float16: needs arithmetic with floats of 16 bits, a feature of VK_KHR_shader_float16_int8.
-	Float16 bool
+var byKey = func() map[family.Key]Kernel {
+	m := make(map[family.Key]Kernel)
+	for k, key := range keys {
+		if key != nil {
+			m[key] = Kernel(k)
+		}
+	}
+	return m
+}()
+
+// Variants lists the keys of a family in the order of the registry.
+func Variants[K family.Key]() []K {
+	var list []K
+	for _, key := range keys {
+		if k, ok := key.(K); ok {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
-// Info returns the interface of k.
-func (k Kernel) Info() *Info { return &infos[k] }
+// Of returns the kernel of a family's variant. Precondition: there is one, see Find.
+func Of(key family.Key) Kernel {
+	k, ok := Find(key)
+	if !ok {
+		panic("shaders: no kernel " + key.Name())
+	}
+	return k
+}
+
+// Find returns the kernel of a family's variant, and whether there is one.
+func Find(key family.Key) (Kernel, bool) {
+	k, ok := byKey[key]
+	return k, ok
+}
+
+// Valid reports whether k is a generated constant or Copy.
+func (k Kernel) Valid() bool { return int(k) < len(infos) }
+
+// Key returns the key of k; nil where it goes by its name alone. Precondition: k is valid.
+func (k Kernel) Key() family.Key { return keys[k] }
+
+// Info returns the description of k. Precondition: k is valid.
+func (k Kernel) Info() *family.Info { return &infos[k] }
 
 func (k Kernel) String() string {
-	if int(k) < len(infos) {
+	if k.Valid() {
 		return infos[k].Name
 	}
 	return fmt.Sprintf("Kernel(%d)", uint16(k))
 }
 
-// ByName returns the kernel of the given name.
+// ByName returns the kernel of the given name: for what is read from files.
 func ByName(name string) (Kernel, bool) {
 	for i := range infos {
 		if infos[i].Name == name {

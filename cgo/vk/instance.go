@@ -178,6 +178,7 @@ type Properties struct {
 	MaxTexelBuffers     uint32 // uniform ones
 	MaxStorageTexels    uint32 // storage texel buffers, counted with storage images
 	SubgroupSize        uint32
+	SubgroupOps         uint32  // VkSubgroupFeatureFlags of compute shaders
 	TimestampPeriod     float64 // nanoseconds a tick
 	Timeline            bool
 	IntegerDot          bool
@@ -232,7 +233,7 @@ func (p Physical) Properties() (*Properties, error) {
 		out.DeviceUUID[i], out.DriverUUID[i] = byte(info.device_uuid[i]), byte(info.driver_uuid[i])
 	}
 	out.MaxAllocation = clampSize(uint64(info.max_allocation))
-	out.SubgroupSize = uint32(info.subgroup_size)
+	out.SubgroupSize, out.SubgroupOps = uint32(info.subgroup_size), uint32(info.subgroup_ops)
 	out.Timeline = info.timeline != 0
 	out.IntegerDot = info.integer_dot != 0
 	out.IntegerDotFast = info.dot_fast != 0

@@ -63,7 +63,7 @@ struct nngpu_device {
 // nngpu_pipeline_chain is nngpu_pipeline with a pNext chain of VkComputePipelineCreateInfo, whose flags go before the
 // usual ones.
 nngpu_value nngpu_pipeline_chain(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
-                                 uint32_t local_x, uint64_t cache, const void *chain);
+                                 const uint32_t *local, uint64_t cache, const void *chain);
 
 // Handles are 64 bits wide on the supported machines, dispatchable ones too.
 _Static_assert(sizeof(VkBuffer) == 8 && sizeof(VkDevice) == 8, "64-bit machines only");

@@ -41,13 +41,13 @@ func (d *Device) NewPipelineLayout(set SetLayout, pushBytes int) (PipelineLayout
 	return PipelineLayout(v.value), check("vkCreatePipelineLayout", v.result)
 }
 
-// NewPipeline compiles SPIR-V words to a compute pipeline with specialisation constant 0 = localX. cache
-// may be 0. Safe for concurrent use, with the same cache too.
-func (d *Device) NewPipeline(code []uint32, layout PipelineLayout, localX uint32, cache PipelineCache) (Pipeline, error) {
+// NewPipeline compiles SPIR-V words to a compute pipeline with specialisation constants 0 to 2 = local, as far as the
+// code has them. cache may be 0. Safe for concurrent use, with the same cache too.
+func (d *Device) NewPipeline(code []uint32, layout PipelineLayout, local [3]uint32, cache PipelineCache) (Pipeline, error) {
 	if err := d.fault(CallNewPipeline, "vkCreateComputePipelines"); err != nil {
 		return 0, err
 	}
-	v := C.nngpu_pipeline(d.c, firstWord32(code), C.uint64_t(len(code)*4), C.uint64_t(layout), C.uint32_t(localX),
+	v := C.nngpu_pipeline(d.c, firstWord32(code), C.uint64_t(len(code)*4), C.uint64_t(layout), firstWord32(local[:]),
 		C.uint64_t(cache))
 	return Pipeline(v.value), check("vkCreateComputePipelines", v.result)
 }

@@ -75,6 +75,7 @@ typedef struct nngpu_physical_info {
     uint32_t dot_fast;      // 4x8-bit packed signed, unsigned and mixed are all reported as accelerated
     uint32_t robust;        // robustBufferAccess: feature present
     uint32_t subgroup_size;
+    uint32_t subgroup_ops;  // VkSubgroupFeatureFlags, 0 where compute shaders have none
     uint32_t driver_id;     // VkDriverId, 0 when unknown
     uint32_t texel_rgba32f; // storage texel buffers of R32G32B32A32_SFLOAT
     uint32_t budget;        // VK_EXT_memory_budget
@@ -332,14 +333,14 @@ nngpu_value nngpu_set_layout(nngpu_device *dev, const uint32_t *types, uint32_t 
 nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint32_t push_bytes);
 
 // nngpu_pipeline makes a compute pipeline from SPIR-V with entry point "main" and specialisation
-// constant 0 = local_x. cache may be 0.
+// constants 0 to 2 = local[0] to local[2], as far as the module has them. cache may be 0.
 //
 // Ownership: borrows code, layout and cache; the result belongs to the caller. The shader module is gone on
 //            return.
 // Threads:   any; cache is synchronized by the driver.    Blocking: compiles (ms to s).
-// Go memory: code is read during the call only.
+// Go memory: code and local are read during the call only.
 nngpu_value nngpu_pipeline(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
-                           uint32_t local_x, uint64_t cache);
+                           const uint32_t *local, uint64_t cache);
 
 // nngpu_pipeline_cache makes a VkPipelineCache from data (may be empty).
 //
@@ -423,7 +424,7 @@ nngpu_binary nngpu_binary_global_key(nngpu_device *dev);
 // Ownership: borrows code, layout and binaries; the result belongs to the caller.
 // Threads:   any.    Blocking: may compile.    Go memory: code and binaries are read during the call only.
 nngpu_value nngpu_pipeline_binary(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
-                                  uint32_t local_x, const uint64_t *binaries, uint32_t count);
+                                  const uint32_t *local, const uint64_t *binaries, uint32_t count);
 
 // nngpu_binary_capture makes the binaries of a pipeline, at most `max`, and returns their number in value. With an
 // error those that are not 0 were made all the same.

@@ -27,7 +27,7 @@ nngpu_binary nngpu_binary_global_key(nngpu_device *dev) {
 }
 
 nngpu_value nngpu_pipeline_binary(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
-                                  uint32_t local_x, const uint64_t *binaries, uint32_t count) {
+                                  const uint32_t *local, const uint64_t *binaries, uint32_t count) {
     nngpu_value out = {.result = missing(dev)};
     if (out.result != VK_SUCCESS) {
         return out;
@@ -46,7 +46,7 @@ nngpu_value nngpu_pipeline_binary(nngpu_device *dev, const uint32_t *code, uint6
     } else {
         flags.flags |= NNGPU_PIPELINE_CREATE_2_CAPTURE_DATA;
     }
-    return nngpu_pipeline_chain(dev, code, code_bytes, layout, local_x, 0, &flags); // no cache: it is forbidden here
+    return nngpu_pipeline_chain(dev, code, code_bytes, layout, local, 0, &flags); // no cache: it is forbidden here
 }
 
 nngpu_value nngpu_binary_capture(nngpu_device *dev, uint64_t pipeline, uint64_t *binaries, uint32_t max) {

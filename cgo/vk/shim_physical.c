@@ -114,6 +114,7 @@ static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nn
     out->host_align = host_properties.minImportedHostPointerAlignment;
     out->max_allocation = maintenance.maxMemoryAllocationSize;
     out->subgroup_size = subgroup.subgroupSize;
+    out->subgroup_ops = subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT ? subgroup.supportedOperations : 0;
     memcpy(out->device_uuid, id.deviceUUID, sizeof out->device_uuid);
     memcpy(out->driver_uuid, id.driverUUID, sizeof out->driver_uuid);
     out->driver_id = driver_properties.driverID;

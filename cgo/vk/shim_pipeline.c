@@ -48,12 +48,12 @@ nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint32
 }
 
 nngpu_value nngpu_pipeline(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
-                           uint32_t local_x, uint64_t cache) {
-    return nngpu_pipeline_chain(dev, code, code_bytes, layout, local_x, cache, NULL);
+                           const uint32_t *local, uint64_t cache) {
+    return nngpu_pipeline_chain(dev, code, code_bytes, layout, local, cache, NULL);
 }
 
 nngpu_value nngpu_pipeline_chain(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
-                                 uint32_t local_x, uint64_t cache, const void *chain) {
+                                 const uint32_t *local, uint64_t cache, const void *chain) {
     nngpu_value out = {0};
     VkShaderModuleCreateInfo module_info = {
         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -65,9 +65,12 @@ nngpu_value nngpu_pipeline_chain(nngpu_device *dev, const uint32_t *code, uint64
     if (out.result != VK_SUCCESS) {
         return out;
     }
-    VkSpecializationMapEntry entry = {.constantID = 0, .offset = 0, .size = sizeof local_x};
+    VkSpecializationMapEntry entries[3]; // those that the module does not have are ignored
+    for (uint32_t i = 0; i < 3; i++) {
+        entries[i] = (VkSpecializationMapEntry){.constantID = i, .offset = i * sizeof *local, .size = sizeof *local};
+    }
     VkSpecializationInfo constants = {
-        .mapEntryCount = 1, .pMapEntries = &entry, .dataSize = sizeof local_x, .pData = &local_x};
+        .mapEntryCount = 3, .pMapEntries = entries, .dataSize = 3 * sizeof *local, .pData = local};
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .pNext = chain,

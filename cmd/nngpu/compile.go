@@ -45,7 +45,8 @@ func (a *app) compileCommand() *cobra.Command {
 		Long: `Compiles a network for a device, without running it, and shows the figures of the plan.
 
 With --dump plan also every step of it, what lies where in the arena and during which steps, and the time that
-each segment and step is predicted to take; with --dump ir the graph after the compiler's passes.`,
+each segment and step is predicted to take; with --dump ir the graph after the compiler's passes. With -v also which
+kernel was chosen for each operation, why, with what score, and which would have been next.`,
 		Args:              exactArgs(1, "one model"),
 		ValidArgsFunction: completeModels,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -72,7 +73,7 @@ func (a *app) compile(ctx context.Context, path, dump string) error {
 	if err != nil {
 		return err
 	}
-	res, err := describe(ctx, dev, net.Model, dump)
+	res, err := a.describeModel(ctx, dev, net.Model, dump)
 	if err = errors.Join(err, dev.Close()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -80,11 +81,14 @@ func (a *app) compile(ctx context.Context, path, dump string) error {
 	return a.print(res, func() { a.printCompile(res) })
 }
 
-// describe compiles m, which is valid.
-func describe(ctx context.Context, dev *device, m *nn.Model, dump string) (*compileResult, error) {
+// describeModel compiles m, which is valid.
+func (a *app) describeModel(ctx context.Context, dev *device, m *nn.Model, dump string) (*compileResult, error) {
 	d, err := dev.backend.Describe(ctx, m)
 	if err != nil {
 		return nil, err
+	}
+	for _, c := range d.Choices() {
+		a.note("%s: %s (%s)", c.Label, c.Kernel, c.Why)
 	}
 	info := dev.Info()
 	res := &compileResult{

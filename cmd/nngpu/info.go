@@ -143,7 +143,7 @@ func describeDevice(d *gpu.Device) infoDevice {
 	r.Class, r.Variants = string(f.Class), d.Variants()
 	r.Limits = &infoLimits{
 		f.MaxStorageRange, f.MaxTexelElements, f.StorageAlign, f.TexelAlign,
-		f.MaxInvocations, f.MaxLocalX, f.MaxGroupsX, f.MaxGroupsY, f.SubgroupSize,
+		f.MaxInvocations, f.MaxLocal[0], f.MaxGroups[0], f.MaxGroups[1], f.SubgroupSize,
 	}
 	r.Features = &infoFeatures{f.IntegerDot, f.IntegerDotFast, f.StorageTexelRGBA32F, f.Unified, f.TimestampPeriod}
 	r.Measured = describeMeasured(d.Measured)

@@ -1,142 +1,139 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
 
-// Push constant words of the conv kernels: the fixed part, and what a window adds.
-const (
-	gemmFloatWords, gemmFloatTaps = 8, 12
-	gemmQ8Words, gemmQ8Taps       = 12, 13
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// tile is a register tile: pixels times quads of channels.
-type tile struct{ m, n4 int }
+var accesses = []family.Access{family.Buffers, family.Texels, family.TexelStores}
 
 // convVariants: the kernels of conv/.
 func convVariants() []variant {
-	var list []variant
-	bools := []bool{false, true}
-	for _, t := range []tile{{1, 2}, {8, 2}, {8, 4}} {
-		for _, taps := range bools {
-			words, words8 := gemmFloatWords, gemmQ8Words
-			window := ""
-			if taps {
-				words, words8 = words+gemmFloatTaps, words8+gemmQ8Taps
-				window = "_window"
+	list := append(depthwiseVariants(), directVariants()...)
+	for _, window := range bools {
+		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {
+			for _, k := range gemmKeys(tile[0], tile[1]) {
+				k.Window = window
+				list = append(list, gemmVariant(k))
 			}
-			base := func() map[string]string {
-				return map[string]string{"TM": fmt.Sprint(t.m), "TN4": fmt.Sprint(t.n4), "TAPS": digit(taps)}
-			}
-			for _, a := range accesses {
-				d := base()
-				d["X_TEXEL"], d["Y_TEXEL"] = digit(a.read), digit(a.write)
-				list = append(list, variant{
-					name:   fmt.Sprintf("conv_gemm%s_f32_%dx%d%s", window, t.m, 4*t.n4, a.suffix()),
-					source: "conv/gemm_float.comp", defines: d, bindings: a.bindings(), pushWords: words,
-				})
-			}
-			if t.n4 == 2 {
-				d := base()
-				d["ELEM_F16"], d["X_TEXEL"], d["Y_TEXEL"] = "1", "0", "0"
-				list = append(list, variant{
-					name:   fmt.Sprintf("conv_gemm%s_f16_%dx%d", window, t.m, 4*t.n4),
-					source: "conv/gemm_float.comp", defines: d, bindings: "stss", pushWords: words,
-				})
-			}
-			for _, wzp := range bools {
-				for _, a := range accesses[1:] {
-					d := base()
-					d["X_TEXEL"], d["Y_TEXEL"] = "1", digit(a.write)
-					d["DOT"], d["FLUSH"], d["WZP"], d["SHIFT"] = "1", "0", digit(wzp), "1"
-					list = append(list, variant{
-						name:   fmt.Sprintf("conv_gemm%s_q8_dot_%dx%d%s%s", window, t.m, 4*t.n4, suffix(wzp, "_wzp"), suffix(a.write, "_store")),
-						source: "conv/gemm_q8.comp", defines: d, bindings: a.bindings(), pushWords: words8, integerDot: true,
-					})
-				}
-			}
-			if t.n4 != 2 {
-				continue
-			}
-			for _, flush := range bools {
-				d := base()
-				d["X_TEXEL"], d["Y_TEXEL"] = "0", "0"
-				d["DOT"], d["FLUSH"], d["WZP"], d["SHIFT"] = "0", digit(flush), "0", digit(flush)
-				list = append(list, variant{
-					name:   fmt.Sprintf("conv_gemm%s_q8_%dx%d%s", window, t.m, 4*t.n4, suffix(flush, "_flush")),
-					source: "conv/gemm_q8.comp", defines: d, bindings: "stss", pushWords: words8,
-				})
+		}
+		for _, elem := range []family.Elem{family.F32, family.F16} {
+			list = append(list, sharedVariant(family.Gemm{Elem: elem, Window: window, M: 32, N: 64, Shared: true}))
+		}
+	}
+	return list
+}
+
+// gemmKeys are the matrix products with a register tile of m x n for each invocation.
+func gemmKeys(m, n int) []family.Gemm {
+	var list []family.Gemm
+	for _, a := range accesses {
+		list = append(list, family.Gemm{Elem: family.F32, M: m, N: n, Access: a})
+		for _, zero := range bools {
+			if a != family.Buffers {
+				list = append(list, family.Gemm{Elem: family.Q8, M: m, N: n, Access: a, Dot: true, ZeroPoint: zero})
 			}
 		}
 	}
-	list = append(list, depthwiseVariants()...)
-	for _, elem := range []string{"f32", "f16", "q8"} {
-		words, bindings := 20, "ssss"
-		if elem == "q8" {
-			words, bindings = 26, "sssss"
+	if n == 8 {
+		list = append(list, family.Gemm{Elem: family.F16, M: m, N: n},
+			family.Gemm{Elem: family.Q8, M: m, N: n}, family.Gemm{Elem: family.Q8, M: m, N: n, Flush: true})
+	}
+	return list
+}
+
+func gemmVariant(k family.Gemm) variant {
+	v := variant{
+		key: k, source: "conv/gemm_float.comp", bindings: bindings(k.Access), pushWords: 8, cost: family.CostMatrix,
+		defines: map[string]string{
+			"TM": fmt.Sprint(k.M), "TN4": fmt.Sprint(k.N / 4), "TAPS": digit(k.Window),
+			"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores),
+		},
+	}
+	taps := 12 // push constant words of a window
+	if k.M == 1 {
+		v.cost = family.CostNarrow
+	}
+	switch k.Elem {
+	case family.F16:
+		v.defines["ELEM_F16"] = "1"
+	case family.Q8:
+		v.source, v.pushWords, taps = "conv/gemm_q8.comp", 12, 13
+		v.defines["DOT"], v.defines["WZP"] = digit(k.Dot), digit(k.ZeroPoint)
+		v.defines["FLUSH"], v.defines["SHIFT"] = digit(k.Flush), digit(k.Dot || k.Flush)
+	}
+	if k.Window {
+		v.pushWords += taps
+	}
+	return v
+}
+
+// sharedVariant has workgroups of 8x8 invocations, which every device has.
+func sharedVariant(k family.Gemm) variant {
+	v := variant{
+		key: k, source: "conv/gemm_shared.comp", bindings: "ssss", pushWords: 5, cost: family.CostMatrix,
+		defines: map[string]string{
+			elemMacro(k.Elem): "1", "BM": fmt.Sprint(k.M), "BN": fmt.Sprint(k.N), "TAPS": digit(k.Window),
+			"LOCAL_X": "8", "LOCAL_Y": "8",
+		},
+	}
+	if k.Window {
+		v.pushWords += 12
+	}
+	return v
+}
+
+func directVariants() []variant {
+	var list []variant
+	for _, elem := range computed {
+		for _, depthwise := range bools {
+			v := variant{
+				key: family.Direct{Elem: elem, Depthwise: depthwise}, source: "conv/direct.comp", bindings: "ssss", pushWords: 20,
+				cost: family.CostMatrix, defines: map[string]string{elemMacro(elem): "1", "DEPTHWISE": digit(depthwise)},
+			}
+			if elem == family.Q8 {
+				v.bindings, v.pushWords = "sssss", 26
+			}
+			list = append(list, v)
 		}
-		list = append(list,
-			variant{name: "conv_direct_" + elem, source: "conv/direct.comp", bindings: bindings, pushWords: words,
-				defines: map[string]string{elemMacro(elem): "1", "DEPTHWISE": "0"}},
-			variant{name: "conv_direct_depthwise_" + elem, source: "conv/direct.comp", bindings: bindings, pushWords: words,
-				defines: map[string]string{elemMacro(elem): "1", "DEPTHWISE": "1"}})
 	}
 	return list
 }
 
 func depthwiseVariants() []variant {
 	var list []variant
-	for _, elem := range []string{"f32", "f16", "q8"} {
-		words := 17
-		if elem == "q8" {
-			words = 21
+	add := func(k family.Depthwise) {
+		v := variant{
+			key: k, source: "conv/depthwise.comp", bindings: bindings(k.Access), pushWords: 17, cost: family.CostDepthwise,
+			defines: map[string]string{
+				elemMacro(k.Elem): "1", "PX": "4", "KW": fmt.Sprint(k.Width), "S": fmt.Sprint(k.Stride), "SHIFT": digit(k.Shift),
+				"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores),
+			},
 		}
-		for _, mode := range depthwiseModes(elem) {
-			for _, k := range []struct{ kw, s int }{{0, 0}, {3, 1}, {3, 2}, {5, 1}, {5, 2}} {
-				name := "conv_depthwise_" + elem
-				if k.kw != 0 {
-					name += fmt.Sprintf("_k%ds%d", k.kw, k.s)
+		if k.Elem == family.Q8 {
+			v.pushWords = 21
+		}
+		if k.Width == 0 {
+			v.cost = family.CostAnyWindow
+		}
+		list = append(list, v)
+	}
+	for _, w := range [][2]int{{0, 0}, {3, 1}, {3, 2}, {5, 1}, {5, 2}} {
+		add(family.Depthwise{Elem: family.F16, Width: w[0], Stride: w[1]})
+		for _, a := range accesses {
+			add(family.Depthwise{Elem: family.F32, Width: w[0], Stride: w[1], Access: a})
+			for _, shift := range bools {
+				if a != family.TexelStores {
+					add(family.Depthwise{Elem: family.Q8, Width: w[0], Stride: w[1], Access: a, Shift: shift})
 				}
-				list = append(list, variant{
-					name: name + mode.suffix() + suffix(mode.shift, "_shift"), source: "conv/depthwise.comp", bindings: mode.bindings(), pushWords: words,
-					defines: map[string]string{elemMacro(elem): "1", "PX": "4", "KW": fmt.Sprint(k.kw), "S": fmt.Sprint(k.s), "X_TEXEL": digit(mode.read), "Y_TEXEL": digit(mode.write), "SHIFT": digit(mode.shift)},
-				})
 			}
 		}
 	}
 	return list
 }
 
-// access says which of x and y are texel buffers.
-type access struct{ read, write bool }
-
-// accesses: stores through texels are there for drivers that compile them faster; they read that way too.
-var accesses = []access{{false, false}, {true, false}, {true, true}}
-
-func (a access) suffix() string { return suffix(a.read, "_texel") + suffix(a.write, "_store") }
-
-func (a access) bindings() string {
-	if a.write {
-		return kind(a.read) + "tsi"
-	}
-	return kind(a.read) + "tss"
-}
-
-// depthwiseMode is how a depthwise kernel reaches x and y and, for 8-bit types, whether it requantises with
-// shifts.
-type depthwiseMode struct {
-	access
-	shift bool
-}
-
-func depthwiseModes(elem string) []depthwiseMode {
-	var list []depthwiseMode
-	for _, a := range accesses {
-		if elem == "f16" && a.read || elem == "q8" && a.write {
-			continue
-		}
-		list = append(list, depthwiseMode{a, false})
-		if elem == "q8" {
-			list = append(list, depthwiseMode{a, true})
-		}
-	}
-	return list
+// bindings are those of x, a filter of texels, what there is for each channel, and y.
+func bindings(a family.Access) string {
+	return [...]string{"stss", "ttss", "ttsi"}[a]
 }

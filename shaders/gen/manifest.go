@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nngpu/nngpu/shaders/family"
+)
 
 // manifest lists every kernel. One function a family, in a file of the family's name.
 func manifest() []variant {
@@ -9,7 +13,6 @@ func manifest() []variant {
 	list = append(list, binaryVariants()...)
 	list = append(list, quantVariants()...)
 	list = append(list, dataVariants()...)
-	list = append(list, fedVariants()...)
 	list = append(list, reduceVariants()...)
 	list = append(list, poolVariants()...)
 	list = append(list, resizeVariants()...)
@@ -19,8 +22,13 @@ func manifest() []variant {
 	return list
 }
 
-// elemMacro is the macro of include/tensor.glsl for an element type: f32, f16, i32 or q8, as kernels' names have it.
-func elemMacro(elem string) string { return "ELEM_" + strings.ToUpper(elem) }
+var (
+	bools    = []bool{false, true}
+	computed = []family.Elem{family.F32, family.F16, family.Q8}
+)
+
+// elemMacro is the macro of include/tensor.glsl for an element type.
+func elemMacro(elem family.Elem) string { return "ELEM_" + strings.ToUpper(string(elem)) }
 
 // digit is the value of a macro that is 0 or 1.
 func digit(b bool) string {

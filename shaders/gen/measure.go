@@ -3,9 +3,9 @@ package main
 // measureVariants: measure/multiply.comp and measure/move.comp, which tell what a device can do at most.
 func measureVariants() []variant {
 	list := []variant{
-		{name: "measure_multiply_f16", defines: map[string]string{"F16": "1", "DOT": "0"}, float16: true},
+		{name: "measure_multiply_f16", defines: map[string]string{"F16": "1", "DOT": "0"}},
 		{name: "measure_multiply_f32", defines: map[string]string{"F16": "0", "DOT": "0"}},
-		{name: "measure_multiply_dot", defines: map[string]string{"F16": "0", "DOT": "1"}, integerDot: true},
+		{name: "measure_multiply_dot", defines: map[string]string{"F16": "0", "DOT": "1"}},
 	}
 	for i := range list {
 		list[i].source, list[i].bindings, list[i].pushWords = "measure/multiply.comp", "s", 5

@@ -1,31 +1,32 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nngpu/nngpu/shaders/family"
+)
 
 // poolVariants: the kernels of pool/.
 func poolVariants() []variant {
 	var list []variant
-	for _, op := range []string{"average", "max", "l2"} {
-		for _, elem := range []string{"f32", "f16", "q8"} {
-			words := 20
-			if elem == "q8" {
-				if op == "l2" {
+	for _, op := range []family.PoolOp{family.Average, family.Maximum, family.L2} {
+		for _, elem := range computed {
+			for _, access := range accesses[:2] {
+				texel := access == family.Texels
+				if op == family.L2 && (texel || elem == family.Q8) || texel && elem == family.F16 {
 					continue
 				}
-				words = 21
-			}
-			add := func(suffix, bindings string, texel map[string]string) {
-				d := map[string]string{"POOL_" + strings.ToUpper(op): "1", elemMacro(elem): "1"}
-				for k, v := range texel {
-					d[k] = v
+				v := variant{
+					key: family.Pool{Op: op, Elem: elem, Access: access}, source: "pool/pool.comp", bindings: kind(texel) + "s", pushWords: 20,
+					defines: map[string]string{"POOL_" + strings.ToUpper(string(op)): "1", elemMacro(elem): "1"},
 				}
-				list = append(list, variant{
-					name: "pool_" + op + "_" + elem + suffix, source: "pool/pool.comp", bindings: bindings, pushWords: words, defines: d,
-				})
-			}
-			add("", "ss", nil)
-			if elem != "f16" && op != "l2" {
-				add("_texel", "ts", map[string]string{"TEXEL": "1"})
+				if elem == family.Q8 {
+					v.pushWords = 21
+				}
+				if texel {
+					v.defines["TEXEL"] = "1"
+				}
+				list = append(list, v)
 			}
 		}
 	}

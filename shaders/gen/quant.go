@@ -1,20 +1,23 @@
 package main
 
+import "github.com/nngpu/nngpu/shaders/family"
+
 // quantVariants: the kernels of elementwise/ that convert between types.
 func quantVariants() []variant {
 	list := []variant{{name: "lut8", source: "elementwise/lut8.comp", bindings: "sts", pushWords: 1}}
-	for _, t := range []string{"f32", "f16"} {
-		elem := map[string]string{elemMacro(t): "1"}
+	for _, elem := range []family.Elem{family.F32, family.F16} {
+		macro := map[string]string{elemMacro(elem): "1"}
 		list = append(list,
-			variant{name: "quantize_" + t, source: "elementwise/quantize.comp", defines: elem, bindings: "ss", pushWords: 5},
-			variant{name: "dequantize_" + t, source: "elementwise/dequantize.comp", defines: elem, bindings: "sss", pushWords: 7})
+			variant{key: family.Quantize{Elem: elem}, source: "elementwise/quantize.comp", defines: macro, bindings: "ss", pushWords: 5},
+			variant{key: family.Dequantize{Elem: elem}, source: "elementwise/dequantize.comp", defines: macro, bindings: "sss", pushWords: 7})
 	}
-	for _, from := range []string{"f32", "f16", "i32", "u8"} {
-		for _, to := range []string{"f32", "f16", "i32", "u8"} {
+	macros := map[family.Elem]string{family.F32: "f32", family.F16: "f16", family.I32: "i32", family.Q8: "u8"}
+	for from, fromMacro := range macros {
+		for to, toMacro := range macros {
 			if from != to {
 				list = append(list, variant{
-					name: "cast_" + from + "_" + to, source: "elementwise/cast.comp",
-					defines: map[string]string{"FROM_" + from: "1", "TO_" + to: "1"}, bindings: "ss", pushWords: 3,
+					key: family.Cast{From: from, To: to}, source: "elementwise/cast.comp",
+					defines: map[string]string{"FROM_" + fromMacro: "1", "TO_" + toMacro: "1"}, bindings: "ss", pushWords: 3,
 				})
 			}
 		}

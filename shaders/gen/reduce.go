@@ -1,60 +1,64 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nngpu/nngpu/shaders/family"
+)
 
 // reduceVariants: the kernels of reduce/.
 func reduceVariants() []variant {
 	var list []variant
-	for _, elem := range []string{"f32", "f16"} {
-		macro := elemMacro(elem)
-		for _, log := range []bool{false, true} {
-			name := "softmax"
-			for _, unroll := range []string{"1", "4"} {
-				d := map[string]string{macro: "1", "UNROLL": unroll + "u"}
-				if log {
-					d["LOG"] = "1"
-					name = "log_softmax"
-				}
-				long := ""
-				if unroll != "1" {
-					long = "long_"
-				}
-				list = append(list, variant{
-					name: name + "_row_" + long + elem, source: "reduce/softmax_row.comp", defines: d,
-					bindings: "ss", pushWords: 4,
-				})
-			}
-			d := map[string]string{macro: "1"}
-			if log {
-				d["LOG"] = "1"
-			}
-			list = append(list, variant{
-				name: name + "_column_" + elem, source: "reduce/softmax_column.comp", defines: d,
-				bindings: "ss", pushWords: 8,
-			})
+	softmax := func(k family.Softmax, source string, pushWords int, macro, value string) {
+		v := variant{
+			key: k, source: "reduce/" + source, bindings: "ss", pushWords: pushWords, defines: map[string]string{elemMacro(k.Elem): "1"},
+		}
+		if k.Log {
+			v.defines["LOG"] = "1"
+		}
+		if macro != "" {
+			v.defines[macro] = value
+		}
+		list = append(list, v)
+	}
+	for _, elem := range []family.Elem{family.F32, family.F16} {
+		for _, log := range bools {
+			softmax(family.Softmax{Log: log, Elem: elem}, "softmax_row.comp", 4, "UNROLL", "1u")
+			softmax(family.Softmax{Log: log, Elem: elem, Long: true}, "softmax_row.comp", 4, "UNROLL", "4u")
+			softmax(family.Softmax{Log: log, Elem: elem, Column: true}, "softmax_column.comp", 8, "", "")
 		}
 	}
 	list = append(list,
-		variant{name: "softmax_row_q8", source: "reduce/softmax_q8.comp", bindings: "sts", pushWords: 11},
+		variant{key: family.Softmax{Elem: family.Q8}, source: "reduce/softmax_q8.comp", bindings: "sts", pushWords: 11},
 		variant{
-			name: "softmax_column_q8", source: "reduce/softmax_q8.comp", bindings: "sts", pushWords: 11,
+			key: family.Softmax{Elem: family.Q8, Column: true}, source: "reduce/softmax_q8.comp", bindings: "sts", pushWords: 11,
 			defines: map[string]string{"COLUMN": "1"},
 		})
-	for _, t := range [][2]string{
-		{"f32", "f32"}, {"f16", "f32"}, {"f32", "f16"}, {"f16", "f16"}, {"q8", "i32"}, {"i32", "i32"}, {"i32", "q8"}, {"q8", "q8"},
+	between := func(from, to family.Elem) map[string]string {
+		return map[string]string{"FROM_" + strings.ToUpper(string(from)): "1", "TO_" + strings.ToUpper(string(to)): "1"}
+	}
+	for _, t := range [][2]family.Elem{
+		{family.F32, family.F32}, {family.F16, family.F32}, {family.F32, family.F16}, {family.F16, family.F16},
+		{family.Q8, family.I32}, {family.I32, family.I32}, {family.I32, family.Q8}, {family.Q8, family.Q8},
 	} {
-		words := sumWords(t[1])
-		d := map[string]string{"FROM_" + strings.ToUpper(t[0]): "1", "TO_" + strings.ToUpper(t[1]): "1"}
 		list = append(list,
-			variant{name: "sum_column_" + t[0] + "_" + t[1], source: "reduce/sum_column.comp", defines: d, bindings: "ss", pushWords: 12 + words},
-			variant{name: "sum_row_" + t[0] + "_" + t[1], source: "reduce/sum_row.comp", defines: d, bindings: "ss", pushWords: 7 + words})
+			variant{key: family.Sum{Column: true, From: t[0], To: t[1]}, source: "reduce/sum_column.comp", defines: between(t[0], t[1]),
+				bindings: "ss", pushWords: 12 + sumWords(t[1])},
+			variant{key: family.Sum{From: t[0], To: t[1]}, source: "reduce/sum_row.comp", defines: between(t[0], t[1]),
+				bindings: "ss", pushWords: 7 + sumWords(t[1])})
+	}
+	for _, elem := range computed {
+		list = append(list, variant{
+			key: family.MeanFed{Elem: elem}, source: "reduce/mean_fed.comp", bindings: "sss", pushWords: 13 + sumWords(elem),
+			defines: between(elem, elem),
+		})
 	}
 	return list
 }
 
 // sumWords is the number of words in SUM_PARAMETERS of reduce/sum.glsl for an output of type elem.
-func sumWords(elem string) int {
-	if elem == "i32" || elem == "q8" {
+func sumWords(elem family.Elem) int {
+	if elem == family.I32 || elem == family.Q8 {
 		return 8
 	}
 	return 3

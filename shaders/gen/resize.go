@@ -1,24 +1,34 @@
 package main
 
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
 // resizeVariants: the kernels of resize/.
 func resizeVariants() []variant {
 	var list []variant
-	for _, elem := range []string{"f32", "f16", "q8"} {
-		d := map[string]string{elemMacro(elem): "1"}
-		list = append(list, variant{
-			name: "resize_bilinear_" + elem, source: "resize/bilinear.comp", defines: d, bindings: "ss", pushWords: 18,
-		})
-		if elem != "f16" {
-			list = append(list, variant{
-				name: "resize_bilinear_" + elem + "_texel", source: "resize/bilinear.comp", bindings: "ts", pushWords: 18,
-				defines: map[string]string{elemMacro(elem): "1", "TEXEL": "1"},
-			})
+	for _, elem := range computed {
+		for _, access := range accesses[:2] {
+			texel := access == family.Texels
+			if texel && elem == family.F16 {
+				continue
+			}
+			v := variant{
+				key: family.Bilinear{Elem: elem, Access: access}, source: "resize/bilinear.comp", bindings: kind(texel) + "s", pushWords: 18,
+				defines: map[string]string{elemMacro(elem): "1"},
+			}
+			if texel {
+				v.defines["TEXEL"] = "1"
+			}
+			list = append(list, v)
 		}
 	}
-	for _, words := range []string{"1", "2", "4"} {
+	for _, words := range []int{1, 2, 4} {
 		list = append(list, variant{
-			name: "resize_nearest_w" + words, source: "resize/nearest.comp", bindings: "ss", pushWords: 18,
-			defines: map[string]string{"WORDS": words},
+			key: family.Nearest{Words: words}, source: "resize/nearest.comp", bindings: "ss", pushWords: 18,
+			defines: map[string]string{"WORDS": fmt.Sprint(words)},
 		})
 	}
 	return list

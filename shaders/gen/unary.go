@@ -1,20 +1,21 @@
 package main
 
-// unaryVariants: elementwise/unary.comp, one kernel for each function and type. clamp is the RELU family.
+import "github.com/nngpu/nngpu/shaders/family"
+
+// unaryVariants: elementwise/unary.comp, one kernel for each function and type.
 func unaryVariants() []variant {
-	types := func(op string) []string {
-		if op == "abs" || op == "neg" {
-			return []string{"f32", "f16", "i32"}
-		}
-		return []string{"f32", "f16"}
-	}
 	var list []variant
-	for _, op := range []string{"clamp", "elu", "hardswish", "tanh", "logistic", "abs", "neg", "exp", "log", "sqrt", "rsqrt", "sin", "floor"} {
-		for _, t := range types(op) {
+	for _, op := range []family.UnaryOp{
+		family.Clamp, family.Elu, family.HardSwish, family.Tanh, family.Logistic, family.Abs, family.Neg, family.Exp, family.Log,
+		family.Sqrt, family.Rsqrt, family.Sin, family.Floor,
+	} {
+		for _, elem := range []family.Elem{family.F32, family.F16, family.I32} {
+			if elem == family.I32 && op != family.Abs && op != family.Neg {
+				continue
+			}
 			list = append(list, variant{
-				name: "unary_" + op + "_" + t, source: "elementwise/unary.comp",
-				defines:  map[string]string{"OP_" + op: "1", elemMacro(t): "1"},
-				bindings: "ss", pushWords: 5,
+				key: family.Unary{Op: op, Elem: elem}, source: "elementwise/unary.comp", bindings: "ss", pushWords: 5,
+				defines: map[string]string{"OP_" + string(op): "1", elemMacro(elem): "1"},
 			})
 		}
 	}

@@ -46,7 +46,7 @@ type module struct {
 	vars      []*variable
 	labels    []int32 // by id: index of OpLabel in code
 	entry     int     // index of the first OpLabel
-	size      uint32  // id of the constant WorkgroupSize.x
+	size      uint32  // id of the constant WorkgroupSize.x; 0 where that is fixed
 	sizes     []int   // words of registers that hold it
 }
 
@@ -99,8 +99,8 @@ func decode(data []byte) (*module, error) {
 		}
 		i += n
 	}
-	if m.entry == 0 || m.size == 0 {
-		return nil, errors.New("no entry point or no workgroup size")
+	if m.entry == 0 {
+		return nil, errors.New("no entry point")
 	}
 	return m, nil
 }
@@ -152,7 +152,7 @@ func (m *module) declare(d *decorations, i int, w []uint32) error {
 	case opVariable:
 		v := &variable{class: w[3], typ: m.types[w[1]].element, binding: int(d.binding[w[2]]), builtin: d.builtin[w[2]]}
 		m.vars[w[2]] = v
-		if v.class == classFunction || v.class == classPrivate {
+		if v.class == classFunction || v.class == classPrivate || v.class == classWorkgroup {
 			v.local = len(m.registers)
 			m.registers = append(m.registers, make([]uint32, m.types[v.typ].words)...)
 		}
@@ -223,7 +223,7 @@ func (m *module) constant(id uint32) []uint32 {
 func result(w []uint32) (id, t uint32, ok bool) {
 	switch op := uint16(w[0]); op {
 	case opExtInstImport, opStore, opImageWrite, opLoopMerge, opSelectionMerge, opBranch, opBranchConditional, opSwitch,
-		opReturn, opKill, opFunction, opFunctionEnd, opUnreachable:
+		opReturn, opKill, opControlBarrier, opFunction, opFunctionEnd, opUnreachable:
 		return 0, 0, false
 	case opUndef, opExtInst, opLoad, opAccessChain:
 		return w[2], w[1], true

@@ -97,6 +97,7 @@ const (
 	opBitwiseXor            = 198
 	opBitwiseAnd            = 199
 	opNot                   = 200
+	opControlBarrier        = 224
 	opPhi                   = 245
 	opLoopMerge             = 246
 	opSelectionMerge        = 247
@@ -119,6 +120,7 @@ const (
 
 	classUniformConstant = 0
 	classInput           = 1
+	classWorkgroup       = 4
 	classPrivate         = 6
 	classFunction        = 7
 	classPushConstant    = 9

@@ -15,11 +15,10 @@ type Binding struct {
 	Word func(at int64) uint32
 }
 
-// Invocation names one invocation of a dispatch: workgroups of LocalX invocations, see shaders/include/common.glsl.
+// Invocation names one invocation of a dispatch.
 type Invocation struct {
-	LocalX uint32
-	Group  [2]uint32
-	Local  uint32 // below LocalX
+	Size         [3]uint32 // shape of a workgroup
+	Group, Local [3]uint32 // which one, and where in it
 }
 
 // rowGroups is the number of workgroups in a row of a dispatch; see shaders/include/common.glsl.
@@ -28,7 +27,9 @@ const rowGroups = 32768
 // At returns the invocation of the given flat index in a dispatch with rows of rowGroups workgroups.
 func At(index, localX uint32) Invocation {
 	group := index / localX
-	return Invocation{LocalX: localX, Group: [2]uint32{group % rowGroups, group / rowGroups}, Local: index % localX}
+	return Invocation{
+		Size: [3]uint32{localX, 1, 1}, Group: [3]uint32{group % rowGroups, group / rowGroups}, Local: [3]uint32{index % localX},
+	}
 }
 
 // Work is what an invocation did.
@@ -81,7 +82,7 @@ func Run(k shaders.Kernel, push []uint32, bindings []Binding, at Invocation, lim
 		push: push, bindings: bindings, at: at,
 	}
 	for _, word := range m.sizes {
-		s.regs[word] = at.LocalX
+		s.regs[word] = at.Size[0]
 	}
 	for id, v := range m.vars {
 		if v != nil {
@@ -117,7 +118,7 @@ func (s *state) run(limit int) error {
 			}
 		case opLoopMerge:
 			s.work.Loops++
-		case opSelectionMerge, opVariable:
+		case opSelectionMerge, opVariable, opControlBarrier: // other invocations do not run: shared memory is its own
 		case opBranch:
 			target = w[1]
 		case opBranchConditional:
@@ -293,9 +294,9 @@ func (s *state) word(v *variable, at int64) uint32 {
 		return s.push[at/4]
 	case classInput:
 		if v.builtin == builtinWorkgroupID {
-			return [3]uint32{s.at.Group[0], s.at.Group[1]}[at/4]
+			return s.at.Group[at/4]
 		}
-		return [3]uint32{s.at.Local}[at/4] // LocalInvocationId: kernels use no third
+		return s.at.Local[at/4] // LocalInvocationId: kernels use no third
 	}
 	return s.regs[v.local+int(at/4)]
 }

@@ -27,7 +27,7 @@ func TestZeroPushConstants(t *testing.T) {
 		info := k.Info()
 		bindings := make([]Binding, len(info.Bindings))
 		w, err := Run(k, make([]uint32, info.PushWords), bindings, At(0, 64), 1000)
-		if info.Float16 { // none that a network is made of
+		if info.Needs.Float16 { // none that a network is made of
 			require.ErrorContains(t, err, "a type of 16 bits", "%v", k)
 			continue
 		}

@@ -94,10 +94,15 @@ func checkLimits(f *plan.Facts, s *plan.Step) error {
 			return fmt.Errorf("%d texels at a binding", n)
 		}
 	}
-	if s.Kernel != shaders.Copy && (s.Groups[0] > f.MaxGroupsX || s.Groups[1] > f.MaxGroupsY || s.LocalX > f.MaxLocalX) {
-		return fmt.Errorf("%v workgroups of %d", s.Groups, s.LocalX)
+	if s.Kernel == shaders.Copy {
+		return nil
 	}
-	return nil
+	for i, n := range s.Groups {
+		if n > f.MaxGroups[i] {
+			return fmt.Errorf("%v workgroups of %v", s.Groups, s.Local)
+		}
+	}
+	return f.Lacks(s.Kernel.Info(), s.Local)
 }
 
 func checkStep(s *plan.Step, weights []byte, contents uint64, rng *rand.Rand) error {
@@ -106,12 +111,20 @@ func checkStep(s *plan.Step, weights []byte, contents uint64, rng *rand.Rand) er
 		bindings[k] = interpret.Binding{Size: b.Size, Texel: b.Format.TexelBytes(), Word: words(&b, weights, contents)}
 	}
 	count := uint64(s.Push[0]) // every kernel's first push constant
-	all := uint64(s.Groups[0]) * uint64(s.Groups[1]) * uint64(s.LocalX)
+	all := uint64(1)
+	for i := range s.Groups {
+		all *= uint64(s.Groups[i]) * uint64(s.Local[i])
+	}
+	at := func(index uint64) interpret.Invocation { return interpret.At(uint32(index), s.Local[0]) }
+	if s.Kernel.Info().Workgroup[0] != 0 { // not flat: the kernel makes of the whole grid what it likes
+		count = all
+		at = func(index uint64) interpret.Invocation { return gridInvocation(s, index) }
+	}
 	if count == 0 || count > all || all > 1<<32 {
-		return fmt.Errorf("%d invocations in %v workgroups of %d", count, s.Groups, s.LocalX)
+		return fmt.Errorf("%d invocations in %v workgroups of %v", count, s.Groups, s.Local)
 	}
 	run := func(index uint64, limit int) (interpret.Work, error) {
-		w, err := interpret.Run(s.Kernel, s.Push, bindings, interpret.At(uint32(index), s.LocalX), limit)
+		w, err := interpret.Run(s.Kernel, s.Push, bindings, at(index), limit)
 		if err != nil && !errors.Is(err, interpret.ErrLong) {
 			return w, fmt.Errorf("invocation %d: %w", index, err)
 		}
@@ -150,6 +163,18 @@ func checkStep(s *plan.Step, weights []byte, contents uint64, rng *rand.Rand) er
 		}
 	}
 	return nil
+}
+
+// gridInvocation is the invocation of the given index in a dispatch of three dimensions, workgroup by workgroup.
+func gridInvocation(s *plan.Step, index uint64) interpret.Invocation {
+	at := interpret.Invocation{Size: s.Local}
+	for _, d := range []struct{ size, to *[3]uint32 }{{&s.Local, &at.Local}, {&s.Groups, &at.Group}} {
+		for i, n := range d.size {
+			d.to[i] = uint32(index % uint64(n))
+			index /= uint64(n)
+		}
+	}
+	return at
 }
 
 // words returns what a kernel reads at a binding: packed weights as they are, elsewhere whatever it likes

@@ -20,22 +20,22 @@ var extremeFacts = map[string]plan.Facts{
 	// Limits of a discrete GPU of 2022.
 	"gpu": {
 		Class: plan.ClassGPU, MaxStorageRange: 1<<32 - 1, MaxTexelElements: 1 << 27, StorageAlign: 16, TexelAlign: 16,
-		MaxLocalX: 1024, MaxInvocations: 1024, MaxGroupsX: 1<<31 - 1, MaxGroupsY: 65535, SubgroupSize: 32,
+		MaxLocal: [3]uint32{1024, 1024, 64}, MaxInvocations: 1024, MaxGroups: [3]uint32{1<<31 - 1, 65535, 65535}, SharedBytes: 48 << 10, SubgroupSize: 32,
 		IntegerDot: true, IntegerDotFast: true, StorageTexelRGBA32F: true, TimestampPeriod: 1,
 	},
 	// The least that Vulkan 1.1 guarantees.
 	"least": {
 		Class: plan.ClassGPU, MaxStorageRange: 1 << 27, MaxTexelElements: 65536, StorageAlign: 256, TexelAlign: 256,
-		MaxLocalX: 128, MaxInvocations: 128, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 1, Unified: true,
+		MaxLocal: [3]uint32{128, 128, 64}, MaxInvocations: 128, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 1, Unified: true,
 	},
 	// No device's, but models of ordinary size are lowered in pieces then.
 	"small bindings": {
 		Class: plan.ClassCPU, MaxStorageRange: 1 << 14, MaxTexelElements: 1 << 27, StorageAlign: 16, TexelAlign: 16,
-		MaxLocalX: 1024, MaxInvocations: 1024, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 8, Unified: true,
+		MaxLocal: [3]uint32{1024, 1024, 64}, MaxInvocations: 1024, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 8, Unified: true,
 	},
 	"slow stores": {
 		Class: plan.ClassCPU, MaxStorageRange: 1 << 30, MaxTexelElements: 1<<32 - 1, StorageAlign: 16, TexelAlign: 16,
-		MaxLocalX: 1024, MaxInvocations: 1024, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 8,
+		MaxLocal: [3]uint32{1024, 1024, 64}, MaxInvocations: 1024, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 8,
 		IntegerDot: true, StorageTexelRGBA32F: true, TexelStores: true, Unified: true, TimestampPeriod: 1,
 	},
 }

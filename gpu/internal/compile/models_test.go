@@ -15,12 +15,12 @@ import (
 var (
 	lavapipe = plan.Facts{
 		Class: plan.ClassCPU, MaxStorageRange: 128 << 20, MaxTexelElements: 128 << 20, StorageAlign: 16, TexelAlign: 16,
-		MaxLocalX: 1024, MaxInvocations: 1024, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 8,
+		MaxLocal: [3]uint32{1024, 1024, 64}, MaxInvocations: 1024, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 8,
 		IntegerDot: true, StorageTexelRGBA32F: true, Unified: true, TimestampPeriod: 1,
 	}
 	swiftshader = plan.Facts{
 		Class: plan.ClassCPU, MaxStorageRange: 1 << 30, MaxTexelElements: 65536, StorageAlign: 256, TexelAlign: 256,
-		MaxLocalX: 256, MaxInvocations: 256, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 4,
+		MaxLocal: [3]uint32{256, 256, 64}, MaxInvocations: 256, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 4,
 		IntegerDot: true, StorageTexelRGBA32F: true, Unified: true, TimestampPeriod: 1,
 	}
 )

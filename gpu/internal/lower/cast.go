@@ -7,23 +7,11 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// casts has the kernel that converts between two types of elements.
-var casts = map[[2]nn.OperandType]shaders.Kernel{
-	{nn.TensorFloat32, nn.TensorFloat16}:     shaders.CastF32F16,
-	{nn.TensorFloat32, nn.TensorInt32}:       shaders.CastF32I32,
-	{nn.TensorFloat32, nn.TensorQuant8Asymm}: shaders.CastF32U8,
-	{nn.TensorFloat16, nn.TensorFloat32}:     shaders.CastF16F32,
-	{nn.TensorFloat16, nn.TensorInt32}:       shaders.CastF16I32,
-	{nn.TensorFloat16, nn.TensorQuant8Asymm}: shaders.CastF16U8,
-	{nn.TensorInt32, nn.TensorFloat32}:       shaders.CastI32F32,
-	{nn.TensorInt32, nn.TensorFloat16}:       shaders.CastI32F16,
-	{nn.TensorInt32, nn.TensorQuant8Asymm}:   shaders.CastI32U8,
-	{nn.TensorQuant8Asymm, nn.TensorFloat32}: shaders.CastU8F32,
-	{nn.TensorQuant8Asymm, nn.TensorFloat16}: shaders.CastU8F16,
-	{nn.TensorQuant8Asymm, nn.TensorInt32}:   shaders.CastU8I32,
-}
+// castKey asks for the kernel that converts the elements of x to those of y.
+func castKey(x, y *ir.Tensor) family.Cast { return family.Cast{From: elem(x.Type), To: elem(y.Type)} }
 
 func init() {
 	register(rule{check: checkCast, lower: lowerCast, divide: divideElementwise}, nn.OpCast)
@@ -31,7 +19,8 @@ func init() {
 
 func checkCast(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	if _, ok := casts[[2]nn.OperandType{x.Type, y.Type}]; !ok && x.Type != y.Type {
+	signed := x.Type == nn.TensorQuant8AsymmSigned || y.Type == nn.TensorQuant8AsymmSigned
+	if _, ok := shaders.Find(castKey(x, y)); (!ok || signed) && x.Type != y.Type {
 		return fmt.Errorf("%v to %v", x.Type, y.Type)
 	}
 	return checkElementwise(f, g, n)
@@ -47,6 +36,6 @@ func lowerCast(b *Builder, n *ir.Node) error {
 	l := b.Layout(n.Out[0])
 	count := l.TotalQuads()
 	push := []uint32{uint32(count), uint32(l.Quads), uint32(l.C)}
-	b.Dispatch(casts[[2]nn.OperandType{x.Type, y.Type}], quadLocal, count, push, Cost{FLOP: float64(4 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
+	b.Dispatch(shaders.Of(castKey(x, y)), quadLocal, count, push, Cost{FLOP: float64(4 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -118,7 +119,7 @@ func (b *Builder) concatUnaligned(dst, src Binding, to, from Layout, at int) {
 	count := to.Rows * touched
 	push := append(ints(nil, count), divisor(touched)...)
 	push = ints(push, from.C, from.Quads, to.Quads, at/4, skip)
-	k := bySize(to.Elem, shaders.DataConcatE1, shaders.DataConcatE2, shaders.DataConcatE4)
+	k := shaders.Of(family.Move{Op: family.Concat, Bytes: to.Elem})
 	moved := float64(count) * float64(to.Elem) * 4
 	b.Dispatch(k, quadLocal, count, push, Cost{Bytes: 2 * moved}, src, dst)
 }

@@ -3,13 +3,13 @@ package lower
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -100,6 +100,14 @@ func (c *conv) loops() int {
 	return 3 + c.kq()
 }
 
+// push appends to fixed, of a kernel that has variants with and without a window, what describes that.
+func (c *conv) push(fixed []uint32) []uint32 {
+	if c.window() {
+		return append(fixed, c.windowPush()...)
+	}
+	return fixed
+}
+
 // windowPush is the part of the push constants that describes the window.
 func (c *conv) windowPush() []uint32 {
 	return ints(nil, c.inH, c.inW, c.outH, c.outW, c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW, c.padTop, c.padLeft)
@@ -175,48 +183,10 @@ func lowerConv(b *Builder, n *ir.Node) error {
 	if !c.constant() {
 		return lowerDirect(b, c, "the filter is known at run time only")
 	}
-	t, why := chooseTile(b.Facts, c)
-	b.because(why)
 	if c.x.Type.IsQuant8() {
-		return lowerGemmQ8(b, c, t)
+		return lowerGemmQ8(b, c)
 	}
-	return lowerGemmFloat(b, c, t)
-}
-
-// tile is the register tile of a matrix product: pixels times output channels of one invocation.
-type tile struct{ m, n int }
-
-// chooseTile: one row alone needs no pixels to share weights with, and the tile of one row compiles fastest; elsewhere
-// the widest tile that the registers of the device hold. Measured: 8x16 is best where a subgroup has 8 lanes or more,
-// 8x8 on 4. It takes twice as long to compile, so that a window of little work (a network's first layer) does without.
-func chooseTile(f *plan.Facts, c *conv) (t tile, why string) {
-	const littleWork = 50e6 // floating-point operations
-	switch {
-	case c.pixels < 4:
-		return tile{1, 8}, "tile 1x8: fewer than 4 rows"
-	case f.Quick:
-		return tile{1, 8}, "tile 1x8: a quick compilation"
-	case f.SubgroupSize < 8:
-		return tile{8, 8}, "tile 8x8: subgroups of fewer than 8 lanes"
-	case c.co <= 8:
-		return tile{8, 8}, "tile 8x8: at most 8 output channels"
-	case c.x.Type == nn.TensorFloat16:
-		return tile{8, 8}, "tile 8x8: floats of 16 bits"
-	case c.window() && c.flop() < littleWork:
-		return tile{8, 8}, "tile 8x8: a window with little work"
-	}
-	return tile{8, 16}, "tile 8x16: subgroups of 8 lanes or more"
-}
-
-// quickNames turns names of kernels into those of the kernels that a quick compilation has in their place.
-var quickNames = strings.NewReplacer("_8x16", "_1x8", "_8x8", "_1x8", "_k3s1", "", "_k3s2", "", "_k5s1", "", "_k5s2", "")
-
-// QuickKernel is what plan.Facts.Quick would make of k.
-func QuickKernel(k shaders.Kernel) shaders.Kernel {
-	if name := k.String(); strings.HasPrefix(name, "conv_") {
-		return kernel(quickNames.Replace(name))
-	}
-	return k
+	return lowerGemmFloat(b, c)
 }
 
 // gemmLocal is the workgroup size of the matrix kernels: small on CPUs, where a tile is a lot of work.
@@ -237,148 +207,77 @@ func slabs(f *plan.Facts, count, tileTexels int) [][2]int {
 	return runs
 }
 
-func lowerGemmFloat(b *Builder, c *conv, t tile) error {
-	tileTexels := c.taps() * c.kq() * 4 * t.n / 4
-	if int64(tileTexels) > b.Facts.MaxTexelElements {
+func lowerGemmFloat(b *Builder, c *conv) error {
+	k, ok := b.chooseGemm(c, false)
+	if !ok {
 		return lowerDirect(b, c, filterTooLarge)
 	}
-	tiles := (c.co + t.n - 1) / t.n
-	biasShape := [6]int{int(c.bias.Type), tiles * t.n}
-	biasValue := b.packed(c.bias.Const, "bias", biasShape, int64(4*tiles*t.n), func() []byte {
-		bias := make([]float32, tiles*t.n)
+	tiles, tileTexels := (c.co+k.N-1)/k.N, c.tileTexels(k)
+	biasShape := [6]int{int(c.bias.Type), tiles * k.N}
+	bias := b.packed(c.bias.Const, "bias", biasShape, int64(4*tiles*k.N), func() []byte {
+		bias := make([]float32, tiles*k.N)
 		copy(bias, floats(c.bias))
 		return floatBytes(bias)
 	})
-	x := b.Tensor(c.node.In[0])
-	name := "conv_gemm"
-	if c.window() {
-		name += "_window"
-	}
-	format := plan.FormatNone
-	if c.x.Type == nn.TensorFloat16 {
-		name += fmt.Sprintf("_f16_%dx%d", t.m, t.n)
-	} else {
-		name += fmt.Sprintf("_f32_%dx%d", t.m, t.n)
-		if b.FitsTexels(x, plan.FormatRGBA32F) {
-			name += "_texel"
-			format = plan.FormatRGBA32F
-		}
-	}
-	y := b.Out(c.node.Out[0])
-	if format != plan.FormatNone && b.storesTexels(c.node.Out[0], plan.FormatRGBA32F) {
-		name += "_store"
-		y.Format = plan.FormatRGBA32F
+	x, y := b.reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
+	slab := func(run [2]int) Value {
+		part, n := c.tiles(k.N, run), run[1]-run[0]
+		return b.packed(part.w.Const, "packFloat", part.packing(0, k.N), int64(n*tileTexels)*16, func() []byte {
+			return floatBytes(packFloat(part, floats(part.w), k.N, 0, n))
+		})
 	}
 	lo, hi := floatRange(activation(c.node))
-	rows := (c.pixels + t.m - 1) / t.m
+	rows := (c.pixels + k.M - 1) / k.M
+	if k.Shared {
+		push := c.push(append(ints(nil, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi)))
+		b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(rows), uint32(tiles), 1}, push, Cost{FLOP: c.flop()},
+			x, b.Read(slab([2]int{0, tiles}), plan.FormatNone), b.Read(bias, plan.FormatNone), y)
+		return nil
+	}
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
-		part := c.tiles(t.n, run)
-		slab := b.packed(part.w.Const, "packFloat", part.packing(0, t.n), int64(n*tileTexels)*16, func() []byte {
-			return floatBytes(packFloat(part, floats(part.w), t.n, 0, n))
-		})
-		push := append(ints(nil, rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi))
-		if c.window() {
-			push = append(push, c.windowPush()...)
-		}
-		b.Dispatch(kernel(name), gemmLocal(b.Facts), rows*n, push, Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
-			b.Read(x, format), b.Read(slab, plan.FormatRGBA32F), b.Read(biasValue, plan.FormatNone), y)
+		push := c.push(append(ints(nil, rows*n, n, run[0]*k.N/4, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi)))
+		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n, push, Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
+			x, b.Read(slab(run), plan.FormatRGBA32F), b.Read(bias, plan.FormatNone), y)
 	}
 	return nil
 }
 
-// storesTexels reports whether a kernel should write tensor id through texels of format f.
-func (b *Builder) storesTexels(id ir.ID, f plan.Format) bool {
-	return b.Facts.TexelStores && b.FitsTexels(b.Tensor(id), f)
-}
-
-// kernel looks a variant up by its name, which the caller composed as shaders/gen does.
-func kernel(name string) shaders.Kernel {
-	k, ok := shaders.ByName(name)
-	if !ok {
-		panic("lower: no kernel " + name)
-	}
-	return k
-}
-
-// useDot reports whether packed integer dot products are the fast way: they are where the device says so,
-// and on CPUs whose vectors are 8 lanes wide or more; on narrower ones float sums are three times faster.
-func useDot(f *plan.Facts) bool {
-	if f.Class == plan.ClassCPU {
-		return f.IntegerDot && f.SubgroupSize >= 8
-	}
-	return f.IntegerDotFast
-}
-
-func lowerGemmQ8(b *Builder, c *conv, t tile) error {
-	dot := useDot(b.Facts)
-	format, texelWords := plan.FormatRGBA32U, 4
-	if !dot {
-		format, texelWords = plan.FormatRGBA32F, 1
-		t.n = 8
-	}
-	tileWords := c.taps() * c.kq() * t.n // a word or 4 floats hold 4 of the 4*kq*n products of a tap
-	tileTexels := tileWords / texelWords
-	x := b.Tensor(c.node.In[0])
-	if int64(tileTexels) > b.Facts.MaxTexelElements {
-		return lowerDirect(b, c, filterTooLarge)
-	}
-	if dot && !b.FitsTexels(x, plan.FormatR32U) {
-		return lowerDirect(b, c, "the input exceeds a texel buffer")
-	}
-	tiles := (c.co + t.n - 1) / t.n
+func lowerGemmQ8(b *Builder, c *conv) error {
 	q := quantize(c)
 	bias, bound := foldZeroPoints(c, q)
+	k, ok := b.chooseGemm(c, !exactSums(bound))
+	if !ok {
+		return lowerDirect(b, c, filterTooLarge)
+	}
+	format := plan.FormatRGBA32F
+	if k.Dot {
+		format = plan.FormatRGBA32U
+	}
+	tiles, tileTexels := (c.co+k.N-1)/k.N, c.tileTexels(k)
 	// Where sums of floats are not exact, they are flushed to integers and requantised with shifts.
-	flush := !dot && !exactSums(bound)
-	channels := b.WeightsU32(packChannels(c, tiles*t.n/4, dot || flush, bias))
-
-	name := "conv_gemm"
-	if c.window() {
-		name += "_window"
-	}
-	name += "_q8"
-	xFormat := plan.FormatNone
-	b.because(products(dot))
-	if dot {
-		name += "_dot"
-		xFormat = plan.FormatR32U
-	}
-	name += fmt.Sprintf("_%dx%d", t.m, t.n)
-	// By type, not by value: a network whose filters have many zero points needs one kernel then.
-	if dot && c.w.Type.IsQuant8() {
-		name += "_wzp"
-	}
-	if flush {
-		name += "_flush"
-		b.because("sums that floats do not hold exactly")
-	}
-	y := b.Out(c.node.Out[0])
-	if dot && b.storesTexels(c.node.Out[0], plan.FormatR32U) {
-		name += "_store"
-		y.Format = plan.FormatR32U
-	}
+	channels := b.WeightsU32(packChannels(c, tiles*k.N/4, k.Dot || k.Flush, bias))
+	x, y := b.reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
 	slab := func(run [2]int) Value {
-		part, q, n := c.tiles(t.n, run), q.tiles(c, t.n, run), run[1]-run[0]
-		how, pack := "packFloat", func() []byte { return floatBytes(packFloat(part, q.floats(), t.n, 0, n)) }
-		if dot {
-			how, pack = "packDot", func() []byte { return wordBytes(packDot(part, q, t.n, 0, n)) }
+		part, q, n := c.tiles(k.N, run), q.tiles(c, k.N, run), run[1]-run[0]
+		how, pack := "packFloat", func() []byte { return floatBytes(packFloat(part, q.floats(), k.N, 0, n)) }
+		if k.Dot {
+			how, pack = "packDot", func() []byte { return wordBytes(packDot(part, q, k.N, 0, n)) }
 		}
-		return b.packed(part.w.Const, how, part.packing(q.wzero, t.n), int64(n*tileTexels)*16, pack)
+		return b.packed(part.w.Const, how, part.packing(q.wzero, k.N), int64(n*tileTexels)*16, pack)
 	}
 	lo, hi := quantRange(c.y, activation(c.node))
-	rows := (c.pixels + t.m - 1) / t.m
+	rows := (c.pixels + k.M - 1) / k.M
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
-		push := ints(nil, rows*n, n, run[0]*t.n/4, c.pixels, c.kq(), c.outQuads())
+		push := ints(nil, rows*n, n, run[0]*k.N/4, c.pixels, c.kq(), c.outQuads())
 		push = append(push, q.flip)
 		push = ints(push, q.wzero, q.doubleMask, int(c.y.Zero), int(lo), int(hi))
 		if c.window() {
 			push = append(push, uint32(q.xzero)*0x01010101)
-			push = append(push, c.windowPush()...)
 		}
-		b.Dispatch(kernel(name), gemmLocal(b.Facts), rows*n, push, Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
-			b.Read(x, xFormat), b.Read(slab(run), format), b.Read(channels, plan.FormatNone), y)
+		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n, c.push(push), Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
+			x, b.Read(slab(run), format), b.Read(channels, plan.FormatNone), y)
 	}
 	return nil
 }
@@ -386,22 +285,10 @@ func lowerGemmQ8(b *Builder, c *conv, t tile) error {
 // filterTooLarge is why there is no tile.
 const filterTooLarge = "a tile of the filter exceeds a texel buffer"
 
-// products says how 8-bit numbers are multiplied.
-func products(dot bool) string {
-	if dot {
-		return "packed dot products are fast"
-	}
-	return "float sums: packed dot products are slow or absent"
-}
-
 // lowerDirect uses the kernel that reads filter and bias as ordinary tensors.
 func lowerDirect(b *Builder, c *conv, why string) error {
 	b.why = nil // of what was tried before
 	b.because("direct: " + why)
-	name := "conv_direct"
-	if c.depthwise {
-		name += "_depthwise"
-	}
 	n := c.node
 	push := ints(nil, c.pixels*c.outQuads(), c.kq(), c.ci, c.outQuads(), c.co)
 	push = append(push, c.windowPush()...)
@@ -409,7 +296,6 @@ func lowerDirect(b *Builder, c *conv, why string) error {
 	bindings := []Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
 	switch c.x.Type {
 	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
-		name += "_q8"
 		off, woff := signOffset(c.x.Type), signOffset(c.w.Type)
 		lo, hi := quantRange(c.y, activation(n))
 		wzero := 0
@@ -420,23 +306,10 @@ func lowerDirect(b *Builder, c *conv, why string) error {
 		push = ints(push, int(c.x.Zero)+int(off), wzero+int(woff), roundingMask(c), int(c.y.Zero), int(lo), int(hi))
 		bindings = append(bindings, b.Read(b.WeightsU32(packMultipliers(c)), plan.FormatNone))
 	default:
-		name += map[nn.OperandType]string{nn.TensorFloat32: "_f32", nn.TensorFloat16: "_f16"}[c.x.Type]
 		lo, hi := floatRange(activation(n))
 		push = append(push, f32(lo), f32(hi))
 	}
-	b.Dispatch(kernel(name), quadLocal, c.pixels*c.outQuads(), push, Cost{FLOP: c.flop()}, bindings...)
+	k := shaders.Of(family.Direct{Elem: elem(c.x.Type), Depthwise: c.depthwise})
+	b.Dispatch(k, quadLocal, c.pixels*c.outQuads(), push, Cost{FLOP: c.flop()}, bindings...)
 	return nil
-}
-
-// Variants describes for people which kernels are chosen on a device.
-func Variants(f *plan.Facts) string {
-	t := "8x8"
-	if f.SubgroupSize >= 8 {
-		t = "8x16"
-	}
-	products := "8-bit products as float sums"
-	if useDot(f) {
-		products = "8-bit products by integer dot"
-	}
-	return fmt.Sprintf("matrix tiles %s, %s", t, products)
 }

@@ -6,20 +6,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
-
-// bySize picks the kernel for elements of 1, 2 or 4 bytes.
-func bySize(elem int, e1, e2, e4 shaders.Kernel) shaders.Kernel {
-	switch elem {
-	case 1:
-		return e1
-	case 2:
-		return e2
-	case 4:
-		return e4
-	}
-	panic(fmt.Sprintf("lower: elements of %d bytes", elem))
-}
 
 // checkMoved is the check of operations that move elements without computing: one element type of 1, 2 or
 // 4 bytes in and out.
@@ -47,11 +35,11 @@ func (b *Builder) repack(dst, src Value, l Layout, pad bool) {
 		b.reshape(dst, src, l, dense)
 	case l.C == 3 && l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows: // reads whole groups, which the padded form has room for
 		count := (l.Rows + 3) / 4
-		b.Dispatch(shaders.DataRgbE4, quadLocal, count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
+		b.Dispatch(shaders.Of(family.Move{Op: family.RGB, Bytes: 4}), quadLocal, count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
 			Binding{Value: src, Size: 3 * 16 * int64(count)}, b.Write(dst, plan.FormatNone))
 	case l.C == 3 && l.Elem == 1 && l.Rows%4 == 0:
 		count := l.Rows / 4
-		b.Dispatch(shaders.DataRgbE1, quadLocal, count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
+		b.Dispatch(shaders.Of(family.Move{Op: family.RGB, Bytes: 1}), quadLocal, count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
 			Binding{Value: src, Size: 3 * 4 * int64(count)}, b.Write(dst, plan.FormatNone))
 	default:
 		b.reshape(dst, src, l, dense)
@@ -92,7 +80,7 @@ func (b *Builder) reshapePart(dst, src Value, yPart, xPart stretch) {
 	push := ints(nil, count, run, total, to.C)
 	push = append(push, divisors(to.Quads, from.C)...)
 	push = ints(push, 4*from.Quads)
-	k := bySize(to.Elem, shaders.DataReshapeE1, shaders.DataReshapeE2, shaders.DataReshapeE4)
+	k := shaders.Of(family.Move{Op: family.Reshape, Bytes: to.Elem})
 	// Not more than the elements: behind them may be memory of a client.
 	b.Dispatch(k, quadLocal, count, push, Cost{},
 		Binding{Value: src, Offset: xPart.at, Size: from.Bytes()}, Binding{Value: dst, Offset: yPart.at, Size: to.Bytes(), Write: true})
@@ -157,10 +145,7 @@ func (b *Builder) copyQuads(dst, src Binding, s strided) {
 	push = append(push, divisors(d[1:]...)...)
 	push = ints(push, outermost(s.From, dims, 0)...)
 	push = ints(push, outermost(s.To, dims, 0)...)
-	k := bySize(unit, shaders.DataCopyW1D3, shaders.DataCopyW2D3, shaders.DataCopyW4D3)
-	if dims > 3 {
-		k = bySize(unit, shaders.DataCopyW1D6, shaders.DataCopyW2D6, shaders.DataCopyW4D6)
-	}
+	k := shaders.Of(family.Copy{Words: unit, Dims: dims})
 	moved := float64(count*run*unit) * 4
 	b.Dispatch(k, quadLocal, count, push, Cost{Bytes: 2 * moved}, src, dst)
 }

@@ -3,9 +3,10 @@ package lower
 import (
 	"fmt"
 
-	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // depthwisePixels is the number of neighbouring output pixels of one invocation (PX of depthwise.comp).
@@ -19,18 +20,6 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 	case c.multiplier != 1:
 		return lowerDirect(b, c, "several outputs of a channel")
 	}
-	name := map[nn.OperandType]string{
-		nn.TensorFloat32: "f32", nn.TensorFloat16: "f16", nn.TensorQuant8Asymm: "q8", nn.TensorQuant8AsymmSigned: "q8",
-	}[c.x.Type]
-	name = "conv_depthwise_" + name
-	// One kernel for all windows is enough where kernels are to be few.
-	if !b.Facts.Quick && c.dilW == 1 && c.strideW == c.strideH && (c.kW == 3 || c.kW == 5) && c.strideW <= 2 {
-		name += fmt.Sprintf("_k%ds%d", c.kW, c.strideW)
-		b.because(fmt.Sprintf("a window %d wide, stride %d", c.kW, c.strideW))
-	} else {
-		b.because("any window")
-	}
-
 	taps, quads := c.taps(), c.outQuads()
 	if int64(taps*quads) > b.Facts.MaxTexelElements {
 		return lowerDirect(b, c, "the filter exceeds a texel buffer")
@@ -39,8 +28,15 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 	zero := 0
 	push := ints(nil, 0, quads, (c.outW+depthwisePixels-1)/depthwisePixels)
 	push = append(push, c.windowPush()...)
+	texel := plan.FormatRGBA32F
+	if c.x.Type.IsQuant8() {
+		texel = plan.FormatRGBA8U
+	}
+	k, ok := b.chooseDepthwise(c, texel)
+	if !ok {
+		panic("lower: no depthwise kernel for any window")
+	}
 	var channels Value
-	shift := false
 	if c.x.Type.IsQuant8() {
 		q := quantize(c)
 		v, bias, bound := depthwiseWeights(c, q)
@@ -51,8 +47,7 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 		lo, hi := quantRange(c.y, activation(n))
 		push = append(push, q.flip, f32(float64(q.xzero)))
 		push = ints(push, q.doubleMask, int(c.y.Zero), int(lo), int(hi))
-		shift = useShifts(b.Facts)
-		channels = b.WeightsU32(packChannels(c, quads, shift, bias))
+		channels = b.WeightsU32(packChannels(c, quads, k.Shift, bias))
 	} else {
 		w = func() []float32 { return padChannels(floats(c.w), taps, c.co) }
 		lo, hi := floatRange(activation(n))
@@ -60,30 +55,37 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 		channels = b.WeightsF32(padChannels(floats(c.bias), 1, c.co))
 	}
 
-	x, format := b.Tensor(n.In[0]), plan.FormatNone
-	texel := map[nn.OperandType]plan.Format{
-		nn.TensorFloat32: plan.FormatRGBA32F, nn.TensorQuant8Asymm: plan.FormatRGBA8U, nn.TensorQuant8AsymmSigned: plan.FormatRGBA8U,
-	}[c.x.Type]
-	if texel != plan.FormatNone && b.FitsTexels(x, texel) {
-		name += "_texel"
-		format = texel
-	}
-	y := b.Out(n.Out[0])
-	if format == plan.FormatRGBA32F && b.storesTexels(n.Out[0], format) {
-		name += "_store"
-		y.Format = format
-	}
-	if shift {
-		name += "_shift"
-	}
+	x, y := b.reach(k.Access, b.Tensor(n.In[0]), b.Tensor(n.Out[0]), texel)
 	rows := c.y.Shape[0] * c.outH
 	count := rows * int(push[2]) * quads
 	push[0] = uint32(count)
 	filter := b.packed(c.w.Const, "padChannels", [6]int{int(c.w.Type), zero, taps, c.co}, int64(taps*quads)*16,
 		func() []byte { return floatBytes(w()) })
-	b.Dispatch(kernel(name), quadLocal, count, push, Cost{FLOP: c.flop()},
-		b.Read(x, format), b.Read(filter, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
+	b.Dispatch(shaders.Of(k), quadLocal, count, push, Cost{FLOP: c.flop()},
+		x, b.Read(filter, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
 	return nil
+}
+
+// chooseDepthwise returns the kernel for c with texels of the given format: one for its window, where there is one.
+func (b *Builder) chooseDepthwise(c *conv, texel plan.Format) (k family.Depthwise, ok bool) {
+	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
+	return choose(b, quadLocal, func(k family.Depthwise) (speed float64, why string) {
+		speed, why = 1, "any window"
+		if k.Width != 0 {
+			speed, why = 1.5, fmt.Sprintf("a window %d wide, stride %d", k.Width, k.Stride)
+			if b.Facts.Quick { // one kernel for all windows is enough where kernels are to be few
+				speed = 0.5
+			}
+		}
+		if k.Elem != elem(c.x.Type) || k.Width != 0 && (k.Width != c.kW || k.Stride != c.strideW || c.strideW != c.strideH || c.dilW != 1) {
+			return 0, ""
+		}
+		// Shifts of vectors by variables are fast on GPUs, and on CPUs with vectors of 8 lanes (AVX2 has them, SSE has not).
+		if k.Shift == (b.Facts.Class != plan.ClassCPU || b.Facts.SubgroupSize >= 8) {
+			speed *= 1.1
+		}
+		return speed * b.accessSpeed(k.Access, x, y, texel), why
+	})
 }
 
 // padChannels copies rows of n floats into rows padded to a multiple of 4 with zeroes.
@@ -112,7 +114,3 @@ func depthwiseWeights(c *conv, q *quantized) (w []float32, bias, bound []int) {
 	}
 	return padChannels(v, taps, c.co), bias, bound
 }
-
-// useShifts reports whether shifts of vectors by variables are fast: on GPUs, and on CPUs with vectors of 8
-// lanes (AVX2 has them, SSE has not).
-func useShifts(f *plan.Facts) bool { return f.Class != plan.ClassCPU || f.SubgroupSize >= 8 }

@@ -8,6 +8,7 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // activation is the fused one of n, none for operations that fuse none.
@@ -122,6 +123,18 @@ func (g *grid) swapped() *grid {
 	s := *g
 	s.strideA, s.strideB, s.splatA, s.splatB = g.strideB, g.strideA, g.splatB, g.splatA
 	return &s
+}
+
+// operands is the form of the operands, with the kernel's word flags and the push constants behind it.
+func (g *grid) operands() (family.Operands, uint32, []uint32) {
+	flags, words := g.push()
+	switch {
+	case g.same():
+		return family.Same, flags, nil
+	case g.row():
+		return family.Row, flags, append(words[:3:3], uint32(g.strideB[0]))
+	}
+	return family.Broadcast, flags, words
 }
 
 // push returns the word flags of shaders/elementwise/broadcast.glsl and, for its case 1, the words of

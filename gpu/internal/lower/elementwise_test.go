@@ -13,7 +13,7 @@ import (
 
 var softwareFacts = plan.Facts{
 	Class: plan.ClassCPU, MaxStorageRange: 128 << 20, MaxTexelElements: 128 << 20, StorageAlign: 16, TexelAlign: 16,
-	MaxLocalX: 1024, MaxInvocations: 1024, MaxGroupsX: 65535, MaxGroupsY: 65535, SubgroupSize: 8, Unified: true,
+	MaxLocal: [3]uint32{1024, 1024, 64}, MaxInvocations: 1024, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 8, Unified: true,
 }
 
 // broadcastIndex returns the element of t that takes part in element i of an output of shape out.

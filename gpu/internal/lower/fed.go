@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // Paddings, permutations and axes that are known only at run time lie in memory, as the second input of
@@ -55,14 +56,14 @@ func (b *Builder) lowerPadFed(n *ir.Node) {
 	push = ints(push, len(to.Dims), 4*from.Quads, 4*from.TotalQuads()-1)
 	var k shaders.Kernel
 	if n.Op == nn.OpMirrorPad {
-		k = bySize(to.Elem, shaders.DataMirrorFedE1, shaders.DataMirrorFedE2, shaders.DataMirrorFedE4)
+		k = shaders.Of(family.Move{Op: family.MirrorFed, Bytes: to.Elem})
 		edge := 0
 		if n.Attrs.(ops.MirrorPadding).Symmetric {
 			edge = 1
 		}
 		push = ints(push, edge)
 	} else {
-		k = bySize(to.Elem, shaders.DataPadFedE1, shaders.DataPadFedE2, shaders.DataPadFedE4)
+		k = shaders.Of(family.Move{Op: family.PadFed, Bytes: to.Elem})
 		push = append(push, fillOf(n, b.Graph.T(n.Out[0]).Type))
 	}
 	b.moveFed(k, n, from.Dims, push)
@@ -91,7 +92,7 @@ func (b *Builder) lowerTransposeFed(n *ir.Node) {
 	}
 	push := append(ints(nil, to.TotalQuads()), divisor(to.Quads)...)
 	push = ints(push, len(to.Dims), 4*from.TotalQuads()-1)
-	k := bySize(to.Elem, shaders.DataTransposeFedE1, shaders.DataTransposeFedE2, shaders.DataTransposeFedE4)
+	k := shaders.Of(family.Move{Op: family.TransposeFed, Bytes: to.Elem})
 	b.moveFed(k, n, strides, push)
 }
 
@@ -157,21 +158,15 @@ func (b *Builder) lowerMeanFed(n *ir.Node) {
 	push = ints(push, outermost(from.Dims, 4, 1)...)
 	push = ints(push, 4*from.Quads, count)
 	f := meanFinish(in, out, count)
-	k := shaders.MeanFedF32
-	switch {
-	case in.Type.IsQuant8():
-		k = shaders.MeanFedQ8
+	if in.Type.IsQuant8() {
 		off := int(signOffset(in.Type))
 		m := pushMultiplier(f.factor)
 		push = ints(push, off, off*count)
 		push = append(push, m[:]...)
 		push = ints(push, int(f.zero), int(int32(f.low)), int(int32(f.high)))
-	default:
-		if in.Type == nn.TensorFloat16 {
-			k = shaders.MeanFedF16
-		}
+	} else {
 		push = append(push, f32(f.factor), f32(f.low), f32(f.high))
 	}
-	b.Dispatch(k, quadLocal, to.TotalQuads(), push, Cost{FLOP: 4 * float64(count*to.TotalQuads())},
+	b.Dispatch(shaders.Of(family.MeanFed{Elem: elem(in.Type)}), quadLocal, to.TotalQuads(), push, Cost{FLOP: 4 * float64(count*to.TotalQuads())},
 		b.In(n.In[0]), b.Out(n.Out[0]), b.In(n.In[1]))
 }

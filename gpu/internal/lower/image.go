@@ -8,15 +8,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
-
-// imageKernels has the kernel for tensors of a type, from bytes and from half floats.
-var imageKernels = map[nn.OperandType][2]shaders.Kernel{
-	nn.TensorFloat32:           {shaders.DataImageU8F32, shaders.DataImageF16F32},
-	nn.TensorFloat16:           {shaders.DataImageU8F16, shaders.DataImageF16F16},
-	nn.TensorQuant8Asymm:       {shaders.DataImageU8Q8, shaders.DataImageF16Q8},
-	nn.TensorQuant8AsymmSigned: {shaders.DataImageU8Q8, shaders.DataImageF16Q8},
-}
 
 // Image returns the plan that makes tensor t of an image: input 0 is the image's bytes, which the kernel reads where
 // they are, output 0 the tensor. Segments are not set.
@@ -43,10 +36,7 @@ func Image(f *plan.Facts, d nn.ImageLayout, t *ir.Tensor) (*plan.Plan, error) {
 	count := l.TotalQuads()
 	push := append(ints(nil, count), divisor(int(d.Width))...)
 	push = append(push, d.Stride, uint32(bytes/4-1), uint32(l.C))
-	kernel := imageKernels[t.Type][0]
-	if d.Float16 {
-		kernel = imageKernels[t.Type][1]
-	} else {
+	if !d.Float16 {
 		push = append(push, d.TexelBytes)
 	}
 	if t.Type.IsQuant8() {
@@ -62,7 +52,7 @@ func Image(f *plan.Facts, d nn.ImageLayout, t *ir.Tensor) (*plan.Plan, error) {
 	}
 	b.label = "image"
 	b.serve(plan.InputRef(0), plan.Always, func() {
-		b.Dispatch(kernel, quadLocal, count, push, Cost{}, b.Read(x, plan.FormatNone), b.Out(g.Outputs[0]))
+		b.Dispatch(shaders.Of(family.Image{Half: d.Float16, Elem: elem(t.Type)}), quadLocal, count, push, Cost{}, b.Read(x, plan.FormatNone), b.Out(g.Outputs[0]))
 	})
 	b.StoreOutputs()
 	p, _, err := b.Finish()

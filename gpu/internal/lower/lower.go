@@ -189,9 +189,9 @@ func (b *Builder) In(id ir.ID) Binding { return b.Read(b.Tensor(id), plan.Format
 // Out binds tensor id for writing as a storage buffer.
 func (b *Builder) Out(id ir.ID) Binding { return b.Write(b.Tensor(id), plan.FormatNone) }
 
-// FitsTexels reports whether all of v can be bound as one texel buffer of format f.
+// FitsTexels reports whether all of v, a tensor, can be bound as one texel buffer of format f.
 func (b *Builder) FitsTexels(v Value, f plan.Format) bool {
-	return b.values[v.id].size/f.TexelBytes() <= b.Facts.MaxTexelElements
+	return !b.Facts.BuffersOnly && b.values[v.id].size/f.TexelBytes() <= b.Facts.MaxTexelElements
 }
 
 // Cost is the work of a step for the estimate of its time.
@@ -206,6 +206,20 @@ const rowGroups = 32768
 // Dispatch appends a dispatch of count invocations in workgroups of localX. push holds the kernel's push
 // constants; bindings are in the order of the kernel's binding numbers.
 func (b *Builder) Dispatch(k shaders.Kernel, localX uint32, count int, push []uint32, c Cost, bindings ...Binding) {
+	groups := (count + int(localX) - 1) / int(localX)
+	grid := [3]uint32{uint32(groups), 1, 1}
+	if groups > rowGroups {
+		grid = [3]uint32{rowGroups, uint32((groups + rowGroups - 1) / rowGroups), 1}
+	}
+	b.dispatch(k, plan.Flat(localX), grid, push, c, bindings)
+}
+
+// DispatchGroups appends a dispatch of so many workgroups, whose shape the kernel's description fixes.
+func (b *Builder) DispatchGroups(k shaders.Kernel, groups [3]uint32, push []uint32, c Cost, bindings ...Binding) {
+	b.dispatch(k, k.Info().Workgroup, groups, push, c, bindings)
+}
+
+func (b *Builder) dispatch(k shaders.Kernel, local, groups [3]uint32, push []uint32, c Cost, bindings []Binding) {
 	info := k.Info()
 	if len(push) != info.PushWords || len(bindings) != len(info.Bindings) {
 		panic(fmt.Sprintf("lower: %v takes %d push words and %d bindings, got %d and %d", k, info.PushWords, len(info.Bindings), len(push), len(bindings)))
@@ -215,14 +229,8 @@ func (b *Builder) Dispatch(k shaders.Kernel, localX uint32, count int, push []ui
 			panic(fmt.Sprintf("lower: %v binding %d is of the wrong kind", k, i))
 		}
 	}
-	groups := (count + int(localX) - 1) / int(localX)
 	s := step{refs: bindings}
-	s.Kernel, s.LocalX, s.Push, s.Label = k, localX, push, b.label
-	if groups <= rowGroups {
-		s.Groups = [3]uint32{uint32(groups), 1, 1}
-	} else {
-		s.Groups = [3]uint32{rowGroups, uint32((groups + rowGroups - 1) / rowGroups), 1}
-	}
+	s.Kernel, s.Local, s.Groups, s.Push, s.Label = k, local, groups, push, b.label
 	b.finishStep(&s, c)
 }
 

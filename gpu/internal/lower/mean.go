@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -106,40 +107,20 @@ type finish struct {
 // partial is a tensor on its way through the stages of a reduction.
 type partial struct {
 	memory  Binding
-	elem    sumType
-	signed  bool  // 8-bit elements with a sign
-	dims    []int // without the innermost
+	elem    family.Elem // I32: sums of bytes
+	signed  bool        // 8-bit elements with a sign
+	dims    []int       // without the innermost
 	reduced []bool
 	row     int // elements of a row
 	quads   int // of a row
 }
 
-// sumType is the element type of a stage of a reduction.
-type sumType int
-
-const (
-	sumF32 sumType = iota
-	sumF16
-	sumQ8
-	sumI32 // sums of bytes
-)
-
-func sumTypeOf(t nn.OperandType) sumType {
-	switch t {
-	case nn.TensorFloat32:
-		return sumF32
-	case nn.TensorFloat16:
-		return sumF16
+// sumOf is the type of sums of elements of t.
+func sumOf(t family.Elem) family.Elem {
+	if t == family.Q8 || t == family.I32 {
+		return family.I32
 	}
-	return sumQ8
-}
-
-// between is the type of sums of elements of t.
-func (t sumType) between() sumType {
-	if t == sumQ8 || t == sumI32 {
-		return sumI32
-	}
-	return sumF32
+	return family.F32
 }
 
 // average reduces the axes of in to out: first the outer dimensions, one group of neighbours after the
@@ -156,7 +137,7 @@ func (b *Builder) average(out, in ir.ID, axes []int, f finish) {
 	// One element a row and one in the output: nothing to do along the rows.
 	rows := reduced[last] && !(l.C == 1 && to.C == 1)
 	p := partial{
-		memory: b.In(in), elem: sumTypeOf(t.Type), signed: t.Type == nn.TensorQuant8AsymmSigned, row: l.C, quads: l.Quads,
+		memory: b.In(in), elem: elem(t.Type), signed: t.Type == nn.TensorQuant8AsymmSigned, row: l.C, quads: l.Quads,
 	}
 	for i, d := range l.Dims[:last] {
 		if d == 1 {
@@ -168,7 +149,7 @@ func (b *Builder) average(out, in ir.ID, axes []int, f finish) {
 		}
 		p.dims, p.reduced = append(p.dims, d), append(p.reduced, reduced[i])
 	}
-	s := sums{b: b, f: f, bytes: reducedCount(t.Shape, axes), out: out, final: sumTypeOf(b.Graph.T(out).Type)}
+	s := sums{b: b, f: f, bytes: reducedCount(t.Shape, axes), out: out, final: elem(b.Graph.T(out).Type)}
 	for i := 0; i < len(p.dims); i++ {
 		if !p.reduced[i] {
 			continue
@@ -194,7 +175,7 @@ type sums struct {
 	f     finish
 	bytes int // elements that are summed for one of the output
 	out   ir.ID
-	final sumType
+	final family.Elem
 }
 
 // column reduces dimension i of p.
@@ -225,7 +206,7 @@ func (s *sums) columnStage(p *partial, outer, n, inner, seg int, lastMask uint32
 	push := append(ints(nil, count), divisors(inner, segments)...)
 	push = append(ints(push, n, seg), lastMask)
 	push = ints(push, p.quads, p.row)
-	s.dispatch(p, columnKernels, push, count, outer*n*inner, final)
+	s.dispatch(p, true, push, count, outer*n*inner, final)
 }
 
 // row reduces the rows of p to the output.
@@ -243,7 +224,7 @@ func (s *sums) row(p *partial, to Layout) {
 	count := to.TotalQuads()
 	push := append(ints(nil, count), divisor(to.Quads)...)
 	push = append(ints(push, to.C, p.quads), lastBytes(p.row))
-	s.dispatch(p, rowKernels, push, count, rows*p.quads, true)
+	s.dispatch(p, false, push, count, rows*p.quads, true)
 }
 
 // lastBytes masks the bytes of the last quad of a row that hold elements.
@@ -254,24 +235,9 @@ func lastBytes(row int) uint32 {
 	return 0xffffffff
 }
 
-// stage is a pair of element types that a summing kernel exists for.
-type stage struct{ from, to sumType }
-
-var columnKernels = map[stage]shaders.Kernel{
-	{sumF32, sumF32}: shaders.SumColumnF32F32, {sumF16, sumF32}: shaders.SumColumnF16F32,
-	{sumF32, sumF16}: shaders.SumColumnF32F16, {sumF16, sumF16}: shaders.SumColumnF16F16,
-	{sumQ8, sumI32}: shaders.SumColumnQ8I32, {sumI32, sumI32}: shaders.SumColumnI32I32,
-	{sumI32, sumQ8}: shaders.SumColumnI32Q8, {sumQ8, sumQ8}: shaders.SumColumnQ8Q8,
-}
-
-var rowKernels = map[stage]shaders.Kernel{
-	{sumF32, sumF32}: shaders.SumRowF32F32, {sumF32, sumF16}: shaders.SumRowF32F16,
-	{sumF16, sumF16}: shaders.SumRowF16F16, {sumI32, sumQ8}: shaders.SumRowI32Q8, {sumQ8, sumQ8}: shaders.SumRowQ8Q8,
-}
-
 // dispatch appends a stage that reads p and makes p its result, of count quads.
-func (s *sums) dispatch(p *partial, kernels map[stage]shaders.Kernel, push []uint32, count, quads int, final bool) {
-	to := p.elem.between()
+func (s *sums) dispatch(p *partial, column bool, push []uint32, count, quads int, final bool) {
+	to := sumOf(p.elem)
 	var dst Binding
 	if final {
 		to = s.final
@@ -279,7 +245,7 @@ func (s *sums) dispatch(p *partial, kernels map[stage]shaders.Kernel, push []uin
 	} else {
 		dst = s.b.Write(s.b.Temp(int64(count)*16), plan.FormatNone)
 	}
-	if to == sumF32 || to == sumF16 {
+	if to == family.F32 || to == family.F16 {
 		factor, low, high := 1.0, math.Inf(-1), math.Inf(1)
 		if final {
 			factor, low, high = s.f.factor, s.f.low, s.f.high
@@ -295,7 +261,7 @@ func (s *sums) dispatch(p *partial, kernels map[stage]shaders.Kernel, push []uin
 		push = append(push, m[:]...)
 		push = ints(push, int(s.f.zero), int(int32(s.f.low)), int(int32(s.f.high)))
 	}
-	s.b.Dispatch(kernels[stage{p.elem, to}], quadLocal, count, push, Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
+	s.b.Dispatch(shaders.Of(family.Sum{Column: column, From: p.elem, To: to}), quadLocal, count, push, Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
 	p.memory = s.b.Read(dst.Value, plan.FormatNone)
 	p.elem = to
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -161,9 +162,9 @@ func (b *Builder) pad(dst, src Binding, s *padStage) {
 		push = append(push, divisors(yDims[1:]...)...)
 		push = append(push, place...)
 		push = ints(push, from.C, to.C, inner[0], 4*from.Quads)
-		k := bySize(to.Elem, shaders.DataPadLanesE1, shaders.DataPadLanesE2, shaders.DataPadLanesE4)
+		k := shaders.Of(family.Move{Op: family.PadLanes, Bytes: to.Elem})
 		if s.mirror {
-			k = bySize(to.Elem, shaders.DataMirrorLanesE1, shaders.DataMirrorLanesE2, shaders.DataMirrorLanesE4)
+			k = shaders.Of(family.Move{Op: family.MirrorLanes, Bytes: to.Elem})
 			push = ints(push, edge)
 		} else {
 			push = append(push, s.fill)
@@ -178,9 +179,9 @@ func (b *Builder) pad(dst, src Binding, s *padStage) {
 	push = append(push, divisors(yDims[1:maxPadded-2]...)...)
 	push = append(push, divisor(to.Quads)...)
 	push = append(ints(push, line), place...)
-	k := bySize(to.Elem, shaders.DataPadE1, shaders.DataPadE2, shaders.DataPadE4)
+	k := shaders.Of(family.Move{Op: family.PadRows, Bytes: to.Elem})
 	if s.mirror {
-		k = bySize(to.Elem, shaders.DataMirrorE1, shaders.DataMirrorE2, shaders.DataMirrorE4)
+		k = shaders.Of(family.Move{Op: family.MirrorRows, Bytes: to.Elem})
 		push = ints(push, edge)
 	} else {
 		push = ints(append(push, s.fill), to.C-4*(to.Quads-1))

@@ -8,6 +8,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -176,36 +177,22 @@ func (b *Builder) pool(dst, src Binding, p pool) {
 	push := append(ints(nil, count), divisors(p.quads, p.out[1], p.out[0])...)
 	push = ints(push, p.size[1], p.size[0], p.stride[1], p.stride[0], p.pad[1], p.pad[0], p.window[1], p.window[0])
 	push = append(push, p.low, p.high)
-	k, format := p.kernel(func(f plan.Format) bool { return b.FitsTexels(src.Value, f) })
+	k, _ := choose(b, quadLocal, func(k family.Pool) (float64, string) {
+		if k.Op != poolOps[p.op] || k.Elem != elem(p.t) {
+			return 0, ""
+		}
+		return b.accessSpeed(k.Access, src.Value, dst.Value, quadTexels(p.t)), ""
+	})
 	if p.t.IsQuant8() {
 		push = append(push, signOffset(p.t))
 	}
-	src.Format = format
+	if k.Access == family.Texels {
+		src.Format = quadTexels(p.t)
+	}
 	taps := float64(min(p.window[0], p.size[0]) * min(p.window[1], p.size[1]))
-	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: 4 * float64(count) * taps}, src, dst)
+	b.Dispatch(shaders.Of(k), quadLocal, count, push, Cost{FLOP: 4 * float64(count) * taps}, src, dst)
 }
 
-// kernel chooses the kernel and the format in which it reads the image.
-func (p *pool) kernel(fits func(plan.Format) bool) (shaders.Kernel, plan.Format) {
-	kernels := map[nn.OperationType][5]shaders.Kernel{
-		nn.OpAveragePool2D: {
-			shaders.PoolAverageF32, shaders.PoolAverageF16, shaders.PoolAverageQ8,
-			shaders.PoolAverageF32Texel, shaders.PoolAverageQ8Texel,
-		},
-		nn.OpMaxPool2D: {
-			shaders.PoolMaxF32, shaders.PoolMaxF16, shaders.PoolMaxQ8, shaders.PoolMaxF32Texel, shaders.PoolMaxQ8Texel,
-		},
-		nn.OpL2Pool2D: {shaders.PoolL2F32, shaders.PoolL2F16},
-	}[p.op]
-	switch {
-	case p.t == nn.TensorFloat16:
-		return kernels[1], plan.FormatNone
-	case p.t == nn.TensorFloat32 && p.op != nn.OpL2Pool2D && fits(plan.FormatRGBA32F):
-		return kernels[3], plan.FormatRGBA32F
-	case p.t == nn.TensorFloat32:
-		return kernels[0], plan.FormatNone
-	case fits(plan.FormatR32U):
-		return kernels[4], plan.FormatR32U
-	}
-	return kernels[2], plan.FormatNone
+var poolOps = map[nn.OperationType]family.PoolOp{
+	nn.OpAveragePool2D: family.Average, nn.OpMaxPool2D: family.Maximum, nn.OpL2Pool2D: family.L2,
 }

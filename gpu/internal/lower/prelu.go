@@ -2,15 +2,13 @@ package lower
 
 import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
-	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // prelu is z = a where a >= 0, a * b elsewhere: a binary operation whose second operand, alpha, usually
 // has one value for each channel.
 var prelu = binaryOp{
-	f32:     broadcastKernels{shaders.BinaryPreluF32, shaders.BinaryPreluF32Row, shaders.BinaryPreluF32Bcast},
-	f16:     broadcastKernels{shaders.BinaryPreluF16, shaders.BinaryPreluF16Row, shaders.BinaryPreluF16Bcast},
-	q8:      broadcastKernels{shaders.BinaryPreluQ8, shaders.BinaryPreluQ8Row, shaders.BinaryPreluQ8Bcast},
+	op: family.Prelu, op8: family.Prelu,
 	rescale: rescalePrelu,
 }
 

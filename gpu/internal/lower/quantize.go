@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -87,10 +88,7 @@ func lowerQuantize(b *Builder, n *ir.Node) error {
 		b.lut8(n, func(q int32) int32 { return min(max(requantize(q-x.Zero, m, shift)+y.Zero, lo), hi) })
 		return nil
 	}
-	k := shaders.QuantizeF32
-	if x.Type == nn.TensorFloat16 {
-		k = shaders.QuantizeF16
-	}
+	k := shaders.Of(family.Quantize{Elem: elem(x.Type)})
 	count := b.Layout(n.Out[0]).TotalQuads()
 	push := []uint32{uint32(count), f32(float64(y.Scale)), uint32(y.Zero), uint32(lo), uint32(hi)}
 	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
@@ -121,10 +119,7 @@ func lowerDequantize(b *Builder, n *ir.Node) error {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	l := b.Layout(n.Out[0])
 	scales, inner := dequantizeScales(x, l)
-	k := shaders.DequantizeF32
-	if y.Type == nn.TensorFloat16 {
-		k = shaders.DequantizeF16
-	}
+	k := shaders.Of(family.Dequantize{Elem: elem(y.Type)})
 	count := l.TotalQuads()
 	push := []uint32{
 		uint32(count), uint32(l.Quads), uint32(l.C), signOffset(x.Type), uint32(x.Zero), uint32(inner), uint32(len(scales) / 4),

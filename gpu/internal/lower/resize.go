@@ -8,6 +8,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -79,26 +80,18 @@ func (b *Builder) lowerResize(n *ir.Node) error {
 	}
 	push = append(push, f32(shift))
 	if n.Op == nn.OpResizeNearestNeighbor {
-		k := bySize(unit, shaders.ResizeNearestW1, shaders.ResizeNearestW2, shaders.ResizeNearestW4)
-		b.Dispatch(k, quadLocal, count, append(push, f32(round)), Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
+		b.Dispatch(shaders.Of(family.Nearest{Words: unit}), quadLocal, count, append(push, f32(round)), Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
 		return nil
 	}
 	push = append(push, signOffset(in.Type))
-	k, format := shaders.ResizeBilinearF32, plan.FormatNone
-	switch in.Type {
-	case nn.TensorFloat32:
-		if b.FitsTexels(b.Tensor(n.In[0]), plan.FormatRGBA32F) {
-			k, format = shaders.ResizeBilinearF32Texel, plan.FormatRGBA32F
+	x, y, texels := b.Tensor(n.In[0]), b.Tensor(n.Out[0]), quadTexels(in.Type)
+	k, _ := choose(b, quadLocal, func(k family.Bilinear) (float64, string) {
+		if k.Elem != elem(in.Type) {
+			return 0, ""
 		}
-	case nn.TensorFloat16:
-		k = shaders.ResizeBilinearF16
-	default:
-		k = shaders.ResizeBilinearQ8
-		if b.FitsTexels(b.Tensor(n.In[0]), plan.FormatR32U) {
-			k, format = shaders.ResizeBilinearQ8Texel, plan.FormatR32U
-		}
-	}
-	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: 40 * float64(l.TotalQuads())},
-		b.Read(b.Tensor(n.In[0]), format), b.Out(n.Out[0]))
+		return b.accessSpeed(k.Access, x, y, texels), ""
+	})
+	read, write := b.reach(k.Access, x, y, texels)
+	b.Dispatch(shaders.Of(k), quadLocal, count, push, Cost{FLOP: 40 * float64(l.TotalQuads())}, read, write)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -84,32 +85,11 @@ func (b *Builder) lowerSoftmax(n *ir.Node) error {
 	} else {
 		push = append(ints(nil, count, steps, l.C), f32(a.Beta))
 	}
-	k := softmaxKernel(n.Op == nn.OpLogSoftmax, t.Type == nn.TensorFloat16, column, steps > longRow)
+	k := shaders.Of(family.Softmax{
+		Log: n.Op == nn.OpLogSoftmax, Elem: elem(t.Type), Column: column, Long: !column && steps > longRow,
+	})
 	b.Dispatch(k, quadLocal, count, push, cost, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
-}
-
-func softmaxKernel(log, half, column, long bool) shaders.Kernel {
-	list := [...]shaders.Kernel{
-		shaders.SoftmaxRowF32, shaders.SoftmaxRowLongF32, shaders.SoftmaxColumnF32,
-		shaders.SoftmaxRowF16, shaders.SoftmaxRowLongF16, shaders.SoftmaxColumnF16,
-		shaders.LogSoftmaxRowF32, shaders.LogSoftmaxRowLongF32, shaders.LogSoftmaxColumnF32,
-		shaders.LogSoftmaxRowF16, shaders.LogSoftmaxRowLongF16, shaders.LogSoftmaxColumnF16,
-	}
-	i := 0
-	if log {
-		i += 6
-	}
-	if half {
-		i += 3
-	}
-	switch {
-	case column:
-		i += 2
-	case long:
-		i++
-	}
-	return list[i]
 }
 
 func (b *Builder) softmaxQ8(n *ir.Node, l Layout, column bool, inner, steps, count int, cost Cost) {
@@ -125,10 +105,7 @@ func (b *Builder) softmaxQ8(n *ir.Node, l Layout, column bool, inner, steps, cou
 	push = ints(push, steps, l.C, int(signOffset(in.Type)))
 	push = append(push, f32(1/float64(out.Scale)))
 	push = ints(push, int(out.Zero), int(lo), int(hi))
-	k := shaders.SoftmaxRowQ8
-	if column {
-		k = shaders.SoftmaxColumnQ8
-	}
+	k := shaders.Of(family.Softmax{Elem: family.Q8, Column: column})
 	b.Dispatch(k, quadLocal, count, push, cost,
 		b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
 }

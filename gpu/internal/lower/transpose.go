@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 func init() {
@@ -159,7 +160,7 @@ func (b *Builder) transpose(out, in ir.ID, perm []int) {
 	push = ints(push, outermost(xs, 4, 0)...)
 	push = ints(push, bStride)
 	push = ints(push, outermost(ys, 4, 0)...)
-	k := bySize(elem, shaders.DataTransposeE1, shaders.DataTransposeE2, shaders.DataTransposeE4)
+	k := shaders.Of(family.Move{Op: family.Transpose, Bytes: elem})
 	b.Dispatch(k, quadLocal, count, push, Cost{}, b.In(in), b.Out(out))
 }
 

@@ -9,11 +9,12 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // unaryOp describes y = f(x) of one tensor.
 type unaryOp struct {
-	f32, f16, i32 shaders.Kernel // i32 is 0 where NNAPI has no such operation
+	op family.UnaryOp
 	// f is the function on real values; 8-bit tensors take it from a table.
 	f func(a ops.Attrs, x float64) float64
 	// params are the kernel's constants a and b.
@@ -31,7 +32,7 @@ var Relus = map[nn.OperationType]nn.Activation{nn.OpRelu: nn.ActRelu, nn.OpRelu1
 func clamped(act nn.Activation) unaryOp {
 	lo, hi := floatRange(act)
 	return unaryOp{
-		f32: shaders.UnaryClampF32, f16: shaders.UnaryClampF16,
+		op:     family.Clamp,
 		f:      plain(func(x float64) float64 { return min(max(x, lo), hi) }),
 		params: func(ops.Attrs) [2]float64 { return [2]float64{lo, hi} },
 	}
@@ -42,7 +43,7 @@ var unaries = map[nn.OperationType]unaryOp{
 	nn.OpRelu1: clamped(nn.ActRelu1),
 	nn.OpRelu6: clamped(nn.ActRelu6),
 	nn.OpElu: {
-		f32: shaders.UnaryEluF32, f16: shaders.UnaryEluF16,
+		op: family.Elu,
 		f: func(a ops.Attrs, x float64) float64 {
 			if x > 0 {
 				return x
@@ -52,41 +53,28 @@ var unaries = map[nn.OperationType]unaryOp{
 		params: func(a ops.Attrs) [2]float64 { return [2]float64{a.(ops.Elu).Alpha} },
 	},
 	nn.OpHardSwish: {
-		f32: shaders.UnaryHardswishF32, f16: shaders.UnaryHardswishF16,
-		f: plain(func(x float64) float64 { return x * min(max(x+3, 0), 6) / 6 }),
+		op: family.HardSwish,
+		f:  plain(func(x float64) float64 { return x * min(max(x+3, 0), 6) / 6 }),
 	},
-	nn.OpTanh: {f32: shaders.UnaryTanhF32, f16: shaders.UnaryTanhF16, f: plain(math.Tanh)},
+	nn.OpTanh: {op: family.Tanh, f: plain(math.Tanh)},
 	nn.OpLogistic: {
-		f32: shaders.UnaryLogisticF32, f16: shaders.UnaryLogisticF16,
-		f: plain(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
+		op: family.Logistic,
+		f:  plain(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
 	},
-	nn.OpAbs:   {f32: shaders.UnaryAbsF32, f16: shaders.UnaryAbsF16, i32: shaders.UnaryAbsI32, f: plain(math.Abs)},
-	nn.OpNeg:   {f32: shaders.UnaryNegF32, f16: shaders.UnaryNegF16, i32: shaders.UnaryNegI32, f: plain(func(x float64) float64 { return -x })},
-	nn.OpExp:   {f32: shaders.UnaryExpF32, f16: shaders.UnaryExpF16, f: plain(math.Exp)},
-	nn.OpLog:   {f32: shaders.UnaryLogF32, f16: shaders.UnaryLogF16, f: plain(math.Log)},
-	nn.OpSqrt:  {f32: shaders.UnarySqrtF32, f16: shaders.UnarySqrtF16, f: plain(math.Sqrt)},
-	nn.OpRsqrt: {f32: shaders.UnaryRsqrtF32, f16: shaders.UnaryRsqrtF16, f: plain(func(x float64) float64 { return 1 / math.Sqrt(x) })},
-	nn.OpSin:   {f32: shaders.UnarySinF32, f16: shaders.UnarySinF16, f: plain(math.Sin)},
-	nn.OpFloor: {f32: shaders.UnaryFloorF32, f16: shaders.UnaryFloorF16, f: plain(math.Floor)},
+	nn.OpAbs:   {op: family.Abs, f: plain(math.Abs)},
+	nn.OpNeg:   {op: family.Neg, f: plain(func(x float64) float64 { return -x })},
+	nn.OpExp:   {op: family.Exp, f: plain(math.Exp)},
+	nn.OpLog:   {op: family.Log, f: plain(math.Log)},
+	nn.OpSqrt:  {op: family.Sqrt, f: plain(math.Sqrt)},
+	nn.OpRsqrt: {op: family.Rsqrt, f: plain(func(x float64) float64 { return 1 / math.Sqrt(x) })},
+	nn.OpSin:   {op: family.Sin, f: plain(math.Sin)},
+	nn.OpFloor: {op: family.Floor, f: plain(math.Floor)},
 }
 
 func init() {
 	for op := range unaries {
 		register(rule{check: checkUnary, lower: lowerUnary, divide: divideElementwise, inPlace: true}, op)
 	}
-}
-
-// kernel returns the kernel for tensors of type t, 0 for none.
-func (u *unaryOp) kernel(t nn.OperandType) shaders.Kernel {
-	switch t {
-	case nn.TensorFloat32:
-		return u.f32
-	case nn.TensorFloat16:
-		return u.f16
-	case nn.TensorInt32:
-		return u.i32
-	}
-	return 0
 }
 
 func checkUnary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -99,7 +87,7 @@ func checkUnary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		if err := checkScales(x, y); err != nil {
 			return err
 		}
-	} else if u.kernel(x.Type) == 0 {
+	} else if _, ok := shaders.Find(family.Unary{Op: u.op, Elem: elem(x.Type)}); !ok {
 		return fmt.Errorf("no kernel for %v", x.Type)
 	}
 	return checkElementwise(f, g, n)
@@ -119,7 +107,8 @@ func lowerUnary(b *Builder, n *ir.Node) error {
 		p = u.params(n.Attrs)
 	}
 	push := []uint32{uint32(l.TotalQuads()), uint32(l.Quads), uint32(l.C), f32(p[0]), f32(p[1])}
-	b.Dispatch(u.kernel(x.Type), quadLocal, l.TotalQuads(), push, Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
+	b.Dispatch(shaders.Of(family.Unary{Op: u.op, Elem: elem(x.Type)}), quadLocal, l.TotalQuads(), push,
+		Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }
 

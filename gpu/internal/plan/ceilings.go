@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"strings"
 	"time"
 
 	"github.com/nngpu/nngpu/shaders"
@@ -44,7 +43,7 @@ func (c *Ceilings) Of(f *Facts, s *Step) (name string, least time.Duration) {
 	default:
 		bind("memory", s.Bytes, c.Memory)
 	}
-	if strings.Contains(s.Kernel.String(), "_dot") {
+	if s.Kernel.Info().Needs.IntegerDot {
 		bind("int8 dot", s.FLOP, c.Dot)
 	} else { // all other kernels compute in floats of 32 bits, whatever they store
 		bind("f32", s.FLOP, c.F32)

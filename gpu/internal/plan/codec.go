@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nngpu/nngpu/shaders"
 )
 
 // encodingMagic begins every encoded plan; its last byte is the version of the encoding. Whatever changes the
 // layout below, or the meaning of a plan, changes the version.
-const encodingMagic = "nnplan\x00\x03"
+const encodingMagic = "nnplan\x00\x04"
 
 // The encoding: the magic, then numbers as unsigned varints of the shortest form (encoding/binary), strings as
 // their length and bytes, lists as their length and elements.
@@ -23,7 +24,7 @@ const encodingMagic = "nnplan\x00\x03"
 //	  kernel            index into kernels
 //	  barrier           barrier | when<<1 | (based)<<3
 //	  reference         what the step serves
-//	  local size, groups x, y, z
+//	  workgroup's shape x, y, z; groups x, y, z
 //	  base x, y, z      only where based, that is, one of them is not 0
 //	  push constants    list of words
 //	  bindings          list of: buffer | write<<2 | format<<3 | (of an input or output)<<6, offset, size,
@@ -90,7 +91,7 @@ func appendStep(b []byte, s *Step, kernel int) []byte {
 	if s.Barrier {
 		flags |= 1
 	}
-	numbers := []uint32{s.LocalX, s.Groups[0], s.Groups[1], s.Groups[2]}
+	numbers := slices.Concat(s.Local[:], s.Groups[:])
 	if s.Base != [3]uint32{} {
 		flags |= stepBased
 		numbers = append(numbers, s.Base[:]...)
@@ -153,7 +154,7 @@ func appendString(b []byte, s string) []byte { return append(appendCount(b, len(
 const (
 	minIO      = 4
 	minKernel  = 1
-	minStep    = 9 + 8 + 8
+	minStep    = 11 + 8 + 8
 	minPush    = 1
 	minBinding = 3
 	minSegment = 1
@@ -281,7 +282,7 @@ func (d *decoder) step(s *Step, kernels []shaders.Kernel) int {
 	s.Barrier = flags&1 != 0
 	s.When = When(flags >> 1 & 3)
 	s.Serves = d.ref()
-	numbers := []*uint32{&s.LocalX, &s.Groups[0], &s.Groups[1], &s.Groups[2]}
+	numbers := []*uint32{&s.Local[0], &s.Local[1], &s.Local[2], &s.Groups[0], &s.Groups[1], &s.Groups[2]}
 	if flags&stepBased != 0 {
 		numbers = append(numbers, &s.Base[0], &s.Base[1], &s.Base[2])
 	}

@@ -70,7 +70,7 @@ func randomPlan(rng *rand.Rand) *Plan {
 			if !ok {
 				panic("no such kernel")
 			}
-			s.Kernel, s.LocalX = k, 1+rng.Uint32()>>rng.IntN(32)/2
+			s.Kernel, s.Local = k, Flat(1+rng.Uint32()>>rng.IntN(32)/2)
 			s.Groups = [3]uint32{1 + rng.Uint32()>>17, 1 + rng.Uint32()>>31, 1}
 			if rng.IntN(2) == 0 {
 				s.Base = [3]uint32{rng.Uint32() >> 17, rng.Uint32() >> 28, 0}
@@ -178,7 +178,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, "not an encoded plan"},
 		{"something", []byte("#!/bin/sh"), "not an encoded plan"},
-		{"a later version", version, "version 4"},
+		{"a later version", version, "version 5"},
 		{"head only", head, "ends early"},
 		{"long number", join(head, []byte{0x80, 0x00, 0, 0}), "more bytes than it needs"},
 		{"endless number", join(head, []byte(strings.Repeat("\xff", 20))), "too long"},

@@ -2,10 +2,10 @@ package plan
 
 import (
 	"math"
-	"strings"
 	"time"
 
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // Rates is what kernels are expected to reach on a device: the cost model of a step that was never measured.
@@ -74,29 +74,28 @@ func (r *Rates) Overhead(s *Step) time.Duration {
 	return r.Dispatch
 }
 
-// narrow is how much slower than a wide tile, of which FLOPS is measured, one is that computes a single pixel: nothing
-// that it loads is used twice. From docs/measurements.md; networks as a whole are 1.2 to 2.4 times as slow.
-const narrow = 2.5
-
-// anyWindow is how much slower than a depthwise convolution for windows of 3 by 3 pixels without gaps, of which Depthwise
-// is measured, one is that takes any window. From docs/measurements.md: 1.5 on lavapipe, 1.4 to 1.8 on SwiftShader.
-const anyWindow = 1.6
+// From docs/measurements.md.
+const (
+	// narrow is how much slower than a wide tile, of which FLOPS is measured, one of family.CostNarrow is; networks as a
+	// whole are 1.2 to 2.4 times as slow.
+	narrow = 2.5
+	// anyWindow is how much slower than a depthwise convolution for windows of 3 by 3 pixels without gaps, of which
+	// Depthwise is measured, one of family.CostAnyWindow is: 1.5 on lavapipe, 1.4 to 1.8 on SwiftShader.
+	anyWindow = 1.6
+)
 
 // StepTime is the expected time of s: that of its arithmetic or of its memory traffic, whichever is longer, and what is
 // paid for a dispatch.
 func (f *Facts) StepTime(s *Step) time.Duration {
 	r := f.Rates()
 	flops := r.FLOPS
-	if s.Kernel != shaders.Copy {
-		switch name := s.Kernel.String(); {
-		case strings.HasPrefix(name, "conv_depthwise"):
-			flops = r.Depthwise
-			if !strings.Contains(name, "_k") {
-				flops /= anyWindow
-			}
-		case strings.HasPrefix(name, "conv_") && strings.Contains(name, "_1x8"):
-			flops /= narrow
-		}
+	switch s.Kernel.Info().Cost {
+	case family.CostNarrow:
+		flops /= narrow
+	case family.CostDepthwise:
+		flops = r.Depthwise
+	case family.CostAnyWindow:
+		flops = r.Depthwise / anyWindow
 	}
 	return r.Overhead(s) + time.Duration(max(s.FLOP/flops, s.Bytes/r.Bandwidth)*1e9)
 }

@@ -1,5 +1,12 @@
 package plan
 
+import (
+	"errors"
+	"fmt"
+
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
 // Class groups devices by how kernels run fast on them.
 type Class string
 
@@ -12,15 +19,16 @@ const (
 // Facts is what the compiler knows of a device. Plans made for equal facts are equal.
 type Facts struct {
 	Class            Class
-	MaxStorageRange  int64 // bytes of one storage buffer binding
-	MaxTexelElements int64 // texels of one texel buffer binding
-	StorageAlign     int64 // bytes
-	TexelAlign       int64 // bytes
-	MaxLocalX        uint32
-	MaxInvocations   uint32 // of one workgroup
-	MaxGroupsX       uint32
-	MaxGroupsY       uint32
+	MaxStorageRange  int64     // bytes of one storage buffer binding
+	MaxTexelElements int64     // texels of one texel buffer binding
+	StorageAlign     int64     // bytes
+	TexelAlign       int64     // bytes
+	MaxLocal         [3]uint32 // shape of one workgroup
+	MaxInvocations   uint32    // of one workgroup
+	MaxGroups        [3]uint32 // workgroups of one dispatch
+	SharedBytes      uint32    // shared memory of one workgroup
 	SubgroupSize     uint32
+	SubgroupOps      family.SubgroupOps
 	// IntegerDot: packed 4x8-bit dot products are a feature of the device and enabled.
 	IntegerDot bool
 	// IntegerDotFast: the device reports them as accelerated, of mixed signedness too.
@@ -29,6 +37,9 @@ type Facts struct {
 	Float16 bool
 	// StorageTexelRGBA32F: storage texel buffers of this format can be written.
 	StorageTexelRGBA32F bool
+	// BuffersOnly: tensors are bound as storage buffers alone. Packed weights and tables may be texels all the same, of
+	// which every device has some.
+	BuffersOnly bool
 	// MaxLoop is the number of iterations that a rolled loop may have; 0 for any. lower stays below 60,000
 	// everywhere, which a device must do to be accepted.
 	MaxLoop int
@@ -44,4 +55,31 @@ type Facts struct {
 	Measured Rates `json:"-"`
 	// TimestampPeriod is nanoseconds a tick; 0 where the queue has no timestamps.
 	TimestampPeriod float64
+}
+
+// Lacks reports what a kernel of description k, in workgroups of the given shape, asks for and the device does not have;
+// nil where it can run.
+func (f *Facts) Lacks(k *family.Info, local [3]uint32) error {
+	invocations := uint64(1)
+	for i, n := range local {
+		if invocations *= uint64(n); n == 0 || n > f.MaxLocal[i] || invocations > uint64(f.MaxInvocations) {
+			return fmt.Errorf("a workgroup of %v; the device allows 1 to %v, %d in all", local, f.MaxLocal, f.MaxInvocations)
+		}
+	}
+	n := &k.Needs
+	switch {
+	case n.SharedBytes > f.SharedBytes:
+		return fmt.Errorf("%d bytes of shared memory; the device has %d", n.SharedBytes, f.SharedBytes)
+	case n.IntegerDot && !f.IntegerDot:
+		return errors.New("integer dot products, which the device lacks")
+	case n.Float16 && !f.Float16:
+		return errors.New("arithmetic with 16-bit floats, which the device lacks")
+	case n.Subgroup&^f.SubgroupOps != 0:
+		return fmt.Errorf("subgroup operations %#x; the device has %#x", n.Subgroup, f.SubgroupOps)
+	case n.SubgroupSize != 0 && n.SubgroupSize != f.SubgroupSize:
+		return fmt.Errorf("subgroups of %d; the device has %d", n.SubgroupSize, f.SubgroupSize)
+	case n.Int8 || n.Storage8 || n.Storage16 || n.Matrix: // no device is opened with these yet
+		return errors.New("8-bit arithmetic, 8- or 16-bit storage or cooperative matrices, which are not used of devices")
+	}
+	return nil
 }

@@ -119,7 +119,7 @@ func name[T ~uint8](typ string, v T, names ...string) string {
 // A step that is left out leaves its barrier to the next one that runs.
 type Step struct {
 	Kernel   shaders.Kernel
-	LocalX   uint32    // workgroup size in x, specialisation constant 0
+	Local    [3]uint32 // shape of a workgroup: that of the kernel's description, where this fixes it
 	Base     [3]uint32 // the first workgroup: a long dispatch is several steps
 	Groups   [3]uint32 // workgroups from Base on; Base + Groups is at most MaxGroups each
 	Push     []uint32  // push constants, at most 32 words
@@ -160,11 +160,17 @@ type Plan struct {
 	Segments []int
 }
 
+// Flat is the shape of a workgroup of n invocations in a row.
+func Flat(n uint32) [3]uint32 { return [3]uint32{n, 1, 1} }
+
 // Pipeline is what distinguishes two compute pipelines.
 type Pipeline struct {
 	Kernel shaders.Kernel
-	LocalX uint32
+	Local  [3]uint32 // shape of a workgroup
 }
+
+// Pipeline that runs s, which is no Copy.
+func (s *Step) Pipeline() Pipeline { return Pipeline{s.Kernel, s.Local} }
 
 // Pipelines lists the distinct pipelines of p in the order of first use.
 func (p *Plan) Pipelines() []Pipeline {
@@ -172,7 +178,7 @@ func (p *Plan) Pipelines() []Pipeline {
 	seen := map[Pipeline]bool{}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		k := Pipeline{s.Kernel, s.LocalX}
+		k := s.Pipeline()
 		if s.Kernel != shaders.Copy && !seen[k] {
 			seen[k] = true
 			list = append(list, k)

@@ -17,7 +17,7 @@ import (
 //	  1 | copy             r arena[0+48] buf out0  w host[256+48] buf out0  output  unless output 0 is on the device  0 flop, 96 bytes
 //
 // A step's line has its index, "|" where a barrier comes before it, the kernel by its name, the workgroups,
-// their size and the first of them where that is not 0, the bindings as r (read) or w (written)
+// their shape (one number where that is flat) and the first of them where that is not 0, the bindings as r (read) or w (written)
 // memory[offset+size] format and the input or output that they are of, the label, what the step depends on, and
 // the work that the estimate of its time counts. Push constants and weights are left out.
 func (p *Plan) String() string {
@@ -60,7 +60,10 @@ func (s *Step) text(width int) string {
 	}
 	parts := []string{fmt.Sprintf("%s %-*s", mark, width, s.Kernel)}
 	if s.Kernel != shaders.Copy {
-		groups := fmt.Sprintf("%dx%dx%d of %d", s.Groups[0], s.Groups[1], s.Groups[2], s.LocalX)
+		groups := fmt.Sprintf("%dx%dx%d of %d", s.Groups[0], s.Groups[1], s.Groups[2], s.Local[0])
+		if s.Local[1] > 1 || s.Local[2] > 1 {
+			groups += fmt.Sprintf("x%dx%d", s.Local[1], s.Local[2])
+		}
 		if s.Base != [3]uint32{} {
 			groups += fmt.Sprintf(" from %d,%d,%d", s.Base[0], s.Base[1], s.Base[2])
 		}

@@ -16,7 +16,7 @@ func example() *Plan {
 		Inputs:  []IO{{Name: "x", Size: 48, DeviceBytes: 48}},
 		Outputs: []IO{{Offset: 256, Size: 48, DeviceBytes: 48}},
 		Steps: []Step{{
-			Kernel: shaders.UnaryClampF32, LocalX: 64, Groups: [3]uint32{1, 1, 1}, Label: "RELU #0", FLOP: 12, Bytes: 96,
+			Kernel: shaders.UnaryClampF32, Local: Flat(64), Groups: [3]uint32{1, 1, 1}, Label: "RELU #0", FLOP: 12, Bytes: 96,
 			Push:     []uint32{3, 1, 12, 0, 0x7f800000},
 			Bindings: []Binding{{Buffer: Host, Size: 48, Of: InputRef(0)}, {Buffer: Arena, Size: 48, Write: true, Of: OutputRef(0)}},
 		}, {
@@ -59,9 +59,9 @@ func TestStringOfOddPlans(t *testing.T) {
 func TestPipelinesAreDistinctAndInOrder(t *testing.T) {
 	p := example()
 	again := p.Steps[0]
-	again.LocalX = 32
+	again.Local[0] = 32
 	p.Steps = append(p.Steps, again, p.Steps[0], p.Steps[1])
-	require.Equal(t, []Pipeline{{shaders.UnaryClampF32, 64}, {shaders.UnaryClampF32, 32}}, p.Pipelines())
+	require.Equal(t, []Pipeline{{shaders.UnaryClampF32, Flat(64)}, {shaders.UnaryClampF32, Flat(32)}}, p.Pipelines())
 	require.Equal(t, 36.0, p.FLOP())
 }
 

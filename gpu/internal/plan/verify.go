@@ -44,7 +44,7 @@ func (p *Plan) Verify() error {
 		return err
 	}
 	for _, key := range p.Pipelines() {
-		if known, ok := shaders.ByName(key.Kernel.String()); !ok || known != key.Kernel {
+		if !key.Kernel.Valid() {
 			return fmt.Errorf("%s is no kernel", key.Kernel)
 		}
 	}
@@ -108,10 +108,10 @@ func (p *Plan) verifyStep(s *Step) error {
 	if s.Kernel == shaders.Copy {
 		return verifyCopy(s)
 	}
-	if s.LocalX == 0 || s.Groups[0] == 0 || s.Groups[1] == 0 || s.Groups[2] == 0 {
-		return fmt.Errorf("%v workgroups of %d", s.Groups, s.LocalX)
-	}
 	for i := range s.Groups {
+		if fixed := info.Workgroup[i]; s.Local[i] == 0 || s.Groups[i] == 0 || fixed != 0 && s.Local[i] != fixed {
+			return fmt.Errorf("%v workgroups of %v, the kernel's are of %v", s.Groups, s.Local, info.Workgroup)
+		}
 		if s.Base[i] > MaxGroups || s.Groups[i] > MaxGroups-s.Base[i] {
 			return fmt.Errorf("%v workgroups from %v on", s.Groups, s.Base)
 		}
@@ -170,7 +170,7 @@ func verifyCopy(s *Step) error {
 	return nil
 }
 
-// verifyBinding checks b, which the kernel declares with the given letter of shaders.Info.Bindings.
+// verifyBinding checks b, which the kernel declares with the given letter of family.Info.Bindings.
 func (p *Plan) verifyBinding(b *Binding, letter byte) error {
 	var total int64
 	switch b.Buffer {

@@ -21,9 +21,22 @@ func TestVerifyRefuses(t *testing.T) {
 			{Buffer: Weights, Size: 64}, {Buffer: Arena, Size: 48, Write: true, Format: FormatRGBA32F},
 		}
 	}
-	p := example()
-	texels(p)
-	require.NoError(t, p.Verify())
+	// shared makes of the first step one whose workgroups have a shape of their own.
+	shared := func(p *Plan) {
+		const k = shaders.ConvGemmF32SharedX32x64 // "ssss"
+		p.WeightBytes = 256
+		s := &p.Steps[0]
+		s.Kernel, s.Local, s.Groups, s.Push = k, k.Info().Workgroup, [3]uint32{1, 3, 1}, make([]uint32, k.Info().PushWords)
+		s.Bindings = []Binding{{Buffer: Host, Size: 48}, {Buffer: Weights, Size: 64}, {Buffer: Weights, Size: 64}, {Buffer: Arena, Size: 48, Write: true}}
+	}
+	for _, change := range []func(*Plan){texels, shared} {
+		p := example()
+		change(p)
+		require.NoError(t, p.Verify())
+		again, err := Decode(Encode(p))
+		require.NoError(t, err)
+		require.Equal(t, p, again)
+	}
 	for _, tc := range []struct {
 		name string
 		do   func(p *Plan)
@@ -56,7 +69,12 @@ func TestVerifyRefuses(t *testing.T) {
 		{"missing push constants", func(p *Plan) { p.Steps[0].Push = nil }, "0 words"},
 		{"push constants of a copy", func(p *Plan) { p.Steps[1].Push = []uint32{1} }, "1 words"},
 		{"no workgroups", func(p *Plan) { p.Steps[0].Groups[2] = 0 }, "workgroups"},
-		{"empty workgroups", func(p *Plan) { p.Steps[0].LocalX = 0 }, "workgroups"},
+		{"empty workgroups", func(p *Plan) { p.Steps[0].Local[0] = 0 }, "workgroups"},
+		{"a wide workgroup of a flat kernel", func(p *Plan) { p.Steps[0].Local[1] = 2 }, "the kernel's are of [0 1 1]"},
+		{"a deep workgroup of a flat kernel", func(p *Plan) { p.Steps[0].Local[2] = 2 }, "the kernel's are of [0 1 1]"},
+		{"another shape than the kernel's", func(p *Plan) { shared(p); p.Steps[0].Local = Flat(64) }, "the kernel's are of [8 8 1]"},
+		{"a larger shape than the kernel's", func(p *Plan) { shared(p); p.Steps[0].Local[0] = 16 }, "the kernel's are of [8 8 1]"},
+		{"too many workgroups of a grid", func(p *Plan) { shared(p); p.Steps[0].Groups[2] = MaxGroups + 1 }, "workgroups from"},
 		{"work that is no number", func(p *Plan) { p.Steps[0].FLOP = math.NaN() }, "estimated work"},
 		{"endless work", func(p *Plan) { p.Steps[1].Bytes = math.Inf(1) }, "estimated work"},
 		{"negative work", func(p *Plan) { p.Steps[1].Bytes = -1 }, "estimated work"},

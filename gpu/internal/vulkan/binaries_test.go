@@ -29,7 +29,7 @@ func TestBinaries(t *testing.T) {
 				require.Empty(t, d.ValidationMessages())
 				require.NoError(t, d.Close())
 			}()
-			list := []plan.Pipeline{{Kernel: shaders.UnaryAbsF32, LocalX: 64}}
+			list := []plan.Pipeline{{Kernel: shaders.UnaryAbsF32, Local: plan.Flat(64)}}
 			require.NoError(t, d.Prepare(t.Context(), list))
 			b, err := d.Binaries()
 			require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestBinaries(t *testing.T) {
 			var wg sync.WaitGroup
 			errs := make([]error, 8)
 			for i := range uint32(8) {
-				more := []plan.Pipeline{{Kernel: shaders.UnaryNegF32, LocalX: 8 * (i + 1)}}
+				more := []plan.Pipeline{{Kernel: shaders.UnaryNegF32, Local: plan.Flat(8 * (i + 1))}}
 				wg.Go(func() {
 					if i%2 == 0 {
 						errs[i] = d.AddBinaries(full, more)
@@ -62,10 +62,10 @@ func TestBinaries(t *testing.T) {
 			wg.Wait()
 			require.NoError(t, errors.Join(errs...))
 			for _, data := range [][]byte{nil, header, make([]byte, 1000), make([]byte, maxBinaries+1)} {
-				require.NoError(t, d.AddBinaries(data, []plan.Pipeline{{Kernel: shaders.UnarySinF32, LocalX: 8}}))
+				require.NoError(t, d.AddBinaries(data, []plan.Pipeline{{Kernel: shaders.UnarySinF32, Local: plan.Flat(8)}}))
 			}
 			require.True(t, d.pipelines.has(list))
-			require.False(t, d.pipelines.has([]plan.Pipeline{list[0], {Kernel: shaders.UnarySinF32, LocalX: 8}}))
+			require.False(t, d.pipelines.has([]plan.Pipeline{list[0], {Kernel: shaders.UnarySinF32, Local: plan.Flat(8)}}))
 		})
 	}
 }
@@ -74,13 +74,13 @@ func TestBinaries(t *testing.T) {
 // harm.
 func TestDamagedPlansAreJudged(t *testing.T) {
 	d := &Device{props: &vk.Properties{MaxAllocation: 512, MaxGroups: [3]uint32{2, 1, 1}}}
-	d.info.Facts = plan.Facts{MaxStorageRange: 1 << 20, MaxTexelElements: 1 << 12, MaxLocalX: 8, MaxInvocations: 8}
+	d.info.Facts = plan.Facts{MaxStorageRange: 1 << 20, MaxTexelElements: 1 << 12, MaxLocal: [3]uint32{8, 1, 1}, MaxInvocations: 8}
 	k := shaders.ConvGemmF32X8x8TexelStore
 	p := &plan.Plan{
 		ArenaBytes: 512, WeightBytes: 512, HostBytes: 512,
 		Inputs: []plan.IO{{Name: "x", Size: 48, DeviceBytes: 48}}, Outputs: []plan.IO{{Offset: 256, Size: 48, DeviceBytes: 48}},
 		Steps: []plan.Step{{
-			Kernel: k, LocalX: 8, Groups: [3]uint32{2, 1, 1}, Push: make([]uint32, k.Info().PushWords), Label: "CONV_2D #0",
+			Kernel: k, Local: plan.Flat(8), Groups: [3]uint32{2, 1, 1}, Push: make([]uint32, k.Info().PushWords), Label: "CONV_2D #0",
 			Bindings: []plan.Binding{
 				{Buffer: plan.Host, Size: 48, Format: plan.FormatRGBA32F}, {Buffer: plan.Weights, Size: 256, Format: plan.FormatRGBA32F},
 				{Buffer: plan.Weights, Offset: 256, Size: 64}, {Buffer: plan.Arena, Size: 48, Format: plan.FormatRGBA32F, Write: true},

@@ -17,8 +17,8 @@ import (
 // the extension: tests put a fake here, and the calls behind have not met a driver.
 type binaryDevice interface {
 	BinaryKey() ([]byte, error)
-	CapturePipeline(code []uint32, layout vk.PipelineLayout, localX uint32) (vk.Pipeline, []vk.Binary, error)
-	PipelineOf(list []vk.Binary, code []uint32, layout vk.PipelineLayout, localX uint32) (vk.Pipeline, error)
+	CapturePipeline(code []uint32, layout vk.PipelineLayout, local [3]uint32) (vk.Pipeline, []vk.Binary, error)
+	PipelineOf(list []vk.Binary, code []uint32, layout vk.PipelineLayout, local [3]uint32) (vk.Pipeline, error)
 }
 
 // binaryTable keeps the binaries of pipelines, those compiled here and those taken over, in the place of a
@@ -50,13 +50,13 @@ func (t *binaryTable) pipeline(key plan.Pipeline, code []uint32, layout vk.Pipel
 	list := t.list[key]
 	t.mu.Unlock()
 	if len(list) > 0 {
-		p, err := t.dev.PipelineOf(list, code, layout, key.LocalX)
+		p, err := t.dev.PipelineOf(list, code, layout, key.Local)
 		if err == nil || errors.Is(err, vk.ErrDeviceLost) {
 			return p, err
 		}
 		t.forget(key) // a driver may refuse them for any reason
 	}
-	p, list, err := t.dev.CapturePipeline(code, layout, key.LocalX)
+	p, list, err := t.dev.CapturePipeline(code, layout, key.Local)
 	if err != nil {
 		return 0, err
 	}
@@ -66,7 +66,7 @@ func (t *binaryTable) pipeline(key plan.Pipeline, code []uint32, layout vk.Pipel
 
 // binarySize is the number of bytes of an encoded entry.
 func binarySize(key plan.Pipeline, list []vk.Binary) int {
-	n := 4 + len(key.Kernel.String()) + 4 + 4
+	n := 4 + len(key.Kernel.String()) + 3*4 + 4
 	for _, b := range list {
 		n += 4 + len(b.Key) + 4 + len(b.Data)
 	}
@@ -97,10 +97,10 @@ func (t *binaryTable) forget(key plan.Pipeline) {
 // The encoding, all numbers 32 bits, little endian; a text or content is its length and its bytes:
 //
 //	magic, version, global key, number of pipelines
-//	for each: kernel, local size, number of binaries; for each of these: key, content
+//	for each: kernel, shape of a workgroup (3 numbers), number of binaries; for each of these: key, content
 const (
 	binaryMagic   = 0x4250_4e4e // "NNPB"
-	binaryVersion = 1
+	binaryVersion = 2
 	binaryHeader  = 4 + 4 + 4 + vk.MaxBinaryKey + 4
 )
 
@@ -120,10 +120,13 @@ func (t *binaryTable) encode() []byte {
 		if c := strings.Compare(a.Kernel.String(), b.Kernel.String()); c != 0 {
 			return c
 		}
-		return int(a.LocalX) - int(b.LocalX)
+		return slices.Compare(a.Local[:], b.Local[:])
 	})
 	for _, key := range keys {
-		b = word(text(b, []byte(key.Kernel.String())), key.LocalX)
+		b = text(b, []byte(key.Kernel.String()))
+		for _, n := range key.Local {
+			b = word(b, n)
+		}
 		b = word(b, uint32(len(t.list[key])))
 		for _, x := range t.list[key] {
 			b = text(text(b, x.Key), x.Data)
@@ -156,7 +159,7 @@ func decodeBinaries(data, key []byte) (map[plan.Pipeline][]vk.Binary, bool) {
 	out := map[plan.Pipeline][]vk.Binary{}
 	for n := r.word(); n > 0 && !r.short; n-- {
 		kernel, known := shaders.ByName(string(r.bytes()))
-		p := plan.Pipeline{Kernel: kernel, LocalX: r.word()}
+		p := plan.Pipeline{Kernel: kernel, Local: [3]uint32{r.word(), r.word(), r.word()}}
 		count := r.word()
 		if count == 0 || count > vk.MaxBinaries || len(out[p]) > 0 {
 			return nil, false

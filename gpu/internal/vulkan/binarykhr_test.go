@@ -34,34 +34,34 @@ func (f *fakeBinaries) BinaryKey() ([]byte, error) {
 	return f.key, nil
 }
 
-func (f *fakeBinaries) CapturePipeline(code []uint32, _ vk.PipelineLayout, localX uint32) (vk.Pipeline, []vk.Binary, error) {
+func (f *fakeBinaries) CapturePipeline(code []uint32, _ vk.PipelineLayout, local [3]uint32) (vk.Pipeline, []vk.Binary, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.compiled++
 	if f.none {
-		return vk.Pipeline(localX), nil, nil
+		return vk.Pipeline(local[0]), nil, nil
 	}
-	return vk.Pipeline(localX), []vk.Binary{
-		{Key: []byte{byte(code[0]), byte(localX)}, Data: fmt.Appendf(nil, "code %d of %d", code[0], localX)},
+	return vk.Pipeline(local[0]), []vk.Binary{
+		{Key: []byte{byte(code[0]), byte(local[0])}, Data: fmt.Appendf(nil, "code %d of %d", code[0], local[0])},
 		{Key: bytes.Repeat([]byte{7}, vk.MaxBinaryKey), Data: []byte{}},
 	}, nil
 }
 
-func (f *fakeBinaries) PipelineOf(list []vk.Binary, code []uint32, _ vk.PipelineLayout, localX uint32) (vk.Pipeline, error) {
+func (f *fakeBinaries) PipelineOf(list []vk.Binary, code []uint32, _ vk.PipelineLayout, local [3]uint32) (vk.Pipeline, error) {
 	if f.refuse != nil {
 		return 0, f.refuse
 	}
-	if want := fmt.Sprintf("code %d of %d", code[0], localX); len(list) != 2 || string(list[0].Data) != want {
+	if want := fmt.Sprintf("code %d of %d", code[0], local[0]); len(list) != 2 || string(list[0].Data) != want {
 		return 0, fmt.Errorf("%d binaries, %q instead of %q", len(list), list[0].Data, want)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reused++
-	return vk.Pipeline(localX), nil
+	return vk.Pipeline(local[0]), nil
 }
 
 var khrPipelines = []plan.Pipeline{
-	{Kernel: shaders.UnaryAbsF32, LocalX: 64}, {Kernel: shaders.UnaryAbsF32, LocalX: 8}, {Kernel: shaders.UnaryNegF32, LocalX: 64},
+	{Kernel: shaders.UnaryAbsF32, Local: plan.Flat(64)}, {Kernel: shaders.UnaryAbsF32, Local: plan.Flat(8)}, {Kernel: shaders.UnaryNegF32, Local: plan.Flat(64)},
 }
 
 // compileAll makes all of khrPipelines.
@@ -70,7 +70,7 @@ func compileAll(t *testing.T, b *binaryTable) {
 	for _, key := range khrPipelines {
 		p, err := b.pipeline(key, []uint32{uint32(key.Kernel)}, 0)
 		require.NoError(t, err)
-		require.Equal(t, vk.Pipeline(key.LocalX), p)
+		require.Equal(t, vk.Pipeline(key.Local[0]), p)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestBinaryTableConcurrent(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for k := range 50 {
-				key := plan.Pipeline{Kernel: khrPipelines[(i+k)%3].Kernel, LocalX: uint32(k%7 + 1)}
+				key := plan.Pipeline{Kernel: khrPipelines[(i+k)%3].Kernel, Local: plan.Flat(uint32(k%7 + 1))}
 				if _, err := table.pipeline(key, []uint32{uint32(key.Kernel)}, 0); err != nil {
 					panic(err)
 				}
@@ -190,7 +190,7 @@ func TestBinariesBounded(t *testing.T) {
 	table := newBinaryTable(&fakeBinaries{key: []byte{1}}, true)
 	big := []vk.Binary{{Key: []byte{1}, Data: make([]byte, maxBinaries/2)}}
 	for i := range uint32(4) {
-		table.keep(plan.Pipeline{Kernel: shaders.UnaryAbsF32, LocalX: i + 1}, big)
+		table.keep(plan.Pipeline{Kernel: shaders.UnaryAbsF32, Local: plan.Flat(i + 1)}, big)
 	}
 	require.Len(t, table.list, 1)
 	require.LessOrEqual(t, len(table.encode()), maxBinaries)

@@ -70,7 +70,7 @@ func TestASlotRemembersItsLastRecordings(t *testing.T) {
 			Inputs:  []plan.IO{{Size: 4 * n, DeviceBytes: 4 * n}},
 			Outputs: []plan.IO{{Offset: 256, Size: 4 * n, DeviceBytes: 4 * n}},
 			Steps: []plan.Step{{
-				Kernel: shaders.UnaryAbsF32, LocalX: 64, Groups: [3]uint32{1, 1, 1}, Push: push,
+				Kernel: shaders.UnaryAbsF32, Local: plan.Flat(64), Groups: [3]uint32{1, 1, 1}, Push: push,
 				Bindings: []plan.Binding{
 					{Buffer: plan.Host, Size: 4 * n, Of: plan.InputRef(0)},
 					{Buffer: plan.Host, Offset: 256, Size: 4 * n, Of: plan.OutputRef(0), Write: true},

@@ -206,7 +206,7 @@ func (x *Executable) takePipelines(ctx context.Context) (err error) {
 		if s.Kernel == shaders.Copy {
 			continue
 		}
-		if x.pipelines[i], err = d.pipelines.get(ctx, plan.Pipeline{Kernel: s.Kernel, LocalX: s.LocalX}); err != nil {
+		if x.pipelines[i], err = d.pipelines.get(ctx, s.Pipeline()); err != nil {
 			return err
 		}
 		if x.layouts[i], err = d.pipelines.layout(s.Kernel.Info().Bindings); err != nil {

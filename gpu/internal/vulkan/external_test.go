@@ -77,7 +77,7 @@ func sealedPages(t *testing.T, n, prot int) []byte {
 // abs dispatches y = abs(x) of n floats, a multiple of 4, from offset at of both.
 func (d *Device) abs(t *testing.T, x, y *block, at, n int64) {
 	t.Helper()
-	key := plan.Pipeline{Kernel: shaders.UnaryAbsF32, LocalX: 64}
+	key := plan.Pipeline{Kernel: shaders.UnaryAbsF32, Local: plan.Flat(64)}
 	pipeline, err := d.pipelines.get(t.Context(), key)
 	require.NoError(t, err)
 	l, err := d.pipelines.layout(key.Kernel.Info().Bindings)

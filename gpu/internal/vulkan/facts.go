@@ -2,10 +2,12 @@ package vulkan
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // facts is what the compiler may know of a device.
@@ -16,11 +18,12 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 		MaxTexelElements:    p.MaxTexelElements,
 		StorageAlign:        p.StorageAlign,
 		TexelAlign:          p.TexelAlign,
-		MaxLocalX:           p.MaxLocal[0],
+		MaxLocal:            p.MaxLocal,
 		MaxInvocations:      p.MaxInvocations,
-		MaxGroupsX:          p.MaxGroups[0],
-		MaxGroupsY:          p.MaxGroups[1],
+		MaxGroups:           p.MaxGroups,
+		SharedBytes:         p.MaxShared,
 		SubgroupSize:        p.SubgroupSize,
+		SubgroupOps:         family.SubgroupOps(p.SubgroupOps),
 		IntegerDot:          p.IntegerDot,
 		IntegerDotFast:      p.IntegerDot && p.IntegerDotFast,
 		Float16:             p.Float16,
@@ -35,6 +38,22 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 		f.TimestampPeriod = p.TimestampPeriod
 	}
 	return f
+}
+
+// pretend makes of f what the environment asks for: NNGPU_WITHOUT lists features to be taken away, NNGPU_CLASS names the
+// class of device that it is to be taken for. So every variant can be tested wherever it can run.
+func pretend(f *plan.Facts) error {
+	switch class := plan.Class(os.Getenv("NNGPU_CLASS")); class {
+	case "":
+	case plan.ClassCPU, plan.ClassGPU:
+		f.Class = class
+	default:
+		return fmt.Errorf("NNGPU_CLASS=%q; known are %s and %s", class, plan.ClassCPU, plan.ClassGPU)
+	}
+	if err := f.Without(os.Getenv("NNGPU_WITHOUT")); err != nil {
+		return fmt.Errorf("NNGPU_WITHOUT: %w", err)
+	}
+	return nil
 }
 
 const hostFlags = vk.HostVisible | vk.HostCoherent

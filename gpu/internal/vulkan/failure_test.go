@@ -141,8 +141,8 @@ func TestRejectedPlans(t *testing.T) {
 			do   func(p *plan.Plan)
 		}{
 			{"unknown kernel", func(p *plan.Plan) { p.Steps[0].Kernel = 65535 }},
-			{"no workgroup", func(p *plan.Plan) { p.Steps[0].LocalX = 0 }},
-			{"huge workgroup", func(p *plan.Plan) { p.Steps[0].LocalX = 1 << 20 }},
+			{"no workgroup", func(p *plan.Plan) { p.Steps[0].Local[0] = 0 }},
+			{"huge workgroup", func(p *plan.Plan) { p.Steps[0].Local[0] = 1 << 20 }},
 			{"no groups", func(p *plan.Plan) { p.Steps[0].Groups[1] = 0 }},
 			{"too many groups", func(p *plan.Plan) { p.Steps[0].Groups[2] = 1 << 31 }},
 			{"missing push constants", func(p *plan.Plan) { p.Steps[0].Push = nil }},
@@ -177,7 +177,7 @@ func TestRejectedPlans(t *testing.T) {
 		}
 		_, err := vulkan.NewExecutable(context.Background(), d, absPlan(4, 1), make([]byte, 1), vulkan.ExecutableOptions{})
 		require.Error(t, err)
-		require.Error(t, d.Prepare(context.Background(), []plan.Pipeline{{Kernel: shaders.Copy, LocalX: 1}}))
+		require.Error(t, d.Prepare(context.Background(), []plan.Pipeline{{Kernel: shaders.Copy, Local: plan.Flat(1)}}))
 	})
 }
 

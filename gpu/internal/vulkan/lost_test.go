@@ -60,7 +60,7 @@ func TestLoss(t *testing.T) {
 			p := absPlan(1021, 2)
 			for i := range p.Steps {
 				if p.Steps[i].Kernel != shaders.Copy {
-					p.Steps[i].LocalX = 32
+					p.Steps[i].Local[0] = 32
 				}
 			}
 			_, err := vulkan.NewExecutable(ctx, d, p, nil, vulkan.ExecutableOptions{})

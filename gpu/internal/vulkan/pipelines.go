@@ -33,7 +33,7 @@ type pipelineTable struct {
 
 	mu      sync.Mutex
 	entries map[plan.Pipeline]*pipelineEntry // guarded by mu
-	layouts map[string]*layout               // guarded by mu; key: shaders.Info.Bindings
+	layouts map[string]*layout               // guarded by mu; key: family.Info.Bindings
 	warm    map[warmKey]bool                 // guarded by mu
 }
 
@@ -198,7 +198,7 @@ func (t *pipelineTable) compile(ctx context.Context, key plan.Pipeline) (vk.Pipe
 	}
 	t.cacheMu.RLock()
 	defer t.cacheMu.RUnlock()
-	p, err := t.dev.dev.NewPipeline(words, l.pipeline, key.LocalX, t.cache)
+	p, err := t.dev.dev.NewPipeline(words, l.pipeline, key.Local, t.cache)
 	return p, t.dev.failure(where, err)
 }
 
@@ -225,25 +225,18 @@ func (t *pipelineTable) layout(bindings string) (*layout, error) {
 	return l, nil
 }
 
-// descriptorTypes maps the letters of shaders.Info.Bindings.
+// descriptorTypes maps the letters of family.Info.Bindings.
 var descriptorTypes = map[byte]vk.DescriptorType{
 	's': vk.StorageBuffer, 't': vk.UniformTexelBuffer, 'i': vk.StorageTexelBuffer,
 }
 
 // checkPipeline refuses what the device cannot run, before Vulkan sees it.
 func (d *Device) checkPipeline(key plan.Pipeline) error {
-	if known, ok := shaders.ByName(key.Kernel.String()); !ok || known != key.Kernel || known == shaders.Copy {
+	if !key.Kernel.Valid() || key.Kernel == shaders.Copy {
 		return fmt.Errorf("%s is no kernel", key.Kernel)
 	}
-	info, f := key.Kernel.Info(), &d.info.Facts
-	switch {
-	case key.LocalX == 0 || key.LocalX > f.MaxLocalX || key.LocalX > f.MaxInvocations:
-		return fmt.Errorf("kernel %s: workgroup of %d; the device allows 1 to %d", key.Kernel, key.LocalX,
-			min(f.MaxLocalX, f.MaxInvocations))
-	case info.Float16 && !f.Float16:
-		return fmt.Errorf("kernel %s needs arithmetic with 16-bit floats, which the device lacks", key.Kernel)
-	case info.IntegerDot && !f.IntegerDot:
-		return fmt.Errorf("kernel %s needs integer dot products, which the device lacks", key.Kernel)
+	if err := d.info.Facts.Lacks(key.Kernel.Info(), key.Local); err != nil {
+		return fmt.Errorf("kernel %s needs %w", key.Kernel, err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func absPlan(n int64, segments int) *plan.Plan {
 	for i := range segments {
 		to := plan.Binding{Buffer: plan.Arena, Offset: int64(i%2) * room, Size: bytes, Write: true}
 		p.Steps = append(p.Steps, plan.Step{
-			Kernel: shaders.UnaryAbsF32, LocalX: 64, Groups: grid, Push: push,
+			Kernel: shaders.UnaryAbsF32, Local: plan.Flat(64), Groups: grid, Push: push,
 			Bindings: []plan.Binding{from, to}, Barrier: i > 0, Label: fmt.Sprint("abs ", i),
 		})
 		p.Segments = append(p.Segments, len(p.Steps))

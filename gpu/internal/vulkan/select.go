@@ -129,6 +129,7 @@ func describe(p vk.Physical) DeviceInfo {
 		d.Unusable = fmt.Errorf("no compute queue: %w", vk.ErrIncompatibleDriver)
 	default:
 		d.Facts = facts(props, p.QueueFamilies()[family])
+		d.Unusable = pretend(&d.Facts)
 		d.External = external(props)
 	}
 	return d

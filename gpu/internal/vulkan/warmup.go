@@ -17,11 +17,9 @@ type warmKey struct {
 	formats  [8]plan.Format
 }
 
-func pipelineOf(s *plan.Step) plan.Pipeline { return plan.Pipeline{Kernel: s.Kernel, LocalX: s.LocalX} }
-
 // warmKeyOf is the key of what the driver compiles for s.
 func warmKeyOf(s *plan.Step) warmKey {
-	key := warmKey{pipeline: pipelineOf(s)}
+	key := warmKey{pipeline: s.Pipeline()}
 	for i, b := range s.Bindings {
 		if i < len(key.formats) {
 			key.formats[i] = b.Format
@@ -41,7 +39,7 @@ func (s *slot) warmUp(ctx context.Context) error {
 	cold := s.coldSteps()
 	first := 0 // those of ExecutableOptions.First come first
 	for i, k := range cold {
-		if slices.Contains(s.x.o.First, pipelineOf(&s.x.plan.Steps[k])) {
+		if slices.Contains(s.x.o.First, s.x.plan.Steps[k].Pipeline()) {
 			cold[first], cold[i] = cold[i], cold[first]
 			first++
 		}

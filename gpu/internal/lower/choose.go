@@ -1,0 +1,108 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// A family with several variants for one piece of work has one function that gives each a score: the speed that it is
+// expected to have there, as a multiple of what the family has at least anywhere, from the device's facts and the shape;
+// 0 where it cannot do it. Ratios come from docs/measurements.md. Rates that were measured are no part of it: plans for
+// equal facts are equal, however busy the machine was.
+
+// choose returns the variant with the highest score that the device can run in workgroups of localX, where the
+// description leaves them open; the first in the registry's order among equals. It notes for profiles why, and what
+// would have been next.
+func choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed float64, why string)) (key K, ok bool) {
+	var best, second float64
+	var next K
+	reason := ""
+	for _, k := range shaders.Variants[K]() {
+		speed, why := score(k)
+		if speed <= second || b.Facts.Lacks(shaders.Of(k).Info(), localShape(shaders.Of(k).Info(), localX)) != nil {
+			continue
+		}
+		if speed > best {
+			key, next, best, second, reason = k, key, speed, best, why
+		} else {
+			next, second = k, speed
+		}
+	}
+	if best == 0 {
+		return key, false
+	}
+	if reason != "" {
+		b.because(reason)
+	}
+	if second > 0 {
+		b.because(fmt.Sprintf("score %.2f, next %s %.2f", best, next.Name(), second))
+	}
+	return key, true
+}
+
+// localShape is the shape of a kernel's workgroups: localX in a row where the description leaves that open.
+func localShape(k *family.Info, localX uint32) [3]uint32 {
+	shape := k.Workgroup
+	if shape[0] == 0 {
+		shape[0] = localX
+	}
+	return shape
+}
+
+// elem is the element type of kernels for tensors of t; "" where there is none.
+func elem(t nn.OperandType) family.Elem {
+	switch t {
+	case nn.TensorFloat32:
+		return family.F32
+	case nn.TensorFloat16:
+		return family.F16
+	case nn.TensorInt32:
+		return family.I32
+	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
+		return family.Q8
+	}
+	return ""
+}
+
+// quadTexels is the format of texels that hold a quad of a tensor of t each.
+func quadTexels(t nn.OperandType) plan.Format {
+	if t.IsQuant8() {
+		return plan.FormatR32U
+	}
+	return plan.FormatRGBA32F
+}
+
+// accessSpeed scores how a kernel reaches x and y: loads through texels of format f are faster on the software devices,
+// and stores on those whose drivers say so (plan.Facts.TexelStores).
+func (b *Builder) accessSpeed(a family.Access, x, y Value, f plan.Format) float64 {
+	const load, store = 1.5, 1.1
+	switch {
+	case a == family.Buffers:
+		return 1
+	case !b.FitsTexels(x, f):
+		return 0
+	case a == family.Texels:
+		return load
+	case f == plan.FormatRGBA32F && !b.Facts.StorageTexelRGBA32F || !b.FitsTexels(y, f):
+		return 0
+	case b.Facts.TexelStores:
+		return load * store
+	}
+	return load / store
+}
+
+// reach binds x and y for a kernel of the given access, with texels of format f.
+func (b *Builder) reach(a family.Access, x, y Value, f plan.Format) (read, write Binding) {
+	read, write = b.Read(x, plan.FormatNone), b.Write(y, plan.FormatNone)
+	if a != family.Buffers {
+		read.Format = f
+	}
+	if a == family.TexelStores {
+		write.Format = f
+	}
+	return read, write
+}

@@ -1,0 +1,89 @@
+package lower
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// convNode is a convolution of h x w pixels with a constant filter of k x k.
+func convNode(typ nn.OperandType, h, w, ci, co, k int) *ir.Graph {
+	g := &ir.Graph{}
+	x := ir.Tensor{Type: typ, Shape: []int{1, h, w, ci}, Scale: 0.5}
+	filter := ir.Tensor{Type: typ, Shape: []int{co, k, k, ci}, Scale: 0.5, Const: make([]byte, co*k*k*ci*typ.Bytes())}
+	bias := ir.Tensor{Type: typ, Shape: []int{co}, Const: make([]byte, co*typ.Bytes())}
+	if typ.IsQuant8() {
+		bias = ir.Tensor{Type: nn.TensorInt32, Shape: []int{co}, Scale: 0.25, Const: make([]byte, 4*co)}
+	}
+	y := ir.Tensor{Type: typ, Shape: []int{1, h, w, co}, Scale: 0.5}
+	in := []ir.ID{g.Add(x), g.Add(filter), g.Add(bias)}
+	out := g.Add(y)
+	pad := (k - 1) / 2
+	g.Inputs, g.Outputs = in[:1], []ir.ID{out}
+	g.Nodes = []ir.Node{{Op: nn.OpConv2D, In: in, Out: g.Outputs, Attrs: ops.Conv{
+		Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Pad: ops.Pad{Top: pad, Bottom: k - 1 - pad, Left: pad, Right: k - 1 - pad},
+	}}}
+	return g
+}
+
+// TestChosenProducts: the variant of a matrix product for a device and a shape.
+func TestChosenProducts(t *testing.T) {
+	cpu := softwareFacts
+	cpu.IntegerDot, cpu.StorageTexelRGBA32F, cpu.SharedBytes = true, true, 32<<10
+	narrow, stores, gpu := cpu, cpu, cpu
+	narrow.SubgroupSize, narrow.MaxTexelElements = 4, 65536
+	stores.TexelStores = true
+	gpu.Class, gpu.SubgroupSize, gpu.IntegerDotFast = plan.ClassGPU, 32, true
+	without := func(f plan.Facts, list string) plan.Facts {
+		require.NoError(t, f.Without(list))
+		return f
+	}
+	for _, tc := range []struct {
+		name           string
+		f              plan.Facts
+		typ            nn.OperandType
+		h, w, ci, co   int
+		k              int
+		kernel, reason string
+	}{
+		{"wide subgroups", cpu, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16_texel", "tile 8x16: subgroups of 8 lanes or more"},
+		{"narrow subgroups", narrow, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x8_texel", "fewer than 8 lanes"},
+		{"an input beyond a texel buffer", narrow, nn.TensorFloat32, 128, 129, 16, 32, 1, "conv_gemm_f32_8x8", "score"},
+		{"one row", cpu, nn.TensorFloat32, 1, 1, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fewer than 4 rows"},
+		{"few channels", cpu, nn.TensorFloat32, 14, 14, 64, 8, 1, "conv_gemm_f32_8x8_texel", "at most 8 output channels"},
+		{"a window with little work", cpu, nn.TensorFloat32, 14, 14, 3, 32, 3, "conv_gemm_window_f32_8x8_texel", "little work"},
+		{"slow stores", stores, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16_texel_store", "8x16"},
+		{"half floats", cpu, nn.TensorFloat16, 14, 14, 64, 128, 1, "conv_gemm_f16_8x8", "floats of 16 bits"},
+		{"dot products", cpu, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_dot_8x16_wzp", "packed dot products are fast"},
+		{"dot products on narrow vectors", narrow, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_8x8", "float sums"},
+		{"dot products without texels", without(cpu, "texel"), nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_8x8", "float sums"},
+		{"no texels", without(cpu, "texel"), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16", "8x16"},
+		{"a gpu", gpu, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_shared_32x64", "shared memory"},
+		{"a gpu, a window in half floats", gpu, nn.TensorFloat16, 14, 14, 64, 128, 3, "conv_gemm_window_f16_shared_32x64", "next conv_gemm_window_f16_8x8"},
+		{"a gpu without shared memory", without(gpu, "shared"), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16_texel", "8x16"},
+		{"a gpu, a tile that is hardly used", gpu, nn.TensorFloat32, 2, 3, 64, 20, 1, "conv_gemm_f32_8x16_texel", "8x16"},
+		{"a gpu with small workgroups", func() plan.Facts { f := gpu; f.MaxLocal[1] = 4; return f }(), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16_texel", "8x16"},
+		{"a filter beyond the binding", func() plan.Facts { f := gpu; f.MaxStorageRange = 1 << 18; return f }(), nn.TensorFloat32, 14, 14, 300, 256, 1, "conv_gemm_f32_8x16_texel", "8x16"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, _ := lowerFor(t, tc.f, convNode(tc.typ, tc.h, tc.w, tc.ci, tc.co, tc.k))
+			var kernels []string
+			for _, s := range p.Steps {
+				if strings.HasPrefix(s.Kernel.String(), "conv_") {
+					kernels = append(kernels, s.Kernel.String())
+					require.Contains(t, s.Why, tc.reason)
+					require.Contains(t, s.Why, "score ")
+					require.NoError(t, tc.f.Lacks(s.Kernel.Info(), s.Local))
+				}
+			}
+			require.NotEmpty(t, kernels)
+			require.Equal(t, tc.kernel, kernels[0])
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// chooseGemm returns the matrix product for c, which is of the type of x. flush: sums of floats are not exact. Not ok: none
+// holds a tile of the filter.
+func (b *Builder) chooseGemm(c *conv, flush bool) (k family.Gemm, ok bool) {
+	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
+	return choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
+		zero := c.w.Type.IsQuant8() // by type, not by value: a network whose filters have many zero points needs one kernel then
+		if k.Elem != elem(c.x.Type) || k.Window != c.window() || k.ZeroPoint != (k.Dot && zero) || k.Flush != (flush && !k.Dot) {
+			return 0, ""
+		}
+		if k.Shared {
+			return sharedSpeed(b.Facts, c, k)
+		}
+		if int64(c.tileTexels(k)) > b.Facts.MaxTexelElements {
+			return 0, ""
+		}
+		speed, why := tileSpeed(b.Facts, c, k)
+		speed *= b.accessSpeed(k.Access, x, y, gemmTexels(k))
+		if k.Elem == family.Q8 {
+			products, what := productSpeed(b.Facts, k.Dot)
+			speed, why = speed*products, why+"; "+what
+		}
+		if k.Flush {
+			why += "; sums that floats do not hold exactly"
+		}
+		return speed, why
+	})
+}
+
+// gemmTexels is the format of the texels of x and y, where they are texels.
+func gemmTexels(k family.Gemm) plan.Format {
+	if k.Dot {
+		return plan.FormatR32U
+	}
+	return plan.FormatRGBA32F
+}
+
+// tileTexels is the number of texels (or quads) of the packed filter in a tile of k.
+func (c *conv) tileTexels(k family.Gemm) int {
+	words := c.taps() * c.kq() * k.N // a word or 4 floats hold 4 of the 4*kq*n products of a tap
+	if k.Dot {
+		return words / 4
+	}
+	return words
+}
+
+// tileSpeed scores register tiles. One row alone needs no pixels to share weights with, and the tile of one row compiles
+// fastest; elsewhere the widest tile that the registers of the device hold. Measured: 8x16 is best where a subgroup has 8
+// lanes or more, 8x8 on 4. It takes twice as long to compile, so that a window of little work (a network's first layer)
+// does without.
+func tileSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
+	const littleWork = 50e6 // floating-point operations
+	narrow := ""            // why a narrow tile is enough
+	switch {
+	case c.pixels < 4:
+		narrow = "fewer than 4 rows"
+	case f.Quick:
+		narrow = "a quick compilation"
+	case f.SubgroupSize < 8:
+		narrow = "subgroups of fewer than 8 lanes"
+	case c.co <= 8:
+		narrow = "at most 8 output channels"
+	case k.Elem == family.F16:
+		narrow = "floats of 16 bits"
+	case c.window() && c.flop() < littleWork:
+		narrow = "a window with little work"
+	}
+	switch {
+	case k.M == 1 && (c.pixels < 4 || f.Quick):
+		speed = 2
+	case k.M == 1:
+		speed = 0.3
+	case k.N == 16 && narrow == "":
+		speed, narrow = 1.2, "subgroups of 8 lanes or more"
+	case k.N == 16:
+		speed = 0.8
+	default:
+		speed = 1
+	}
+	if narrow == "" {
+		narrow = "a wider one of the filter exceeds a texel buffer"
+	}
+	return speed, fmt.Sprintf("tile %dx%d: %s", k.M, k.N, narrow)
+}
+
+// productSpeed scores 8-bit products: packed dot products are fast where the device says so, and on CPUs whose vectors are
+// 8 lanes wide or more; on narrower ones sums of floats are three times faster.
+func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
+	switch {
+	case !dot:
+		return 1, "float sums: packed dot products are slow or absent"
+	case f.IntegerDotFast || f.Class == plan.ClassCPU && f.IntegerDot && f.SubgroupSize >= 8:
+		return 2, "packed dot products are fast"
+	}
+	return 0.2, "packed dot products, which are slow"
+}
+
+// sharedSpeed scores tiles in shared memory: on a GPU loads that a whole workgroup shares decide; on the software devices
+// barriers cost more than loads. What a tile has beyond the output is wasted.
+func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
+	rows, tiles := (c.pixels+k.M-1)/k.M, (c.co+k.N-1)/k.N
+	if max(rows, tiles) > plan.MaxGroups || int64(tiles*c.tileTexels(k))*16 > f.MaxStorageRange {
+		return 0, ""
+	}
+	speed = 0.3
+	if f.Class == plan.ClassGPU && !f.Quick {
+		speed = 4
+	}
+	return speed * float64(c.pixels*c.co) / float64(rows*k.M*tiles*k.N), fmt.Sprintf("tile %dx%d in shared memory", k.M, k.N)
+}
+
+// Quick is what plan.Facts.Quick would make of p: kernels that are fewer, and compile fast.
+func Quick(f *plan.Facts, p plan.Pipeline) plan.Pipeline {
+	switch k := p.Kernel.Key().(type) {
+	case family.Gemm:
+		if k.Shared && k.Elem == family.F32 && !f.BuffersOnly {
+			k.Access = family.Texels
+		}
+		k.Shared, k.M, k.N = false, 1, 8
+		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}
+	case family.Depthwise:
+		k.Width, k.Stride = 0, 0
+		p.Kernel = shaders.Of(k)
+	}
+	return p
+}
+
+// Variants describes for people which kernels are chosen on a device.
+func Variants(f *plan.Facts) string {
+	wide := &conv{pixels: 1 << 20, co: 1 << 10, kH: 1, kW: 1, strideH: 1, strideW: 1}
+	tile, best := "8x8", 1.0
+	if speed, _ := tileSpeed(f, wide, family.Gemm{M: 8, N: 16}); speed > best {
+		tile, best = "8x16", speed
+	}
+	products := "8-bit products as float sums"
+	if speed, _ := productSpeed(f, true); speed > 1 {
+		products = "8-bit products by integer dot"
+	}
+	return fmt.Sprintf("matrix tiles %s, %s", tile, products)
+}

@@ -1,0 +1,55 @@
+package family
+
+import "fmt"
+
+// Gemm is the key of the matrix products of conv/: convolutions and fully connected layers whose filter is packed.
+type Gemm struct {
+	Elem   Elem
+	Window bool // any window, stride, dilation and padding; else 1x1 without any of them
+	M, N   int  // pixels and output channels of a tile: of an invocation or, Shared, of a workgroup
+	Access Access
+	// Of 8-bit types. Dot: packed dot products, which read texels; else sums of floats. ZeroPoint: the filter has one.
+	// Flush: sums that floats do not hold exactly go to integers.
+	Dot, ZeroPoint, Flush bool
+	// Shared: a workgroup brings the operands of its tile to shared memory; the filter is a storage buffer.
+	Shared bool
+}
+
+// Name implements Key.
+func (k Gemm) Name() string {
+	access := k.Access.suffix()
+	if k.Dot {
+		access = on(k.Access == TexelStores, "_store")
+	}
+	return fmt.Sprintf("conv_gemm%s_%s%s%s_%dx%d%s%s%s", on(k.Window, "_window"), k.Elem, on(k.Dot, "_dot"), on(k.Shared, "_shared"),
+		k.M, k.N, on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
+}
+
+// Depthwise is the key of conv/depthwise.comp. Width 0 is any window; else its width, with the same Stride both ways and
+// no dilation.
+type Depthwise struct {
+	Elem          Elem
+	Width, Stride int
+	Access        Access
+	Shift         bool // 8-bit results are scaled with shifts of vectors by variables
+}
+
+// Name implements Key.
+func (k Depthwise) Name() string {
+	window := ""
+	if k.Width != 0 {
+		window = fmt.Sprintf("_k%ds%d", k.Width, k.Stride)
+	}
+	return fmt.Sprintf("conv_depthwise_%s%s%s%s", k.Elem, window, k.Access.suffix(), on(k.Shift, "_shift"))
+}
+
+// Direct is the key of conv/direct.comp, which takes any convolution and binds its filter as it is.
+type Direct struct {
+	Elem      Elem
+	Depthwise bool
+}
+
+// Name implements Key.
+func (k Direct) Name() string {
+	return "conv_direct" + on(k.Depthwise, "_depthwise") + "_" + string(k.Elem)
+}

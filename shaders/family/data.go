@@ -1,0 +1,57 @@
+package family
+
+import "fmt"
+
+// MoveOp is what a kernel of data/ does with elements.
+type MoveOp string
+
+// Movements; those with Fed read paddings or permutations from memory.
+const (
+	Reshape      MoveOp = "reshape"
+	Transpose    MoveOp = "transpose"
+	TransposeFed MoveOp = "transpose_fed"
+	Concat       MoveOp = "concat"
+	PadRows      MoveOp = "pad" // whole quads
+	PadLanes     MoveOp = "pad_lanes"
+	PadFed       MoveOp = "pad_fed"
+	MirrorRows   MoveOp = "mirror"
+	MirrorLanes  MoveOp = "mirror_lanes"
+	MirrorFed    MoveOp = "mirror_fed"
+	RGB          MoveOp = "rgb" // rows of three elements to the device's form
+)
+
+// Move is the key of the kernels that move elements by their size.
+type Move struct {
+	Op    MoveOp
+	Bytes int // of an element
+}
+
+// Name implements Key.
+func (k Move) Name() string { return fmt.Sprintf("data_%s_e%d", k.Op, k.Bytes) }
+
+// Copy is the key of data/copy.comp, a strided copy.
+type Copy struct{ Words, Dims int }
+
+// Name implements Key.
+func (k Copy) Name() string { return fmt.Sprintf("data_copy_w%d_d%d", k.Words, k.Dims) }
+
+// Image is the key of data/image.comp: from bytes or half floats to a tensor.
+type Image struct {
+	Half bool
+	Elem Elem
+}
+
+// Name implements Key.
+func (k Image) Name() string {
+	from := "u8"
+	if k.Half {
+		from = "f16"
+	}
+	return "data_image_" + from + "_" + string(k.Elem)
+}
+
+// Nearest is the key of resize/nearest.comp, by the words that it moves at a time.
+type Nearest struct{ Words int }
+
+// Name implements Key.
+func (k Nearest) Name() string { return fmt.Sprintf("resize_nearest_w%d", k.Words) }

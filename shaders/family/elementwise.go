@@ -1,0 +1,92 @@
+package family
+
+// UnaryOp is a function of elementwise/unary.comp.
+type UnaryOp string
+
+// Functions of one operand. Clamp is the RELU family.
+const (
+	Clamp     UnaryOp = "clamp"
+	Elu       UnaryOp = "elu"
+	HardSwish UnaryOp = "hardswish"
+	Tanh      UnaryOp = "tanh"
+	Logistic  UnaryOp = "logistic"
+	Abs       UnaryOp = "abs"
+	Neg       UnaryOp = "neg"
+	Exp       UnaryOp = "exp"
+	Log       UnaryOp = "log"
+	Sqrt      UnaryOp = "sqrt"
+	Rsqrt     UnaryOp = "rsqrt"
+	Sin       UnaryOp = "sin"
+	Floor     UnaryOp = "floor"
+)
+
+// Unary is the key of elementwise/unary.comp.
+type Unary struct {
+	Op   UnaryOp
+	Elem Elem
+}
+
+// Name implements Key.
+func (k Unary) Name() string { return "unary_" + string(k.Op) + "_" + string(k.Elem) }
+
+// BinaryOp is a function of elementwise/binary.comp or, for 8-bit types, of binary_q8.comp.
+type BinaryOp string
+
+// Functions of two operands. AddSub and MaxMin are of 8-bit types only.
+const (
+	Add    BinaryOp = "add"
+	Sub    BinaryOp = "sub"
+	Mul    BinaryOp = "mul"
+	Div    BinaryOp = "div"
+	Max    BinaryOp = "max"
+	Min    BinaryOp = "min"
+	SqDiff BinaryOp = "sqdiff"
+	Pow    BinaryOp = "pow"
+	Prelu  BinaryOp = "prelu"
+	AddSub BinaryOp = "addsub"
+	MaxMin BinaryOp = "maxmin"
+)
+
+// Operands says how the second operand of a binary kernel lies, and the first; see elementwise/broadcast.glsl.
+type Operands uint8
+
+// Forms of operands.
+const (
+	Same      Operands = iota // both as the output
+	Row                       // the first as the output, the second one row or one number
+	Broadcast                 // any others
+)
+
+// Binary is the key of elementwise/binary.comp and binary_q8.comp.
+type Binary struct {
+	Op       BinaryOp
+	Elem     Elem
+	Operands Operands
+	Access   Access
+}
+
+// Name implements Key.
+func (k Binary) Name() string {
+	return "binary_" + string(k.Op) + "_" + string(k.Elem) + [...]string{"", "_row", "_bcast"}[k.Operands] + k.Access.suffix()
+}
+
+// Cast is the key of elementwise/cast.comp, which converts stored numbers; Q8 are unsigned.
+type Cast struct{ From, To Elem }
+
+// Name implements Key.
+func (k Cast) Name() string {
+	name := map[Elem]string{F32: "f32", F16: "f16", I32: "i32", Q8: "u8"}
+	return "cast_" + name[k.From] + "_" + name[k.To]
+}
+
+// Quantize is the key of elementwise/quantize.comp, from Elem to 8 bits.
+type Quantize struct{ Elem Elem }
+
+// Name implements Key.
+func (k Quantize) Name() string { return "quantize_" + string(k.Elem) }
+
+// Dequantize is the key of elementwise/dequantize.comp, from 8 bits to Elem.
+type Dequantize struct{ Elem Elem }
+
+// Name implements Key.
+func (k Dequantize) Name() string { return "dequantize_" + string(k.Elem) }

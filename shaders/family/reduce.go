@@ -1,0 +1,37 @@
+package family
+
+// Softmax is the key of the softmax kernels of reduce/: over rows or, Column, over another dimension.
+type Softmax struct {
+	Log, Column, Long bool // Long: rows whose loops are worth unrolling
+	Elem              Elem
+}
+
+// Name implements Key.
+func (k Softmax) Name() string {
+	along := "row_"
+	if k.Column {
+		along = "column_"
+	}
+	return on(k.Log, "log_") + "softmax_" + along + on(k.Long, "long_") + string(k.Elem)
+}
+
+// Sum is the key of reduce/sum_row.comp and, Column, sum_column.comp.
+type Sum struct {
+	Column   bool
+	From, To Elem
+}
+
+// Name implements Key.
+func (k Sum) Name() string {
+	along := "row_"
+	if k.Column {
+		along = "column_"
+	}
+	return "sum_" + along + string(k.From) + "_" + string(k.To)
+}
+
+// MeanFed is the key of reduce/mean_fed.comp, whose axes lie in memory.
+type MeanFed struct{ Elem Elem }
+
+// Name implements Key.
+func (k MeanFed) Name() string { return "mean_fed_" + string(k.Elem) }

@@ -1,0 +1,32 @@
+package family
+
+// PoolOp is what pool/pool.comp makes of a window.
+type PoolOp string
+
+// Functions of windows.
+const (
+	Average PoolOp = "average"
+	Maximum PoolOp = "max"
+	L2      PoolOp = "l2"
+)
+
+// Pool is the key of pool/pool.comp.
+type Pool struct {
+	Op     PoolOp
+	Elem   Elem
+	Access Access
+}
+
+// Name implements Key.
+func (k Pool) Name() string {
+	return "pool_" + string(k.Op) + "_" + string(k.Elem) + k.Access.suffix()
+}
+
+// Bilinear is the key of resize/bilinear.comp.
+type Bilinear struct {
+	Elem   Elem
+	Access Access
+}
+
+// Name implements Key.
+func (k Bilinear) Name() string { return "resize_bilinear_" + string(k.Elem) + k.Access.suffix() }

@@ -1,0 +1,97 @@
+package differential
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/tests/internal/devices"
+)
+
+// kernelsOf runs m and returns the kernels that ran.
+func kernelsOf(t *testing.T, d *driver.Device, m *nn.Model, seed uint64) (list []string) {
+	t.Helper()
+	client, err := d.NewClient(t.Name())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	pm, err := client.PrepareModel(context.Background(), m)
+	require.NoError(t, err)
+	r, err := pm.Run(context.Background(), RandomInputs(m, rand.New(rand.NewPCG(seed, 7))), pm.NewOutputs(), driver.WithProfile())
+	require.NoError(t, err)
+	for _, row := range r.Profile().Rows {
+		if row.Kernel != "" {
+			list = append(list, row.Kernel)
+		}
+	}
+	return list
+}
+
+// sharedCases end tiles of 32 pixels, 64 channels and 16 inputs early, each in its own way.
+var sharedCases = []convCase{
+	{name: "whole tiles", in: nn.Dims{1, 8, 8, 32}, co: 64, kh: 1, kw: 1, stride: 1, dilation: 1},
+	{name: "pixels end early", in: nn.Dims{1, 3, 11, 16}, co: 64, kh: 1, kw: 1, stride: 1, dilation: 1, act: nn.ActRelu6},
+	{name: "channels end early", in: nn.Dims{1, 4, 8, 16}, co: 113, kh: 1, kw: 1, stride: 1, dilation: 1},
+	{name: "channels end within a quad", in: nn.Dims{1, 5, 7, 20}, co: 61, kh: 1, kw: 1, stride: 1, dilation: 1, act: nn.ActRelu},
+	{name: "inputs end early", in: nn.Dims{1, 8, 8, 89}, co: 64, kh: 1, kw: 1, stride: 1, dilation: 1},
+	{name: "one input", in: nn.Dims{1, 8, 8, 1}, co: 48, kh: 1, kw: 1, stride: 1, dilation: 1},
+	{name: "batches", in: nn.Dims{3, 5, 7, 13}, co: 67, kh: 3, kw: 3, stride: 1, dilation: 1, same: true},
+	{name: "stride", in: nn.Dims{1, 23, 19, 10}, co: 130, kh: 3, kw: 3, stride: 2, dilation: 1, same: true, act: nn.ActRelu1},
+	{name: "dilation", in: nn.Dims{2, 17, 13, 6}, co: 41, kh: 5, kw: 2, stride: 1, dilation: 3, same: true},
+	{name: "valid", in: nn.Dims{1, 41, 9, 3}, co: 59, kh: 2, kw: 7, stride: 1, dilation: 1},
+}
+
+// TestConvInSharedMemory: the variant that devices counted as GPUs choose for these sizes.
+func TestConvInSharedMemory(t *testing.T) {
+	t.Setenv("NNGPU_CLASS", "gpu")
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		for i, tc := range sharedCases {
+			for _, f := range formats[:2] {
+				for _, nchw := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s/%s/nchw=%v", tc.name, f.name, nchw), func(t *testing.T) {
+						m := tc.model(f, nchw, rand.New(rand.NewPCG(uint64(i), 1)))
+						require.Contains(t, strings.Join(kernelsOf(t, d, m, uint64(i)), " "), "_shared_")
+						Compare(t, d, m, convTolerance(&tc, f), uint64(i))
+					})
+				}
+			}
+		}
+	})
+}
+
+// TestWithout: convolutions of all kinds on devices that lack features, and none of the kernels that need them.
+func TestWithout(t *testing.T) {
+	for _, tc := range []struct{ without, class, never string }{
+		{"shared", "gpu", "_shared_"},
+		{"subgroup", "", "_8x16"},
+		{"int8", "", "none"},
+		{"f16", "", "none"},
+		{"dot", "", "_dot_"},
+		{"texel", "", "_texel"},
+		{"shared,subgroup,int8,f16,dot,texel", "gpu", "_shared_"},
+		{"shared,subgroup,int8,f16,dot,texel", "", "_dot_"},
+	} {
+		t.Run(tc.without+" "+tc.class, func(t *testing.T) {
+			t.Setenv("NNGPU_WITHOUT", tc.without)
+			t.Setenv("NNGPU_CLASS", tc.class)
+			devices.Each(t, func(t *testing.T, d *driver.Device) {
+				for i, c := range convCases {
+					for _, f := range formats {
+						t.Run(c.name+"/"+f.name, func(t *testing.T) {
+							m := c.model(f, false, rand.New(rand.NewPCG(uint64(i), 1)))
+							for _, k := range kernelsOf(t, d, m, uint64(i)) {
+								require.NotContains(t, k, tc.never)
+							}
+							Compare(t, d, m, convTolerance(&c, f), uint64(i))
+						})
+					}
+				}
+			})
+		})
+	}
+}
