@@ -6,7 +6,6 @@ package layers
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -27,7 +26,7 @@ type Quant struct {
 }
 
 // Apply adds operation t, which has one result, for what has no method: inputs are all operands of the table in docs/operators.md.
-// The result is of the type of the first input.
+// The result is of the type that these prescribe, else of that of the first input.
 func (b *Builder) Apply(t nn.OperationType, inputs []uint32, q ...Quant) uint32 {
 	return b.apply(t, nil, inputs, q)
 }
@@ -37,14 +36,23 @@ func (b *Builder) apply(t nn.OperationType, as *nn.OperandType, inputs []uint32,
 	return b.applyAll(t, 1, as, inputs, q)[0]
 }
 
-// applyAll adds an operation with n outputs of one type.
+// applyAll adds an operation with n outputs; as is the type of those whose type does not follow from the inputs.
 func (b *Builder) applyAll(t nn.OperationType, n int, as *nn.OperandType, inputs []uint32, q []Quant) []uint32 {
-	var y nn.Operand
+	outputs := make([]nn.Operand, n)
 	row := ops.Lookup(t)
 	if row != nil && len(inputs) > 0 {
-		y = result(row, b.Operand(inputs[0]), as, q)
+		x := b.Operand(inputs[0])
+		for i := range outputs {
+			outputs[i].Type = x.Type
+			if y, ok := row.ResultType(i, n, x.Type); ok {
+				outputs[i].Type = y
+			} else if as != nil {
+				outputs[i].Type = *as
+			}
+			quantise(row, &outputs[i], &x, q)
+		}
 	}
-	return b.Derive(t, inputs, slices.Repeat([]nn.Operand{y}, n), func(m *nn.Model, op *nn.Operation) ([]nn.Dims, error) {
+	return b.Derive(t, inputs, outputs, func(m *nn.Model, op *nn.Operation) ([]nn.Dims, error) {
 		if row == nil {
 			return nil, fmt.Errorf("%v is not in the table of operations", t)
 		}
@@ -60,14 +68,10 @@ func (b *Builder) applyAll(t nn.OperationType, n int, as *nn.OperandType, inputs
 	})
 }
 
-// result is the output of an operation whose first input is x, but for its dimensions.
-func result(row *ops.Row, x nn.Operand, as *nn.OperandType, q []Quant) nn.Operand {
-	y := nn.Operand{Type: x.Type}
-	if as != nil {
-		y.Type = *as
-	}
+// quantise gives output y of an operation whose first input is x its scale and zero point.
+func quantise(row *ops.Row, y, x *nn.Operand, q []Quant) {
 	if !y.Type.IsQuant8() {
-		return y
+		return
 	}
 	scale, zero, fixed := row.FixedQuant(y.Type)
 	switch {
@@ -78,7 +82,6 @@ func result(row *ops.Row, x nn.Operand, as *nn.OperandType, q []Quant) nn.Operan
 	default:
 		y.Scale, y.ZeroPoint = x.Scale, x.ZeroPoint
 	}
-	return y
 }
 
 // list is x and parameters: numbers become scalars, a float64 one of the type that goes with x.

@@ -37,6 +37,18 @@ func one(parts ...any) []Form { return []Form{{Inputs: list(parts...)}} }
 // Types are those that input 0 may have.
 func (r *Row) Types() Types { return r.Forms[0].Inputs[0].Types.With(-1) }
 
+// ResultType is the type of output i of n, where input 0 has type x; ok is false where the outputs of a call choose it.
+func (r *Row) ResultType(i, n int, x nn.OperandType) (t nn.OperandType, ok bool) {
+	if !takes(r.Outputs, n) {
+		return 0, false
+	}
+	types := at(r.Outputs, i, n).Types.With(x).List()
+	if len(types) != 1 {
+		return 0, false
+	}
+	return types[0], true
+}
+
 // SinceType is the first level that knows the operation with an input 0 of type t.
 func (r *Row) SinceType(t nn.OperandType) Level {
 	if level, ok := r.Later[t]; ok || r.Since == 0 {
