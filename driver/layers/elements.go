@@ -50,6 +50,14 @@ func (b *Builder) Prelu(x, alpha uint32, q ...Quant) uint32 {
 	return b.apply(nn.OpPrelu, nil, []uint32{x, alpha}, q)
 }
 
+// Less is whether x < y, with broadcasting.
+func (b *Builder) Less(x, y uint32) uint32 { return b.compare(nn.OpLess, x, y) }
+
+// compare adds a comparison, whose result is of type TENSOR_BOOL8.
+func (b *Builder) compare(t nn.OperationType, x, y uint32) uint32 {
+	return b.apply(t, nil, []uint32{x, y}, nil)
+}
+
 // Elu is x where that is positive, else alpha * (e^x - 1).
 func (b *Builder) Elu(x uint32, alpha float64) uint32 {
 	return b.apply(nn.OpElu, nil, b.list(x, alpha), nil)

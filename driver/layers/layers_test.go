@@ -96,6 +96,8 @@ func TestResults(t *testing.T) {
 		"pairs": {func(b b, x, _ uint32) uint32 {
 			return b.Prelu(b.SquaredDifference(b.Pow(b.Minimum(b.Maximum(x, x), x), x), x), b.Floats(nn.Dims{1}, 0.5))
 		}, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 6, 4}}},
+		"comparison": {func(b b, _, q uint32) uint32 { return b.Less(q, b.Requantize(q, u8, layers.Quant{Scale: 3})) },
+			nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1, 8, 6, 4}}},
 		"functions": {func(b b, x, _ uint32) uint32 {
 			for _, f := range []func(uint32) uint32{b.Relu, b.Relu1, b.Relu6, b.Tanh, b.Logistic, b.Abs, b.Neg, b.Exp, b.Log, b.Sqrt, b.Sin, b.Floor} {
 				x = f(x)
@@ -124,6 +126,8 @@ func TestResults(t *testing.T) {
 			p := [][2]int{{0, 0}, {1, 2}, {0, 0}, {0, 1}}
 			return b.MirrorPad(b.PadWith(b.Pad(q, p), p, 200), p, true)
 		}, nn.Operand{Type: u8, Dims: nn.Dims{1, 17, 6, 7}, Scale: 0.5, ZeroPoint: 7}},
+		"any of a type that is prescribed": {func(b b, x, _ uint32) uint32 { return b.Apply(nn.OpLess, []uint32{x, x}) },
+			nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1, 8, 6, 4}}},
 		"any": {func(b b, x, _ uint32) uint32 { return b.Apply(nn.OpReshape, []uint32{x, b.Ints(nn.Dims{2}, 2, -1)}) },
 			nn.Operand{Type: f32, Dims: nn.Dims{2, 96}}},
 	} {

@@ -112,8 +112,9 @@ const (
 	OpGroupedConv2D         OperationType = 55
 	OpHeatmapMaxKeypoint    OperationType = 56
 	OpInstanceNormalization OperationType = 57
-	OpLess                  OperationType = 58
-	OpLessEqual             OperationType = 59
+	// Inputs: first input, second input.
+	OpLess      OperationType = 58
+	OpLessEqual OperationType = 59
 	// Inputs: input.
 	OpLog        OperationType = 60
 	OpLogicalAnd OperationType = 61

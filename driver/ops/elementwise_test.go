@@ -32,6 +32,24 @@ func TestBinary(t *testing.T) {
 	})
 }
 
+func TestComparison(t *testing.T) {
+	runInfer(t, []inferCase{
+		{name: "both sides", call: call(nn.OpLess, b8(), f32(7, 1, 3), f32(5, 1)), want: nn.Dims{7, 5, 3}, data: []int{0, 1}},
+		{name: "two scales", call: call(nn.OpLess, b8(), u8(3), scaled(u8(3), 7, 200)), want: nn.Dims{3}},
+		{name: "booleans", call: call(nn.OpLess, b8(), b8(3), b8(2, 1)), want: nn.Dims{2, 3}},
+		{name: "rank 5", call: call(nn.OpLess, b8(), i32(1, 2, 3, 4, 5), i32(5)), want: nn.Dims{1, 2, 3, 4, 5}},
+		{name: "open", call: call(nn.OpLess, b8(), f16(0, 3), f16(3)), err: ops.ErrOpenShape},
+	})
+	runBad(t, []badCase{
+		{"shapes", call(nn.OpLess, b8(), f32(2, 3), f32(2))},
+		{"types", call(nn.OpLess, b8(), f32(2, 3), i32(3))},
+		{"signedness", call(nn.OpLess, b8(), u8(3), s8(3))},
+		{"result", call(nn.OpLess, f32(), f32(3), f32(3))},
+		{"one input", call(nn.OpLess, b8(), f32(3))},
+		{"activation", call(nn.OpLess, b8(), f32(3), f32(3), 0)},
+	})
+}
+
 func TestUnary(t *testing.T) {
 	runInfer(t, []inferCase{
 		{name: "relu", call: call(nn.OpRelu6, s8(), s8(3, 5)), want: nn.Dims{3, 5}, data: []int{0}},

@@ -81,11 +81,12 @@ func call(t nn.OperationType, out nn.Operand, args ...any) *ops.Call {
 	return &ops.Call{Model: &c.model, Graph: &c.model.Main, Op: &c.op}
 }
 
-// f32, f16, i32, u8 and s8 are tensors of the given dimensions, written by others; the 8-bit ones have
+// f32, f16, i32, b8, u8 and s8 are tensors of the given dimensions, written by others; the 8-bit numbers have
 // scale 1/2 and zero point 3.
 func f32(d ...uint32) nn.Operand { return nn.Operand{Type: nn.TensorFloat32, Dims: d} }
 func f16(d ...uint32) nn.Operand { return nn.Operand{Type: nn.TensorFloat16, Dims: d} }
 func i32(d ...uint32) nn.Operand { return nn.Operand{Type: nn.TensorInt32, Dims: d} }
+func b8(d ...uint32) nn.Operand  { return nn.Operand{Type: nn.TensorBool8, Dims: d} }
 func u8(d ...uint32) nn.Operand {
 	return nn.Operand{Type: nn.TensorQuant8Asymm, Dims: d, Scale: 0.5, ZeroPoint: 3}
 }

@@ -91,9 +91,15 @@ type change struct {
 // refuse applies each change to its own copy of the base model.
 func refuse(t *testing.T, changes []change) {
 	t.Helper()
+	refuseFrom(t, baseModel(), changes)
+}
+
+// refuseFrom requires that a model with any of the changes is invalid.
+func refuseFrom(t *testing.T, base *nn.Model, changes []change) {
+	t.Helper()
 	for _, c := range changes {
 		t.Run(c.name, func(t *testing.T) {
-			m := clone(baseModel())
+			m := clone(base)
 			c.do(m)
 			err := validate.Model(m)
 			if err == nil {

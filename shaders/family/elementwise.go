@@ -57,6 +57,9 @@ const (
 	Broadcast                 // any others
 )
 
+// suffix is what names have for o.
+func (o Operands) suffix() string { return [...]string{"", "_row", "_bcast"}[o] }
+
 // Binary is the key of elementwise/binary.comp and binary_q8.comp.
 type Binary struct {
 	Op       BinaryOp
@@ -67,8 +70,17 @@ type Binary struct {
 
 // Name implements Key.
 func (k Binary) Name() string {
-	return "binary_" + string(k.Op) + "_" + string(k.Elem) + [...]string{"", "_row", "_bcast"}[k.Operands] + k.Access.suffix()
+	return "binary_" + string(k.Op) + "_" + string(k.Elem) + k.Operands.suffix() + k.Access.suffix()
 }
+
+// Compare is the key of elementwise/compare.comp, which does every comparison; booleans are Q8.
+type Compare struct {
+	Elem     Elem
+	Operands Operands
+}
+
+// Name implements Key.
+func (k Compare) Name() string { return "compare_" + string(k.Elem) + k.Operands.suffix() }
 
 // Cast is the key of elementwise/cast.comp, which converts stored numbers; Q8 are unsigned.
 type Cast struct{ From, To Elem }

@@ -2,16 +2,19 @@ package main
 
 import "github.com/nngpu/nngpu/shaders/family"
 
-// binaryVariants: elementwise/binary.comp and binary_q8.comp. Each operation and type has three kernels, by how the
-// operands lie.
+// operandForms are the ways in which two operands may lie, with the macro BROADCAST of each.
+var operandForms = []struct {
+	operands family.Operands
+	macro    string
+	words    int // of BROADCAST_PUSH
+}{{family.Same, "0", 0}, {family.Row, "2", 4}, {family.Broadcast, "1", 17}}
+
+// binaryVariants: elementwise/binary.comp, binary_q8.comp and compare.comp. Each operation and type has three kernels, by
+// how the operands lie.
 func binaryVariants() []variant {
 	var list []variant
 	add := func(op family.BinaryOp, elem family.Elem, source string, words int, defines map[string]string) {
-		for _, v := range []struct {
-			operands family.Operands
-			macro    string
-			words    int // of BROADCAST_PUSH
-		}{{family.Same, "0", 0}, {family.Row, "2", 4}, {family.Broadcast, "1", 17}} {
+		for _, v := range operandForms {
 			d := map[string]string{"BROADCAST": v.macro, "OP_" + string(op): "1"}
 			for k, val := range defines {
 				d[k] = val
@@ -40,6 +43,14 @@ func binaryVariants() []variant {
 	}
 	for _, op := range []family.BinaryOp{family.AddSub, family.Mul, family.MaxMin, family.Prelu, family.SqDiff} {
 		add(op, family.Q8, "elementwise/binary_q8.comp", 15, nil)
+	}
+	for elem, words := range map[family.Elem]int{family.F32: 3, family.F16: 3, family.I32: 3, family.Q8: 9} {
+		for _, v := range operandForms {
+			list = append(list, variant{
+				key: family.Compare{Elem: elem, Operands: v.operands}, source: "elementwise/compare.comp", bindings: "sss", pushWords: words + v.words,
+				defines: map[string]string{"BROADCAST": v.macro, elemMacro(elem): "1"},
+			})
+		}
 	}
 	return list
 }

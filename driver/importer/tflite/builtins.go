@@ -62,6 +62,7 @@ var builtins = map[int32]builtin{
 	54:  {version: 1, inputs: two, translate: pairwise(nn.OpPrelu)},
 	55:  {version: 4, options: 39, inputs: two, translate: extremum(nn.OpMaximum)},
 	57:  {version: 4, options: 39, inputs: two, translate: extremum(nn.OpMinimum)},
+	58:  {version: 3, options: 41, inputs: two, translate: comparison(nn.OpLess)},
 	59:  {version: 1, options: 42, inputs: one, translate: unary(nn.OpNeg)},
 	60:  {version: 4, options: 43, inputs: counts{2, 3}, translate: padV2},
 	66:  {version: 1, inputs: one, translate: unary(nn.OpSin)},

@@ -2,6 +2,7 @@ package tflite
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -71,6 +72,26 @@ func extremum(op nn.OperationType) func(*call) error {
 		}
 		if s.typ.IsQuant8() && (specOf(c.operand(x)) != s || specOf(c.operand(y)) != s) {
 			return errors.New("quantisation of inputs and output differs")
+		}
+		return c.finish(op, x, y)
+	}
+}
+
+// comparison: TensorFlow Lite compares 8-bit numbers in steps of 1/256 (ComparisonQuantized of its kernels/comparisons.cc),
+// the HAL's operation real numbers. Both find the same where one scale that is no finer makes them.
+func comparison(op nn.OperationType) func(*call) error {
+	return func(c *call) error {
+		x, y, err := c.two()
+		if err != nil {
+			return err
+		}
+		if o := c.operand(x); o.Type.IsQuant8() {
+			if specOf(o) != specOf(c.operand(y)) {
+				return errors.New("quantisation of the inputs differs")
+			}
+			if o.Scale < 1./256 {
+				return fmt.Errorf("scale %v is finer than the steps of 1/256 in which TensorFlow Lite compares", o.Scale)
+			}
 		}
 		return c.finish(op, x, y)
 	}

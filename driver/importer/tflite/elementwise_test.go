@@ -73,6 +73,23 @@ func TestElementwise(t *testing.T) {
 			x := n.input(g.Int8, a, 5)
 			return n.op(g.OpMaximum, nil, shaped(g.Int8, a, 5), x, n.bytes(g.Int8, b, 5))
 		}},
+		{name: "comparison", want: "LESS", build: func(n *net) int {
+			return n.op(g.OpLess, nil, shaped(g.Bool, none, 2, 3), n.input(g.Float32, none, 2, 3), n.floats(3))
+		}},
+		{name: "comparison of one quantisation", want: "LESS", build: func(n *net) int {
+			return n.op(g.OpLess, nil, shaped(g.Bool, none, 5), n.input(g.Int8, a, 5), n.bytes(g.Int8, a, 5))
+		}},
+		{name: "comparison of two quantisations", err: "quantisation of the inputs differs", build: func(n *net) int {
+			return n.op(g.OpLess, nil, shaped(g.Bool, none, 5), n.input(g.Int8, a, 5), n.bytes(g.Int8, b, 5))
+		}},
+		{name: "comparison of fine steps", err: "finer than the steps of 1/256", build: func(n *net) int {
+			x := n.input(g.Uint8, g.PerTensor(1./512, 0), 5)
+			return n.op(g.OpLess, nil, shaped(g.Bool, none, 5), x, x)
+		}},
+		{name: "comparison to numbers", err: "type TENSOR_FLOAT32 instead of TENSOR_BOOL8", build: func(n *net) int {
+			x := n.input(g.Float32, none, 5)
+			return n.op(g.OpLess, nil, f32(5), x, x)
+		}},
 		{name: "relu of one quantisation", want: "RELU6", build: func(n *net) int {
 			return n.op(g.OpRelu6, nil, shaped(g.Int8, a, 5), n.input(g.Int8, a, 5))
 		}},

@@ -63,6 +63,8 @@ func splitCases() []splitCase {
 		{"an outer dimension", node(nn.OpAdd, ops.Arithmetic{}), list(f32(100, 16, 4), f32(100, 1, 4)), f32(100, 16, 4), 4096},
 		{"a constant", node(nn.OpAdd, ops.Arithmetic{}), list(f32(700, 3), constant(f32(700, 3))), f32(700, 3), 4096},
 		{"prelu", node(nn.OpPrelu, nil), list(f32(700, 3), constant(f32(3))), f32(700, 3), 4096},
+		{"a comparison with a row", node(nn.OpLess, nil), list(f32(700, 5), f32(5)), typed(nn.TensorBool8)(700, 5), 8192},
+		{"a comparison of bytes", node(nn.OpLess, nil), list(s8(9000), scaled(s8(9000), 0.1, 9)), typed(nn.TensorBool8)(9000), 4096},
 		{"rows to rows", node(nn.OpReshape, nil), list(f32(999, 7)), f32(777, 9), 20000},
 		{"rows to one", node(nn.OpReshape, nil), list(u8(999, 7)), u8(6993), 4096},
 		{"softmax of rows", node(nn.OpSoftmax, ops.Softmax{Axis: 1, Beta: 1}), list(f32(301, 33)), f32(301, 33), 16384},

@@ -56,8 +56,16 @@ func sizeAt(shape []int, back int) int {
 
 // broadcast calls f with the stored values of a and b for every element of the broadcast shape.
 func broadcast(a, b *Tensor, out Format, f func(a, b float64) float64) (*Tensor, error) {
-	if a.Type != b.Type || a.Type != out.Type {
+	if a.Type != out.Type {
 		return nil, fmt.Errorf("types %s, %s and %s", a.Type, b.Type, out.Type)
+	}
+	return broadcastTo(a, b, out, f)
+}
+
+// broadcastTo is broadcast to an output of any type.
+func broadcastTo(a, b *Tensor, out Format, f func(a, b float64) float64) (*Tensor, error) {
+	if a.Type != b.Type {
+		return nil, fmt.Errorf("types %s and %s", a.Type, b.Type)
 	}
 	shape, err := BroadcastShape(a.Shape, b.Shape)
 	if err != nil {

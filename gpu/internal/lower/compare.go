@@ -1,0 +1,96 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// relations between two elements, of which a comparison is true for some: the push constant `when` of compare.comp.
+type relations uint32
+
+const (
+	relLess relations = 1 << iota
+	relEqual
+	relGreater
+	relUnordered // one is NaN
+)
+
+// swapped are those of b and a.
+func (r relations) swapped() relations {
+	return r&(relEqual|relUnordered) | r&relLess<<2 | r&relGreater>>2
+}
+
+var comparisons = map[nn.OperationType]relations{
+	nn.OpLess: relLess,
+}
+
+func init() {
+	for op := range comparisons {
+		register(rule{check: checkComparison, lower: lowerComparison, divide: divideBinary}, op)
+	}
+}
+
+// comparedAs is the element type with which the kernel compares tensors of t; "" where it does not.
+func comparedAs(t nn.OperandType) family.Elem {
+	if t == nn.TensorBool8 {
+		return family.Q8
+	}
+	return elem(t)
+}
+
+func checkComparison(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	a, b, z := g.T(n.In[0]), g.T(n.In[1]), g.T(n.Out[0])
+	if a.Type != b.Type || z.Type != nn.TensorBool8 {
+		return fmt.Errorf("inputs %v and %v, output %v", a.Type, b.Type, z.Type)
+	}
+	if comparedAs(a.Type) == "" {
+		return fmt.Errorf("no kernel for %v", a.Type)
+	}
+	if a.Type.IsQuant8() {
+		if err := checkScales(a, b); err != nil {
+			return err
+		}
+	}
+	if _, err := broadcast(a, b, z); err != nil {
+		return err
+	}
+	return checkTensors(f, g, n)
+}
+
+func lowerComparison(b *Builder, n *ir.Node) error {
+	x, y, when := n.In[0], n.In[1], comparisons[n.Op]
+	g, err := broadcast(b.Graph.T(x), b.Graph.T(y), b.Graph.T(n.Out[0]))
+	if err != nil {
+		return err
+	}
+	if g.swapped().row() {
+		g, x, y, when = g.swapped(), y, x, when.swapped()
+	}
+	operands, flags, strides := g.operands()
+	elem, quads := comparedAs(b.Graph.T(x).Type), b.Layout(n.Out[0]).TotalQuads()
+	push := []uint32{uint32(quads), uint32(when), flags}
+	if elem == family.Q8 {
+		push = append(push, comparedBytes(b.Graph.T(x), b.Graph.T(y))...)
+	}
+	b.Dispatch(shaders.Of(family.Compare{Elem: elem, Operands: operands}), quadLocal, quads, append(push, strides...),
+		Cost{FLOP: float64(4 * quads)}, b.In(x), b.In(y), b.Out(n.Out[0]))
+	return nil
+}
+
+// comparedBytes are the push constants of compare.comp from off to the scales: of booleans, of which all but 0 are true,
+// or of numbers. The larger scale comes to lie between 1/2 and 1. Beside it the smaller one is as good as 2^-100 when it
+// is less: all that counts then is the sign.
+func comparedBytes(x, y *ir.Tensor) []uint32 {
+	if x.Type == nn.TensorBool8 {
+		return []uint32{0, 1, 0, 0, f32(1), f32(1)}
+	}
+	_, exponent := math.Frexp(float64(max(x.Scale, y.Scale)))
+	scale := func(t *ir.Tensor) uint32 { return f32(max(math.Ldexp(float64(t.Scale), -exponent), 0x1p-100)) }
+	return []uint32{signOffset(x.Type), 255, uint32(x.Zero), uint32(y.Zero), scale(x), scale(y)}
+}
