@@ -50,8 +50,23 @@ func (b *Builder) Prelu(x, alpha uint32, q ...Quant) uint32 {
 	return b.apply(nn.OpPrelu, nil, []uint32{x, alpha}, q)
 }
 
+// Equal is whether x = y, with broadcasting.
+func (b *Builder) Equal(x, y uint32) uint32 { return b.compare(nn.OpEqual, x, y) }
+
+// NotEqual is whether x and y differ, with broadcasting.
+func (b *Builder) NotEqual(x, y uint32) uint32 { return b.compare(nn.OpNotEqual, x, y) }
+
 // Less is whether x < y, with broadcasting.
 func (b *Builder) Less(x, y uint32) uint32 { return b.compare(nn.OpLess, x, y) }
+
+// LessEqual is whether x <= y, with broadcasting.
+func (b *Builder) LessEqual(x, y uint32) uint32 { return b.compare(nn.OpLessEqual, x, y) }
+
+// Greater is whether x > y, with broadcasting.
+func (b *Builder) Greater(x, y uint32) uint32 { return b.compare(nn.OpGreater, x, y) }
+
+// GreaterEqual is whether x >= y, with broadcasting.
+func (b *Builder) GreaterEqual(x, y uint32) uint32 { return b.compare(nn.OpGreaterEqual, x, y) }
 
 // compare adds a comparison, whose result is of type TENSOR_BOOL8.
 func (b *Builder) compare(t nn.OperationType, x, y uint32) uint32 {

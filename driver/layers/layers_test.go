@@ -96,8 +96,10 @@ func TestResults(t *testing.T) {
 		"pairs": {func(b b, x, _ uint32) uint32 {
 			return b.Prelu(b.SquaredDifference(b.Pow(b.Minimum(b.Maximum(x, x), x), x), x), b.Floats(nn.Dims{1}, 0.5))
 		}, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 6, 4}}},
-		"comparison": {func(b b, _, q uint32) uint32 { return b.Less(q, b.Requantize(q, u8, layers.Quant{Scale: 3})) },
-			nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1, 8, 6, 4}}},
+		"comparison": {func(b b, _, q uint32) uint32 {
+			z := b.Less(q, b.Requantize(q, u8, layers.Quant{Scale: 3}))
+			return b.GreaterEqual(b.Greater(b.LessEqual(b.NotEqual(b.Equal(z, z), z), z), z), z)
+		}, nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1, 8, 6, 4}}},
 		"functions": {func(b b, x, _ uint32) uint32 {
 			for _, f := range []func(uint32) uint32{b.Relu, b.Relu1, b.Relu6, b.Tanh, b.Logistic, b.Abs, b.Neg, b.Exp, b.Log, b.Sqrt, b.Sin, b.Floor} {
 				x = f(x)

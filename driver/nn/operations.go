@@ -100,20 +100,24 @@ const (
 	OpCast                    OperationType = 45
 	OpChannelShuffle          OperationType = 46
 	OpDetectionPostprocessing OperationType = 47
-	OpEqual                   OperationType = 48
+	// Inputs: first input, second input.
+	OpEqual OperationType = 48
 	// Inputs: input.
 	OpExp OperationType = 49
 	// Inputs: input, axis.
-	OpExpandDims            OperationType = 50
-	OpGather                OperationType = 51
-	OpGenerateProposals     OperationType = 52
-	OpGreater               OperationType = 53
+	OpExpandDims        OperationType = 50
+	OpGather            OperationType = 51
+	OpGenerateProposals OperationType = 52
+	// Inputs: first input, second input.
+	OpGreater OperationType = 53
+	// Inputs: first input, second input.
 	OpGreaterEqual          OperationType = 54
 	OpGroupedConv2D         OperationType = 55
 	OpHeatmapMaxKeypoint    OperationType = 56
 	OpInstanceNormalization OperationType = 57
 	// Inputs: first input, second input.
-	OpLess      OperationType = 58
+	OpLess OperationType = 58
+	// Inputs: first input, second input.
 	OpLessEqual OperationType = 59
 	// Inputs: input.
 	OpLog        OperationType = 60
@@ -127,7 +131,8 @@ const (
 	// Inputs: first input, second input.
 	OpMinimum OperationType = 66
 	// Inputs: input.
-	OpNeg      OperationType = 67
+	OpNeg OperationType = 67
+	// Inputs: first input, second input.
 	OpNotEqual OperationType = 68
 	// Inputs: input, paddings, value.
 	OpPadV2 OperationType = 69

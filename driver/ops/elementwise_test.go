@@ -33,6 +33,10 @@ func TestBinary(t *testing.T) {
 }
 
 func TestComparison(t *testing.T) {
+	for _, op := range []nn.OperationType{nn.OpEqual, nn.OpNotEqual, nn.OpLessEqual, nn.OpGreater, nn.OpGreaterEqual} {
+		runInfer(t, []inferCase{{name: op.String(), call: call(op, b8(), u8(3, 5), scaled(u8(5), 7, 200)), want: nn.Dims{3, 5}}})
+		runBad(t, []badCase{{op.String() + " of two types", call(op, b8(), f32(3), f16(3))}})
+	}
 	runInfer(t, []inferCase{
 		{name: "both sides", call: call(nn.OpLess, b8(), f32(7, 1, 3), f32(5, 1)), want: nn.Dims{7, 5, 3}, data: []int{0, 1}},
 		{name: "two scales", call: call(nn.OpLess, b8(), u8(3), scaled(u8(3), 7, 200)), want: nn.Dims{3}},

@@ -14,8 +14,7 @@ import (
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
-// comparisons are the operations of which the kernels take every type.
-var comparisons = []nn.OperationType{nn.OpLess}
+var comparisons = []nn.OperationType{nn.OpEqual, nn.OpNotEqual, nn.OpLess, nn.OpLessEqual, nn.OpGreater, nn.OpGreaterEqual}
 
 var comparedTypes = append(anyType[:len(anyType):len(anyType)], nn.TensorBool8)
 

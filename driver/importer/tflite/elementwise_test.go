@@ -50,6 +50,22 @@ func TestBinaryOperators(t *testing.T) {
 	}
 }
 
+func TestComparisonOperators(t *testing.T) {
+	for code, want := range map[g.Operator]nn.OperationType{
+		g.OpEqual: nn.OpEqual, g.OpNotEqual: nn.OpNotEqual, g.OpLess: nn.OpLess, g.OpLessEqual: nn.OpLessEqual,
+		g.OpGreater: nn.OpGreater, g.OpGreaterEqual: nn.OpGreaterEqual,
+	} {
+		n := &net{}
+		x := n.input(g.Int32, none, 2, 1, 7)
+		got, err := importFile(n.file(t, n.op(code, nil, shaped(g.Bool, none, 2, 3, 7), x, n.ints([]int{3, 1}, 1, 2, 3))))
+		if err != nil {
+			t.Errorf("code %d: %v", code, err)
+		} else if ops := operations(got.Model); ops != want.String() {
+			t.Errorf("code %d became %s, want %v", code, ops, want)
+		}
+	}
+}
+
 func TestElementwise(t *testing.T) {
 	a, b := g.PerTensor(0.5, 3), g.PerTensor(0.25, -7)
 	runTranslations(t, []translation{

@@ -27,7 +27,12 @@ func (r relations) swapped() relations {
 }
 
 var comparisons = map[nn.OperationType]relations{
-	nn.OpLess: relLess,
+	nn.OpEqual:        relEqual,
+	nn.OpNotEqual:     relLess | relGreater | relUnordered,
+	nn.OpLess:         relLess,
+	nn.OpLessEqual:    relLess | relEqual,
+	nn.OpGreater:      relGreater,
+	nn.OpGreaterEqual: relGreater | relEqual,
 }
 
 func init() {

@@ -7,7 +7,12 @@ import (
 )
 
 func init() {
+	register(nn.OpEqual, comparison(func(x, y float64) bool { return x == y }))
+	register(nn.OpNotEqual, comparison(func(x, y float64) bool { return x != y }))
 	register(nn.OpLess, comparison(func(x, y float64) bool { return x < y }))
+	register(nn.OpLessEqual, comparison(func(x, y float64) bool { return x <= y }))
+	register(nn.OpGreater, comparison(func(x, y float64) bool { return x > y }))
+	register(nn.OpGreaterEqual, comparison(func(x, y float64) bool { return x >= y }))
 }
 
 // comparison is the kernel of an operation that is true where holds is.

@@ -19,8 +19,13 @@ func TestCompare(t *testing.T) {
 		x, y *Tensor
 		want []float64
 	}{
-		"floats": {nn.OpLess, f32(t, []int{6}, -1, 0, math.Copysign(0, -1), nan, -inf, 1), f32(t, []int{6}, 0, 0, 0, inf, nan, inf), []float64{1, 0, 0, 0, 0, 1}},
-		"scales": {nn.OpLess, quantised(0.5, 10, 0, 10, 14, 15), quantised(1, 0, 0, 0, 2, 2), []float64{1, 0, 0, 0}},
+		"floats":   {nn.OpLess, f32(t, []int{6}, -1, 0, math.Copysign(0, -1), nan, -inf, 1), f32(t, []int{6}, 0, 0, 0, inf, nan, inf), []float64{1, 0, 0, 0, 0, 1}},
+		"equal":    {nn.OpEqual, f32(t, []int{4}, 1, 0, nan, inf), f32(t, []int{4}, 1, math.Copysign(0, -1), nan, nan), []float64{1, 1, 0, 0}},
+		"not":      {nn.OpNotEqual, f32(t, []int{4}, 1, 0, nan, inf), f32(t, []int{4}, 1, math.Copysign(0, -1), nan, nan), []float64{0, 0, 1, 1}},
+		"at most":  {nn.OpLessEqual, f32(t, []int{4}, 1, 2, nan, -inf), f32(t, []int{4}, 1, 1, 1, -inf), []float64{1, 0, 0, 1}},
+		"more":     {nn.OpGreater, f32(t, []int{4}, 1, 2, nan, inf), f32(t, []int{4}, 1, 1, 1, 1), []float64{0, 1, 0, 1}},
+		"at least": {nn.OpGreaterEqual, f32(t, []int{4}, 1, 2, nan, 0), f32(t, []int{4}, 1, 1, 1, 1), []float64{1, 1, 0, 0}},
+		"scales":   {nn.OpLess, quantised(0.5, 10, 0, 10, 14, 15), quantised(1, 0, 0, 0, 2, 2), []float64{1, 0, 0, 0}},
 		// 3 * 0.1 is less than 0.3, but not in float32.
 		"rounded":  {nn.OpLess, quantised(float64(float32(0.1)), 0, 3), quantised(float64(float32(0.3)), 0, 1), []float64{0}},
 		"booleans": {nn.OpLess, raw(t, Format{Type: nn.TensorBool8}, []int{4}, 0, 0, 1, 1), raw(t, Format{Type: nn.TensorBool8}, []int{4}, 0, 1, 0, 1), []float64{0, 1, 0, 0}},
