@@ -336,34 +336,42 @@ const (
 	SumRowI32Q8                      Kernel = 329
 	SumRowQ8I32                      Kernel = 330
 	SumRowQ8Q8                       Kernel = 331
-	UnaryAbsF16                      Kernel = 332
-	UnaryAbsF32                      Kernel = 333
-	UnaryAbsI32                      Kernel = 334
-	UnaryClampF16                    Kernel = 335
-	UnaryClampF32                    Kernel = 336
-	UnaryEluF16                      Kernel = 337
-	UnaryEluF32                      Kernel = 338
-	UnaryExpF16                      Kernel = 339
-	UnaryExpF32                      Kernel = 340
-	UnaryFloorF16                    Kernel = 341
-	UnaryFloorF32                    Kernel = 342
-	UnaryHardswishF16                Kernel = 343
-	UnaryHardswishF32                Kernel = 344
-	UnaryLogF16                      Kernel = 345
-	UnaryLogF32                      Kernel = 346
-	UnaryLogisticF16                 Kernel = 347
-	UnaryLogisticF32                 Kernel = 348
-	UnaryNegF16                      Kernel = 349
-	UnaryNegF32                      Kernel = 350
-	UnaryNegI32                      Kernel = 351
-	UnaryRsqrtF16                    Kernel = 352
-	UnaryRsqrtF32                    Kernel = 353
-	UnarySinF16                      Kernel = 354
-	UnarySinF32                      Kernel = 355
-	UnarySqrtF16                     Kernel = 356
-	UnarySqrtF32                     Kernel = 357
-	UnaryTanhF16                     Kernel = 358
-	UnaryTanhF32                     Kernel = 359
+	TopkMerge                        Kernel = 332
+	TopkSortF16                      Kernel = 333
+	TopkSortF32                      Kernel = 334
+	TopkSortI32                      Kernel = 335
+	TopkSortQ8                       Kernel = 336
+	TopkTakeE1                       Kernel = 337
+	TopkTakeE2                       Kernel = 338
+	TopkTakeE4                       Kernel = 339
+	UnaryAbsF16                      Kernel = 340
+	UnaryAbsF32                      Kernel = 341
+	UnaryAbsI32                      Kernel = 342
+	UnaryClampF16                    Kernel = 343
+	UnaryClampF32                    Kernel = 344
+	UnaryEluF16                      Kernel = 345
+	UnaryEluF32                      Kernel = 346
+	UnaryExpF16                      Kernel = 347
+	UnaryExpF32                      Kernel = 348
+	UnaryFloorF16                    Kernel = 349
+	UnaryFloorF32                    Kernel = 350
+	UnaryHardswishF16                Kernel = 351
+	UnaryHardswishF32                Kernel = 352
+	UnaryLogF16                      Kernel = 353
+	UnaryLogF32                      Kernel = 354
+	UnaryLogisticF16                 Kernel = 355
+	UnaryLogisticF32                 Kernel = 356
+	UnaryNegF16                      Kernel = 357
+	UnaryNegF32                      Kernel = 358
+	UnaryNegI32                      Kernel = 359
+	UnaryRsqrtF16                    Kernel = 360
+	UnaryRsqrtF32                    Kernel = 361
+	UnarySinF16                      Kernel = 362
+	UnarySinF32                      Kernel = 363
+	UnarySqrtF16                     Kernel = 364
+	UnarySqrtF32                     Kernel = 365
+	UnaryTanhF16                     Kernel = 366
+	UnaryTanhF32                     Kernel = 367
 )
 
 var infos = [...]family.Info{
@@ -699,6 +707,14 @@ var infos = [...]family.Info{
 	{Name: "sum_row_i32_q8", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_q8_i32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_q8_q8", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_merge", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_sort_f16", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_sort_f32", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_sort_i32", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_sort_q8", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_take_e1", Bindings: "ssss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_take_e2", Bindings: "ssss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_take_e4", Bindings: "ssss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "unary_abs_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "unary_abs_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "unary_abs_i32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
@@ -1052,6 +1068,13 @@ var keys = [len(infos)]family.Key{
 	SumRowI32Q8:                      family.Sum{From: "i32", To: "q8"},
 	SumRowQ8I32:                      family.Sum{From: "q8", To: "i32"},
 	SumRowQ8Q8:                       family.Sum{From: "q8", To: "q8"},
+	TopkSortF16:                      family.TopKSort{Elem: "f16"},
+	TopkSortF32:                      family.TopKSort{Elem: "f32"},
+	TopkSortI32:                      family.TopKSort{Elem: "i32"},
+	TopkSortQ8:                       family.TopKSort{Elem: "q8"},
+	TopkTakeE1:                       family.TopKTake{Bytes: 1},
+	TopkTakeE2:                       family.TopKTake{Bytes: 2},
+	TopkTakeE4:                       family.TopKTake{Bytes: 4},
 	UnaryAbsF16:                      family.Unary{Op: "abs", Elem: "f16"},
 	UnaryAbsF32:                      family.Unary{Op: "abs", Elem: "f32"},
 	UnaryAbsI32:                      family.Unary{Op: "abs", Elem: "i32"},
@@ -1083,4 +1106,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "04ab9e5a5368cb74d5973ad38e123cacbad4462cefd45d2d1a47822194ade82a"
+const SetID = "81482825387f8d6e910c556357c4199bd62f2ceba6eb6581e31710ab99555756"

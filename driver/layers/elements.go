@@ -144,6 +144,12 @@ func (b *Builder) Mean(x uint32, axes []int, keep bool, q ...Quant) uint32 {
 	return b.apply(nn.OpMean, nil, b.list(x, b.vector(axes), stay), q)
 }
 
+// TopK are the k largest numbers along the last dimension of x, the largest first, and their indices.
+func (b *Builder) TopK(x uint32, k int) (values, indices uint32) {
+	list := b.applyAll(nn.OpTopkV2, 2, nil, b.list(x, k), nil)
+	return list[0], list[1]
+}
+
 // Cast converts the numbers of x to type t; those of quantised types as they are stored.
 func (b *Builder) Cast(x uint32, t nn.OperandType, q ...Quant) uint32 {
 	return b.apply(nn.OpCast, &t, []uint32{x}, q)

@@ -100,6 +100,10 @@ func TestResults(t *testing.T) {
 			z := b.Less(q, b.Requantize(q, u8, layers.Quant{Scale: 3}))
 			return b.GreaterEqual(b.Greater(b.LessEqual(b.NotEqual(b.Equal(z, z), z), z), z), z)
 		}, nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1, 8, 6, 4}}},
+		"largest": {func(b b, _, q uint32) uint32 { values, _ := b.TopK(q, 3); return values },
+			nn.Operand{Type: u8, Dims: nn.Dims{1, 8, 6, 3}, Scale: 0.5, ZeroPoint: 7}},
+		"indices of the largest": {func(b b, _, q uint32) uint32 { _, indices := b.TopK(q, 4); return indices },
+			nn.Operand{Type: i32, Dims: nn.Dims{1, 8, 6, 4}}},
 		"functions": {func(b b, x, _ uint32) uint32 {
 			for _, f := range []func(uint32) uint32{b.Relu, b.Relu1, b.Relu6, b.Tanh, b.Logistic, b.Abs, b.Neg, b.Exp, b.Log, b.Sqrt, b.Sin, b.Floor} {
 				x = f(x)

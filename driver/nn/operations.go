@@ -161,8 +161,9 @@ const (
 	// Inputs: input, axis, number of parts. Outputs: part….
 	OpSplit OperationType = 87
 	// Inputs: input.
-	OpSqrt                       OperationType = 88
-	OpTile                       OperationType = 89
+	OpSqrt OperationType = 88
+	OpTile OperationType = 89
+	// Inputs: input, k. Outputs: values, indices.
 	OpTopkV2                     OperationType = 90
 	OpTransposeConv2D            OperationType = 91
 	OpUnidirectionalSequenceLstm OperationType = 92

@@ -1,5 +1,7 @@
 package family
 
+import "fmt"
+
 // Softmax is the key of the softmax kernels of reduce/: over rows or, Column, over another dimension.
 type Softmax struct {
 	Log, Column, Long bool // Long: rows whose loops are worth unrolling
@@ -35,3 +37,16 @@ type MeanFed struct{ Elem Elem }
 
 // Name implements Key.
 func (k MeanFed) Name() string { return "mean_fed_" + string(k.Elem) }
+
+// TopKSort is the key of the step of reduce/topk.comp that sorts blocks of rows.
+type TopKSort struct{ Elem Elem }
+
+// Name implements Key.
+func (k TopKSort) Name() string { return "topk_sort_" + string(k.Elem) }
+
+// TopKTake is the key of its step that writes the results, elements of so many bytes. The step between them, topk_merge,
+// has no variants.
+type TopKTake struct{ Bytes int }
+
+// Name implements Key.
+func (k TopKTake) Name() string { return fmt.Sprintf("topk_take_e%d", k.Bytes) }

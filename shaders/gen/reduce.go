@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/nngpu/nngpu/shaders/family"
@@ -51,6 +52,19 @@ func reduceVariants() []variant {
 		list = append(list, variant{
 			key: family.MeanFed{Elem: elem}, source: "reduce/mean_fed.comp", bindings: "sss", pushWords: 13 + sumWords(elem),
 			defines: between(elem, elem),
+		})
+	}
+	list = append(list, variant{name: "topk_merge", source: "reduce/topk.comp", defines: map[string]string{"MERGE": "1"}, bindings: "ss", pushWords: 11})
+	for _, elem := range []family.Elem{family.F32, family.F16, family.I32, family.Q8} {
+		list = append(list, variant{
+			key: family.TopKSort{Elem: elem}, source: "reduce/topk.comp", defines: map[string]string{"SORT": "1", elemMacro(elem): "1"},
+			bindings: "ss", pushWords: 9,
+		})
+	}
+	for _, bytes := range []int{1, 2, 4} {
+		list = append(list, variant{
+			key: family.TopKTake{Bytes: bytes}, source: "reduce/topk.comp", defines: map[string]string{"TAKE": "1", "ELEM": fmt.Sprint(bytes)},
+			bindings: "ssss", pushWords: 7,
 		})
 	}
 	return list

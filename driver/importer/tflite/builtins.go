@@ -56,6 +56,7 @@ var builtins = map[int32]builtin{
 	42:  {version: 2, options: 29, fields: 1, inputs: two, translate: div},
 	43:  {version: 2, options: 30, fields: 1, inputs: one, translate: squeeze},
 	47:  {version: 2, options: 33, inputs: one, translate: unary(nn.OpExp)},
+	48:  {version: 3, options: 34, inputs: two, outputs: two, translate: topK},
 	49:  {version: 4, options: 35, fields: 1, inputs: two, outputs: counts{1, math.MaxInt}, translate: split},
 	50:  {version: 2, options: 36, inputs: one, translate: logSoftmax},
 	53:  {version: 7, options: 37, fields: 2, inputs: one, translate: unary(nn.OpCast)},

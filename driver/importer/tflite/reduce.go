@@ -1,6 +1,10 @@
 package tflite
 
-import "github.com/nngpu/nngpu/driver/nn"
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
 
 // mean: the HAL's operation keeps scale and zero point. Where the file's do not agree and the table insists,
 // the mean is computed in float32, so that it is still rounded only once, to the output's steps.
@@ -37,4 +41,23 @@ func mean(c *call) error {
 		return err
 	}
 	return c.finish(nn.OpMean, inputs...)
+}
+
+func topK(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	k, err := c.ints(1, "k")
+	if err != nil {
+		return err
+	}
+	if len(k) != 1 {
+		return fmt.Errorf("%d numbers for k", len(k))
+	}
+	inputs, err := c.parameters(c.operand(x).Type, []uint32{x}, k[0])
+	if err != nil {
+		return err
+	}
+	return c.finishAll(nn.OpTopkV2, inputs...)
 }

@@ -102,6 +102,25 @@ func TestShapes(t *testing.T) {
 		{name: "split that does not divide", err: "axis 0 of [7] does not divide into 2 parts", build: func(n *net) int {
 			return n.split(0, 2, n.input(g.Float32, none, 7), f32(3), f32(3))[0]
 		}},
+		{name: "top k", want: "TOPK_V2 ABS", build: func(n *net) int {
+			y := n.topK(n.input(g.Float32, none, 2, 6), n.ints(nil, 3), f32(2, 3), shaped(g.Int32, none, 2, 3))
+			return n.op(g.OpAbs, nil, f32(2, 3), y[0])
+		}},
+		{name: "top k of more than there are", err: "the 7 largest of 6", build: func(n *net) int {
+			return n.topK(n.input(g.Float32, none, 6), n.ints(nil, 7), f32(7), shaped(g.Int32, none, 7))[0]
+		}},
+		{name: "top k with an open k", err: "not a constant", build: func(n *net) int {
+			return n.topK(n.input(g.Float32, none, 6), n.input(g.Int32, none, 1), f32(1), shaped(g.Int32, none, 1))[0]
+		}},
+		{name: "top k of two k", err: "2 numbers for k", build: func(n *net) int {
+			return n.topK(n.input(g.Float32, none, 6), n.ints([]int{2}, 1, 2), f32(1), shaped(g.Int32, none, 1))[0]
+		}},
+		{name: "top k without indices", err: "1 outputs", build: func(n *net) int {
+			return n.topK(n.input(g.Float32, none, 6), n.ints(nil, 1), f32(1))[0]
+		}},
+		{name: "top k with short indices", err: "INT16", build: func(n *net) int {
+			return n.topK(n.input(g.Float32, none, 6), n.ints(nil, 1), f32(1), shaped(g.Int16, none, 1))[0]
+		}},
 		{name: "mean, no axes kept", want: "MEAN", build: func(n *net) int {
 			return n.op(g.OpMean, g.ReducerOptions{}, f32(), n.input(g.Float32, none, 2, 3), n.ints([]int{2}, 0, 1))
 		}},

@@ -72,6 +72,16 @@ func (n *net) op(code tflitegen.Operator, o tflitegen.Options, out tflitegen.Ten
 	return y
 }
 
+// topK adds a TOPK_V2 of x and returns its outputs.
+func (n *net) topK(x, k int, outputs ...tflitegen.Tensor) []int {
+	op := tflitegen.Op{Code: tflitegen.OpTopKV2, Inputs: []int{x, k}}
+	for _, o := range outputs {
+		op.Outputs = append(op.Outputs, n.tensor(o))
+	}
+	n.g.Operators = append(n.g.Operators, op)
+	return op.Outputs
+}
+
 // split adds a SPLIT of x and returns its outputs.
 func (n *net) split(axis int32, parts int, x int, outputs ...tflitegen.Tensor) []int {
 	op := tflitegen.Op{Code: tflitegen.OpSplit, Options: tflitegen.SplitOptions{NumSplits: int32(parts)}, Inputs: []int{n.ints(nil, axis), x}}

@@ -1,0 +1,131 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// Constants of shaders/reduce/topk.comp.
+const (
+	topKBlock    = 64 // elements that are sorted at once
+	topKTogether = 4  // runs that are merged at once
+	topKPair     = 8  // bytes of a key with its index
+)
+
+// topKScratch is how much memory the runs of a step should take at most: more rows are sorted one part after another.
+const topKScratch = 64 << 20
+
+func init() {
+	register(rule{check: checkTopK, lower: lowerTopK, divide: divideTopK}, nn.OpTopkV2)
+}
+
+// topKRuns is what one step leaves of a row: sorted runs.
+type topKRuns struct {
+	count int
+	span  int // elements that each is of; less for the last
+	room  int // of which it keeps so many
+}
+
+func (r topKRuns) bytes() int64 { return int64(r.count) * int64(r.room) * topKPair }
+
+// topKPasses are the runs after each step, for rows of n elements of which k are wanted. The last is one run of k.
+func topKPasses(n, k int) []topKRuns {
+	var list []topKRuns
+	for span := topKBlock; ; span *= topKTogether {
+		count := (n + span - 1) / span
+		list = append(list, topKRuns{count, span, min(k, span)})
+		if count == 1 {
+			return list
+		}
+	}
+}
+
+// topKRowBytes is the most that the runs of a row take after a step.
+func topKRowBytes(n, k int) int64 {
+	var most int64
+	for _, r := range topKPasses(n, k) {
+		most = max(most, r.bytes())
+	}
+	return most
+}
+
+func checkTopK(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	x, values, indices := g.T(n.In[0]), g.T(n.Out[0]), g.T(n.Out[1])
+	if values.Type != x.Type || !values.SameQuant(x) || indices.Type != nn.TensorInt32 {
+		return fmt.Errorf("%v and %v of %v", values.Type, indices.Type, x.Type)
+	}
+	if elem(x.Type) == "" {
+		return fmt.Errorf("no kernel for %v", x.Type)
+	}
+	k, l := n.Attrs.(ops.TopK).K, LayoutOf(x)
+	if k < 1 || k > l.C {
+		return fmt.Errorf("the %d largest of %d", k, l.C)
+	}
+	for _, t := range []*ir.Tensor{values, indices} {
+		if to := LayoutOf(t); to.Rows != l.Rows || to.C != k {
+			return fmt.Errorf("the %d largest of %v in a tensor of shape %v", k, x.Shape, t.Shape)
+		}
+	}
+	if size := topKRowBytes(l.C, k); size > f.MaxStorageRange {
+		return fmt.Errorf("a row needs %d bytes to be sorted, more than the device binds", size)
+	}
+	return checkTensors(f, g, n)
+}
+
+// divideTopK divides between rows.
+func divideTopK(g *ir.Graph, n *ir.Node) []division {
+	list := operands(g, n)
+	for i := range list {
+		list[i] = rowsOf(list[i])
+	}
+	return []division{{list[0].Shape[0], func(from, to int) ([]extent, ops.Attrs) {
+		extents := make([]extent, len(list))
+		for i, t := range list {
+			extents[i] = along(t, 0, from, to)
+		}
+		return extents, n.Attrs
+	}}}
+}
+
+func lowerTopK(b *Builder, n *ir.Node) error {
+	l, k := b.Layout(n.In[0]), n.Attrs.(ops.TopK).K
+	part := int(max(1, min(int64(l.Rows), min(b.Facts.MaxStorageRange, topKScratch)/topKRowBytes(l.C, k))))
+	for first := 0; first < l.Rows; first += part {
+		b.topKRows(n, first, min(part, l.Rows-first))
+	}
+	return nil
+}
+
+// topKRows does some of the rows.
+func (b *Builder) topKRows(n *ir.Node, first, rows int) {
+	x, l, k := b.Graph.T(n.In[0]), b.Layout(n.In[0]), n.Attrs.(ops.TopK).K
+	passes := topKPasses(l.C, k)
+	runs := passes[0]
+	pairs := b.Temp(int64(rows) * runs.bytes())
+	count := rows * l.Quads
+	push := append(ints(nil, count), divisor(l.Quads)...)
+	push = ints(push, first*l.Quads, l.C, runs.count, runs.room, int(signOffset(x.Type)))
+	b.Dispatch(shaders.Of(family.TopKSort{Elem: elem(x.Type)}), quadLocal, count, push, Cost{FLOP: float64(count) * 4 * topKBlock},
+		b.In(n.In[0]), b.Write(pairs, plan.FormatNone))
+	for _, next := range passes[1:] {
+		merged := b.Temp(int64(rows) * next.bytes())
+		count := rows * runs.count * runs.room
+		push := append(ints(nil, count), divisors(runs.room, runs.count)...)
+		push = ints(push, l.C, runs.span, next.count, next.room)
+		b.Dispatch(shaders.TopkMerge, quadLocal, count, push, Cost{},
+			b.Read(pairs, plan.FormatNone), b.Write(merged, plan.FormatNone))
+		pairs, runs = merged, next
+	}
+	to := b.Layout(n.Out[0])
+	count = rows * to.Quads
+	push = append(ints(nil, count), divisor(to.Quads)...)
+	push = ints(push, k, l.Quads, first)
+	b.Dispatch(shaders.Of(family.TopKTake{Bytes: l.Elem}), quadLocal, count, push, Cost{},
+		b.In(n.In[0]), b.Read(pairs, plan.FormatNone), b.Out(n.Out[0]), b.Out(n.Out[1]))
+}
