@@ -20,6 +20,12 @@ const (
 	Floor     UnaryOp = "floor"
 )
 
+// UnaryOps are all of them. Floats have all, TENSOR_INT32 those of UnaryIntegerOps; those of 8-bit types go by a table.
+var (
+	UnaryOps        = []UnaryOp{Clamp, Elu, HardSwish, Tanh, Logistic, Abs, Neg, Exp, Log, Sqrt, Rsqrt, Sin, Floor}
+	UnaryIntegerOps = []UnaryOp{Abs, Neg}
+)
+
 // Unary is the key of elementwise/unary.comp.
 type Unary struct {
 	Op   UnaryOp
@@ -29,7 +35,7 @@ type Unary struct {
 // Name implements Key.
 func (k Unary) Name() string { return "unary_" + string(k.Op) + "_" + string(k.Elem) }
 
-// BinaryOp is a function of elementwise/binary.comp or, for 8-bit types, of binary_q8.comp.
+// BinaryOp is a function of elementwise/binary.comp.
 type BinaryOp string
 
 // Functions of two operands. AddSub and MaxMin are of 8-bit types only.
@@ -47,6 +53,13 @@ const (
 	MaxMin BinaryOp = "maxmin"
 )
 
+// BinaryOps are those of floats, BinaryIntegerOps those of TENSOR_INT32, BinaryByteOps those of 8-bit types.
+var (
+	BinaryOps        = []BinaryOp{Add, Sub, Mul, Div, Max, Min, SqDiff, Pow, Prelu}
+	BinaryIntegerOps = []BinaryOp{Add, Sub, Mul, Div, Max, Min, SqDiff}
+	BinaryByteOps    = []BinaryOp{AddSub, Mul, MaxMin, Prelu, SqDiff}
+)
+
 // Operands says how the second operand of a binary kernel lies, and the first; see elementwise/broadcast.glsl.
 type Operands uint8
 
@@ -60,7 +73,7 @@ const (
 // suffix is what names have for o.
 func (o Operands) suffix() string { return [...]string{"", "_row", "_bcast"}[o] }
 
-// Binary is the key of elementwise/binary.comp and binary_q8.comp.
+// Binary is the key of elementwise/binary.comp.
 type Binary struct {
 	Op       BinaryOp
 	Elem     Elem

@@ -9,29 +9,24 @@ var operandForms = []struct {
 	words    int // of BROADCAST_PUSH
 }{{family.Same, "0", 0}, {family.Row, "2", 4}, {family.Broadcast, "1", 17}}
 
-// binaryVariants: elementwise/binary.comp, binary_q8.comp and compare.comp. Each operation and type has three kernels, by
-// how the operands lie.
+// binaryVariants: elementwise/binary.comp and compare.comp. Each operation and type has three kernels, by how the operands
+// lie.
 func binaryVariants() []variant {
 	var list []variant
-	add := func(op family.BinaryOp, elem family.Elem, source string, words int, defines map[string]string) {
-		for _, v := range operandForms {
-			d := map[string]string{"BROADCAST": v.macro, "OP_" + string(op): "1"}
-			for k, val := range defines {
-				d[k] = val
-			}
-			list = append(list, variant{
-				key: family.Binary{Op: op, Elem: elem, Operands: v.operands}, source: source, defines: d, bindings: "sss", pushWords: words + v.words,
-			})
-		}
-	}
-	for _, op := range []family.BinaryOp{
-		family.Add, family.Sub, family.Mul, family.Div, family.Max, family.Min, family.SqDiff, family.Pow, family.Prelu,
+	for elem, ops := range map[family.Elem][]family.BinaryOp{
+		family.F32: family.BinaryOps, family.F16: family.BinaryOps, family.I32: family.BinaryIntegerOps, family.Q8: family.BinaryByteOps,
 	} {
-		for _, elem := range []family.Elem{family.F32, family.F16, family.I32} {
-			if elem == family.I32 && (op == family.Pow || op == family.Prelu) {
-				continue
+		words := 6
+		if elem == family.Q8 {
+			words = 15
+		}
+		for _, op := range ops {
+			for _, v := range operandForms {
+				list = append(list, variant{
+					key: family.Binary{Op: op, Elem: elem, Operands: v.operands}, source: "elementwise/binary.comp", bindings: "sss", pushWords: words + v.words,
+					defines: map[string]string{"BROADCAST": v.macro, "OP_" + string(op): "1", elemMacro(elem): "1"},
+				})
 			}
-			add(op, elem, "elementwise/binary.comp", 6, map[string]string{elemMacro(elem): "1"})
 		}
 	}
 	for _, op := range []family.BinaryOp{family.Add, family.Mul} {
@@ -40,9 +35,6 @@ func binaryVariants() []variant {
 			defines:  map[string]string{"BROADCAST": "0", "TEXEL": "1", "OP_" + string(op): "1", "ELEM_F32": "1"},
 			bindings: "tts", pushWords: 6,
 		})
-	}
-	for _, op := range []family.BinaryOp{family.AddSub, family.Mul, family.MaxMin, family.Prelu, family.SqDiff} {
-		add(op, family.Q8, "elementwise/binary_q8.comp", 15, nil)
 	}
 	for elem, words := range map[family.Elem]int{family.F32: 3, family.F16: 3, family.I32: 3, family.Q8: 9} {
 		for _, v := range operandForms {

@@ -136,7 +136,7 @@ func lowerBinary(b *Builder, n *ir.Node) error {
 	return nil
 }
 
-// quantPush returns the push constants of binary_q8.comp from off to the last shift.
+// quantPush returns the push constants of the 8-bit kernels of binary.comp from off to the last shift.
 func (o *binaryOp) quantPush(x, y, z *ir.Tensor, act nn.Activation) []uint32 {
 	lo, hi := quantRange(z, act)
 	negate := uint32(0)
