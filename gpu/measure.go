@@ -88,11 +88,9 @@ func (m *meter) once(x *vulkan.Executable) (device, latency time.Duration, err e
 	return device, latency, nil
 }
 
-// each measures what one more execution of step s takes, with a barrier or a timestamp behind it or not: by the
-// difference that n more make, the middle one of several pairs of runs, one right after the other. It is what steps keep
-// up; the fastest would be what they reach once.
-func (m *meter) each(s *plan.Step, n int, barriers, stamps bool) (_ time.Duration, err error) {
-	const few = 2
+// differ measures how much longer one plan takes on the device than another: the middle of several pairs of runs, one
+// right after the other. It is what the device keeps up; the fastest would be what it reaches once.
+func (m *meter) differ(less, more *plan.Plan, o [2]vulkan.ExecutableOptions, runs int) (_ time.Duration, err error) {
 	var pair [2]*vulkan.Executable
 	defer func() {
 		for _, x := range pair {
@@ -101,17 +99,17 @@ func (m *meter) each(s *plan.Step, n int, barriers, stamps bool) (_ time.Duratio
 			}
 		}
 	}()
-	for i, n := range []int{few, few + n} {
-		if pair[i], err = m.executable(repeated(s, n, barriers), vulkan.ExecutableOptions{Profile: stamps}); err != nil {
+	for i, p := range []*plan.Plan{less, more} {
+		if pair[i], err = m.executable(p, o[i]); err != nil {
 			return 0, err
 		}
 		if _, _, err := m.once(pair[i]); err != nil { // touches memory
 			return 0, err
 		}
 	}
-	var more []time.Duration
+	var list []time.Duration
 	begin := time.Now()
-	for i := range m.runs {
+	for i := range runs {
 		if i >= 3 && time.Since(begin) > meterLimit {
 			break
 		}
@@ -121,26 +119,32 @@ func (m *meter) each(s *plan.Step, n int, barriers, stamps bool) (_ time.Duratio
 				return 0, err
 			}
 		}
-		more = append(more, times[1]-times[0])
+		list = append(list, times[1]-times[0])
 	}
-	slices.Sort(more)
-	return max(more[len(more)/2], 0) / time.Duration(n), nil
+	slices.Sort(list)
+	return max(list[len(list)/2], 0), nil
+}
+
+// each measures what one more execution of step s takes behind a barrier or not, by what n more take.
+func (m *meter) each(s *plan.Step, n int, barriers bool, runs int) (time.Duration, error) {
+	const few = 2
+	took, err := m.differ(repeated(s, few, barriers), repeated(s, few+n, barriers), [2]vulkan.ExecutableOptions{}, runs)
+	return took / time.Duration(n), err
 }
 
 // costs measures what is paid for a dispatch, a barrier, a timestamp and a submission beside the work, with a step that
 // does next to nothing.
 func (m *meter) costs(tiny *plan.Step) (r plan.Rates, err error) {
 	const steps = 80
-	plain, err := m.each(tiny, steps, false, false)
-	if err != nil {
+	runs := 3 * m.runs // they are short
+	if r.Dispatch, err = m.each(tiny, steps, false, runs); err != nil {
 		return r, err
 	}
-	ordered, err := m.each(tiny, steps, true, false)
-	if err != nil {
+	loose, ordered, stamped := repeated(tiny, steps, false), repeated(tiny, steps, true), vulkan.ExecutableOptions{Profile: true}
+	if r.Barrier, err = m.differ(loose, ordered, [2]vulkan.ExecutableOptions{}, runs); err != nil {
 		return r, err
 	}
-	stamped, err := m.each(tiny, steps, true, true)
-	if err != nil {
+	if r.Stamp, err = m.differ(ordered, ordered, [2]vulkan.ExecutableOptions{{}, stamped}, runs); err != nil {
 		return r, err
 	}
 	const latencies = 64
@@ -150,8 +154,8 @@ func (m *meter) costs(tiny *plan.Step) (r plan.Rates, err error) {
 	}
 	// A difference may be lost in the noise; nothing costs nothing.
 	const least = time.Nanosecond
-	r.Dispatch, r.Barrier, r.Stamp = max(plain, least), max(ordered-plain, least), max(stamped-ordered, least)
-	r.Submit = max(latency-plain, least)
+	r.Submit = max(latency-r.Dispatch, least)
+	r.Dispatch, r.Barrier, r.Stamp = max(r.Dispatch, least), max(r.Barrier/(steps-1), least), max(r.Stamp/steps, least)
 	return r, nil
 }
 

@@ -74,7 +74,7 @@ func (m *meter) rates() (r plan.Rates, err error) {
 		case family.CostMatrix:
 			rate, work = &r.FLOPS, s.FLOP
 		}
-		took, err := m.each(s, rateRuns, true, false)
+		took, err := m.each(s, rateRuns, true, m.runs)
 		if err != nil {
 			return r, err
 		}
