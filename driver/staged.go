@@ -32,6 +32,9 @@ type preparing struct {
 // The values of the model are retained until then, and must not change; what was copied of its pools (see PrepareModel)
 // stays in memory and in the client's account. Both forms are in memory for a moment.
 // PrepareModelFromCache loads the form that is in its files, and does not improve it.
+//
+// Without this option a device may give a quick form, too, as long as it has to find out which kernels it can trust (see
+// backend.Stats): it gives way in the same way, after one execution.
 func WithStagedCompilation(after int) Option {
 	return func(o *prepareOptions) { o.preparing.staged, o.preparing.after = true, max(0, after) }
 }
@@ -233,7 +236,7 @@ func (d *Device) compileAnew(ctx context.Context, m *ownModel, o *prepareOptions
 		return nil, err
 	}
 	exe, err := d.compileForm(ctx, m.Model, o, p, o.preparing.staged)
-	if err != nil || !o.preparing.staged || !exe.Stats().Quick {
+	if err != nil || !exe.Stats().Quick {
 		return exe, err
 	}
 	return d.stage(exe, m, o, p), nil

@@ -59,6 +59,7 @@ type Backend struct {
 	why     string     // see Why
 	test    string     // see SelfTest
 	rates   rateKeeper
+	trust   trust
 	// alwaysQuick: see Options.
 	alwaysQuick bool
 	// copyWeights keeps copies of constants even where the host sees those of the device, for tests.
@@ -100,6 +101,7 @@ func Open(selector string, o Options) (*Backend, error) {
 		b.facts.Unified = false
 	}
 	b.rates.open(d, b.facts)
+	b.trust.open(d, b.facts.Class)
 	return b, nil
 }
 
@@ -174,7 +176,7 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Options) (*lasting, error) {
 	facts := b.current()
 	facts.Quick = o.Quick
-	p, weights, err := b.plan(ctx, &facts, m, o.MemoryBudget)
+	p, weights, floor, err := b.plan(ctx, &facts, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -182,18 +184,38 @@ func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Option
 	if err != nil {
 		return nil, err
 	}
-	x.stats.Quick = o.Quick
+	x.stats.Quick = o.Quick || floor
 	return x, nil
 }
 
-// plan compiles m within what the device can give at this moment. budget as backend.Options.MemoryBudget.
-func (b *Backend) plan(ctx context.Context, f *plan.Facts, m *nn.Model, budget int64) (*plan.Plan, []byte, error) {
+// plan compiles m within what the device can give at this moment. Kernels of which it is not known whether they compute
+// rightly here are compared first where o is for the background; else floor says that others were chosen in their place.
+func (b *Backend) plan(ctx context.Context, f *plan.Facts, m *nn.Model, o backend.Options) (p *plan.Plan, weights []byte, floor bool, err error) {
 	d, err := b.devices.use()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	defer d.Release()
-	return compile.Model(ctx, f, m, func(n int64) error { return d.FitsWeights(n, budget) })
+	for {
+		p, weights, err = compile.Model(ctx, f, m, func(n int64) error { return d.FitsWeights(n, o.MemoryBudget) })
+		if err != nil {
+			return nil, nil, false, err
+		}
+		list := b.trust.untrusted(p)
+		switch {
+		case len(list) == 0:
+			return p, weights, floor, nil
+		case o.Pause == nil:
+			f.Avoid, floor = b.trust.avoided(), true
+			continue
+		}
+		for _, k := range list {
+			if err := b.compare(ctx, d, k, o.Pause); err != nil {
+				return nil, nil, false, fmt.Errorf("kernel %s is not compared: %w", k, err)
+			}
+		}
+		f.Avoid = b.trust.known()
+	}
 }
 
 // executableOptions are those of o that matter on the device.

@@ -21,7 +21,7 @@ import (
 func (b *Backend) compileSoon(ctx context.Context, m *nn.Model, o backend.Options) (*lasting, error) {
 	start := time.Now()
 	facts := b.current()
-	p, weights, err := b.plan(ctx, &facts, m, o.MemoryBudget)
+	p, weights, floor, err := b.plan(ctx, &facts, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +31,9 @@ func (b *Backend) compileSoon(ctx context.Context, m *nn.Model, o backend.Option
 		options.First, options.GoOn = c.both, c.goOn
 	}
 	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), options)
+	if err == nil {
+		x.stats.Quick = floor
+	}
 	if !errors.Is(err, vulkan.ErrGivenUp) {
 		return x, err
 	}

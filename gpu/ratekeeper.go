@@ -263,9 +263,10 @@ func (b *Backend) Measured() (Measurement, bool) {
 	return b.rates.record.measurement(), b.rates.record.Rates != (plan.Rates{})
 }
 
-// current is the facts of the device with the rates as they are now known.
+// current is the facts of the device with the rates, and the kernels that compute wrongly, as they are now known.
 func (b *Backend) current() plan.Facts {
 	f := b.facts
+	f.Avoid = b.trust.known()
 	b.rates.mu.Lock()
 	defer b.rates.mu.Unlock()
 	f.Measured = b.rates.record.Rates

@@ -21,6 +21,9 @@ type verdict struct {
 	DotWrong bool `json:"dot_wrong"`
 	// MaxLoop is plan.Facts.MaxLoop.
 	MaxLoop int `json:"max_loop"`
+	// Right and Wrong are kernels that were compared with those of their family's floor, by name; see trust.
+	Right []string `json:"right,omitempty"`
+	Wrong []string `json:"wrong,omitempty"`
 	// Refused says why the device cannot be used; empty for one that can.
 	Refused string `json:"refused,omitempty"`
 }
@@ -33,21 +36,28 @@ func (v verdict) restrict(f *plan.Facts) {
 		}
 	}
 	f.MaxLoop = v.MaxLoop
+	f.Avoid = kernelSet(v.Wrong)
 }
 
 // String is the verdict for people.
 func (v verdict) String() string {
-	switch {
-	case v.Refused != "":
+	if v.Refused != "" {
 		return "refused: " + v.Refused
-	case v.DotWrong && v.MaxLoop != 0:
-		return fmt.Sprintf("passed, without integer dot products, which are wrong; loops end early, %d iterations are safe", v.MaxLoop)
-	case v.DotWrong:
-		return "passed, without integer dot products, which are wrong"
-	case v.MaxLoop != 0:
-		return fmt.Sprintf("passed; loops end early, %d iterations are safe", v.MaxLoop)
 	}
-	return "passed"
+	text := "passed"
+	if v.DotWrong {
+		text += ", without integer dot products, which are wrong"
+	}
+	wrong := kernelSet(v.Wrong)
+	for k := shaders.Kernel(1); k.Valid(); k++ {
+		if wrong.Has(k) { // names of kernels alone: they are shown on terminals
+			text += fmt.Sprintf(", without %s, which computes wrongly", k)
+		}
+	}
+	if v.MaxLoop != 0 {
+		text += fmt.Sprintf("; loops end early, %d iterations are safe", v.MaxLoop)
+	}
+	return text
 }
 
 const (
@@ -143,28 +153,8 @@ func newTestData() *testData {
 // run dispatches the kernel and returns its records.
 func (t *testData) run(ctx context.Context, d *vulkan.Device, dot bool) (records []uint32, err error) {
 	p, weights := t.plan(dot)
-	x, err := vulkan.NewExecutable(ctx, d, p, weights, vulkan.ExecutableOptions{MaxSlots: 1, NoWarmUp: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, x.Close()) }()
 	out := make([]byte, p.HostBytes)
-	e, err := x.BeginRun(ctx, nil, [][]byte{out})
-	if err != nil {
-		return nil, err
-	}
-	defer e.Release()
-	f, err := e.Submit(0, 1)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Wait(ctx); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			d.Abandon() // else Release waits for ever
-		}
-		return nil, err
-	}
-	if err := e.Finish(); err != nil {
+	if err := runOnce(ctx, d, p, weights, nil, [][]byte{out}); err != nil {
 		return nil, err
 	}
 	records = make([]uint32, len(out)/4)
@@ -172,6 +162,31 @@ func (t *testData) run(ctx context.Context, d *vulkan.Device, dot bool) (records
 		records[i] = binary.LittleEndian.Uint32(out[4*i:])
 	}
 	return records, nil
+}
+
+// runOnce makes p on d, runs it and forgets it. A device that has not ended when ctx does is abandoned.
+func runOnce(ctx context.Context, d *vulkan.Device, p *plan.Plan, weights []byte, in, out [][]byte) (err error) {
+	x, err := vulkan.NewExecutable(ctx, d, p, weights, vulkan.ExecutableOptions{MaxSlots: 1, NoWarmUp: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	e, err := x.BeginRun(ctx, in, out)
+	if err != nil {
+		return err
+	}
+	defer e.Release()
+	f, err := e.Submit(0, e.Segments())
+	if err != nil {
+		return err
+	}
+	if err := f.Wait(ctx); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			d.Abandon() // else Release waits for ever
+		}
+		return err
+	}
+	return e.Finish()
 }
 
 // plan is one step that reads t as packed weights and writes the records for the host.

@@ -22,8 +22,8 @@ import (
 // selfTestVersion counts changes of what the self-test checks.
 const selfTestVersion = 2
 
-// testRecord is a verdict as it is kept between runs. Anybody may have written the file: it is believed only where it
-// says to avoid something, and a refusal is never believed.
+// testRecord is a verdict as it is kept between runs. Anybody may have written the file: a refusal is never
+// believed, and what it calls right is no worse than a test that was left out.
 type testRecord struct {
 	Key    string `json:"key"`    // see recordKey
 	Device string `json:"device"` // for people

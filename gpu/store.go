@@ -93,6 +93,9 @@ func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, 
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
+	if list := b.trust.untrusted(p); len(list) > 0 {
+		return nil, fmt.Errorf("restore: kernel %s is not known to compute rightly on this device", list[0])
+	}
 	estimates, err := decodeEstimates(s[sectionEstimates], len(p.Segments))
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)

@@ -58,6 +58,15 @@ func Find(key family.Key) (Kernel, bool) {
 	return k, ok
 }
 
+// Set is a set of kernels; it can be compared. The zero value is empty.
+type Set [(len(infos) + 63) / 64]uint64
+
+// Add adds k, which is valid.
+func (s *Set) Add(k Kernel) { s[k/64] |= 1 << (k % 64) }
+
+// Has reports whether k, which is valid, was added.
+func (s *Set) Has(k Kernel) bool { return s[k/64]>>(k%64)&1 != 0 }
+
 // Valid reports whether k is a generated constant or Copy.
 func (k Kernel) Valid() bool { return int(k) < len(infos) }
 

@@ -53,6 +53,9 @@ type Options struct {
 	// Quick asks for the executable that is expected to have its first result first: where compiling takes long, a form
 	// that is ready sooner and runs slower, whose Stats say so, else the one without Quick. Outputs stay within tolerance.
 	// For Restore it says that what is restored is such a form.
+	//
+	// A backend may give such a form without being asked, where it must first find out on the device what else it may use:
+	// it does that, and gives no such form, when it is called again with Pause.
 	Quick bool
 	// Pause, when not nil, is for work in the background: it is called before each piece of work that keeps processors
 	// busy for long, and blocks while others need them. Its errors end the compilation.
@@ -86,7 +89,7 @@ type Stats struct {
 	ArenaBytes  int64   // device memory of one execution
 	WeightBytes int64   // packed constants
 	KeptBytes   int64   // host memory with a copy of them, for when the device is lost
-	Quick       bool    // the form that is ready soon, see Options.Quick
+	Quick       bool    // a form that gives way to a better one, see Options.Quick
 	GFLOP       float64 // multiplications and additions of one execution, in units of 1e9
 }
 

@@ -25,6 +25,9 @@ func (k Gemm) Name() string {
 		k.M, k.N, on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
 }
 
+// Floor implements Varied.
+func (k Gemm) Floor() bool { return k.N == 8 && k.Access == Buffers && !k.Dot && !k.Shared }
+
 // Depthwise is the key of conv/depthwise.comp. Width 0 is any window; else its width, with the same Stride both ways and
 // no dilation.
 type Depthwise struct {
@@ -42,6 +45,9 @@ func (k Depthwise) Name() string {
 	}
 	return fmt.Sprintf("conv_depthwise_%s%s%s%s", k.Elem, window, k.Access.suffix(), on(k.Shift, "_shift"))
 }
+
+// Floor implements Varied.
+func (k Depthwise) Floor() bool { return k.Width == 0 && k.Access == Buffers && !k.Shift }
 
 // Direct is the key of conv/direct.comp, which takes any convolution and binds its filter as it is.
 type Direct struct {

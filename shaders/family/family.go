@@ -11,6 +11,13 @@ type Key interface {
 	Name() string
 }
 
+// Varied is a key of a family that has several variants for the same work. Those of the floor ask least of devices and
+// their compilers; each of the others computes the same as one of them.
+type Varied interface {
+	Key
+	Floor() bool
+}
+
 // Elem is the element type of a tensor as kernels know it.
 type Elem string
 

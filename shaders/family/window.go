@@ -22,6 +22,9 @@ func (k Pool) Name() string {
 	return "pool_" + string(k.Op) + "_" + string(k.Elem) + k.Access.suffix()
 }
 
+// Floor implements Varied.
+func (k Pool) Floor() bool { return k.Access == Buffers }
+
 // Bilinear is the key of resize/bilinear.comp.
 type Bilinear struct {
 	Elem   Elem
@@ -30,3 +33,6 @@ type Bilinear struct {
 
 // Name implements Key.
 func (k Bilinear) Name() string { return "resize_bilinear_" + string(k.Elem) + k.Access.suffix() }
+
+// Floor implements Varied.
+func (k Bilinear) Floor() bool { return k.Access == Buffers }

@@ -49,6 +49,7 @@ var sharedCases = []convCase{
 // TestConvInSharedMemory: the variant that devices counted as GPUs choose for these sizes.
 func TestConvInSharedMemory(t *testing.T) {
 	t.Setenv("NNGPU_CLASS", "gpu")
+	t.Setenv("NNGPU_SELFTEST", "off") // all variants at once
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
 		for i, tc := range sharedCases {
 			for _, f := range formats[:2] {
@@ -79,6 +80,9 @@ func TestWithout(t *testing.T) {
 		t.Run(tc.without+" "+tc.class, func(t *testing.T) {
 			t.Setenv("NNGPU_WITHOUT", tc.without)
 			t.Setenv("NNGPU_CLASS", tc.class)
+			if tc.class == "gpu" {
+				t.Setenv("NNGPU_SELFTEST", "off") // all variants at once
+			}
 			devices.Each(t, func(t *testing.T, d *driver.Device) {
 				for i, c := range convCases {
 					for _, f := range formats {

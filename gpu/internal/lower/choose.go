@@ -23,7 +23,8 @@ func choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed floa
 	reason := ""
 	for _, k := range shaders.Variants[K]() {
 		speed, why := score(k)
-		if speed <= second || b.Facts.Lacks(shaders.Of(k).Info(), localShape(shaders.Of(k).Info(), localX)) != nil {
+		kernel := shaders.Of(k)
+		if speed <= second || b.Facts.Avoid.Has(kernel) || b.Facts.Lacks(kernel.Info(), localShape(kernel.Info(), localX)) != nil {
 			continue
 		}
 		if speed > best {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
@@ -46,6 +47,9 @@ type Facts struct {
 	// TexelStores: the driver compiles kernels that store to storage buffers several times slower than those
 	// that store to texel buffers.
 	TexelStores bool
+	// Avoid are kernels of families with several variants that are not to be chosen: those that compute wrongly here, or of
+	// which nobody knows that they do not.
+	Avoid shaders.Set `json:"-"`
 	// Quick: kernels that compile fast are better than kernels that run fast.
 	Quick bool
 	// Unified: device-local memory is host-visible, so that Host memory is as good as the arena.

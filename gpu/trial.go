@@ -1,0 +1,233 @@
+package gpu
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// trial is work for one kernel, and the same for its family's floor: sizes that end within tiles and quads, and numbers
+// that floats of 16 bits hold exactly in all sums, so that their order does not matter.
+type trial struct {
+	input          []byte
+	output         nn.Operand
+	variant, floor contender
+}
+
+type contender struct {
+	plan    *plan.Plan
+	weights []byte
+}
+
+// newTrial returns the trial of k, which is varied. f is of the device.
+func newTrial(f *plan.Facts, k shaders.Kernel) (*trial, error) {
+	b := &trialBuilder{rng: rand.New(rand.NewPCG(1, 2))}
+	y, err := b.model(k.Key())
+	if err != nil {
+		return nil, err
+	}
+	b.Output(y)
+	m, err := b.Build()
+	if err != nil {
+		return nil, err
+	}
+	t := &trial{input: b.values(b.x, true), output: m.Main.Operands[y]}
+	only := func(use func(shaders.Kernel) bool) (c contender, err error) {
+		f := *f
+		f.Avoid = shaders.Set{}
+		for other := shaders.Kernel(1); other.Valid(); other++ {
+			if _, ok := other.Key().(family.Varied); ok && !use(other) {
+				f.Avoid.Add(other)
+			}
+		}
+		c.plan, c.weights, err = compile.Model(context.Background(), &f, m, nil)
+		return c, err
+	}
+	if t.variant, err = only(func(other shaders.Kernel) bool { return other == k }); err != nil {
+		return nil, err
+	}
+	if t.floor, err = only(func(other shaders.Kernel) bool { return !varied(other) }); err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(t.variant.plan.Steps, func(s plan.Step) bool { return s.Kernel == k }) {
+		return nil, fmt.Errorf("no work for %s", k)
+	}
+	return t, nil
+}
+
+// run computes c on d.
+func (t *trial) run(ctx context.Context, d *vulkan.Device, c *contender, pause func(context.Context) error) ([]byte, error) {
+	if err := pause(ctx); err != nil {
+		return nil, err
+	}
+	size, err := t.output.ByteSize()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, size)
+	return out, runOnce(ctx, d, c.plan, c.weights, [][]byte{t.input}, [][]byte{out})
+}
+
+// same reports whether two results are: to the bit, but for roots, which devices round as they like.
+func (t *trial) same(want, got []byte) bool {
+	const rounding = 1e-5
+	if t.output.Type != nn.TensorFloat32 {
+		return bytes.Equal(want, got)
+	}
+	for i := 0; i < len(want); i += 4 {
+		a := float64(math.Float32frombits(binary.LittleEndian.Uint32(want[i:])))
+		b := float64(math.Float32frombits(binary.LittleEndian.Uint32(got[i:])))
+		if !(math.Abs(a-b) <= rounding*math.Abs(a)) {
+			return false
+		}
+	}
+	return true
+}
+
+// trialBuilder builds the model of a trial, with x as its only input.
+type trialBuilder struct {
+	nn.Builder
+	rng *rand.Rand
+	x   nn.Operand
+}
+
+var trialTypes = map[family.Elem]nn.OperandType{
+	family.F32: nn.TensorFloat32, family.F16: nn.TensorFloat16, family.Q8: nn.TensorQuant8Asymm,
+}
+
+// trialChannels are those of the input.
+const trialChannels = 21
+
+// model adds the operation and returns its result.
+func (b *trialBuilder) model(key family.Key) (y uint32, err error) {
+	switch k := key.(type) {
+	case family.Gemm:
+		return b.conv(k), nil
+	case family.Depthwise:
+		return b.depthwise(k), nil
+	case family.Pool:
+		op := map[family.PoolOp]nn.OperationType{
+			family.Average: nn.OpAveragePool2D, family.Maximum: nn.OpMaxPool2D, family.L2: nn.OpL2Pool2D,
+		}[k.Op]
+		x := b.input(k.Elem)
+		y = b.Temp(b.x.Type, nn.Dims{1, 6, 6, trialChannels}, b.x.Scale, b.x.ZeroPoint)
+		b.Op(op, append([]uint32{x}, b.scalars(0, 0, 0, 0, 1, 1, 4, 2, int(nn.ActNone))...), []uint32{y})
+		return y, nil
+	case family.Bilinear:
+		x := b.input(k.Elem)
+		y = b.Temp(b.x.Type, nn.Dims{1, 14, 18, trialChannels}, b.x.Scale, b.x.ZeroPoint)
+		b.Op(nn.OpResizeBilinear, append([]uint32{x}, b.scalars(18, 14)...), []uint32{y})
+		return y, nil
+	}
+	return 0, fmt.Errorf("no trial of %T", key)
+}
+
+// conv adds a convolution of 63 pixels to 37 channels.
+func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
+	const channels = 37
+	size, pad := uint32(1), 0
+	if k.Window {
+		size, pad = 3, 1
+	}
+	x := b.input(k.Elem)
+	dims := nn.Dims{channels, size, size, trialChannels}
+	w, bias := b.filter(dims, channels, 0, k.Elem == family.Q8 && !k.ZeroPoint)
+	y = b.result(nn.Dims{1, 7, 9, channels})
+	b.Op(nn.OpConv2D, append([]uint32{x, w, bias}, b.scalars(pad, pad, pad, pad, 1, 1, int(nn.ActNone))...), []uint32{y})
+	return y
+}
+
+// depthwise adds a convolution of the width and stride that k is for.
+func (b *trialBuilder) depthwise(k family.Depthwise) (y uint32) {
+	width, stride := k.Width, k.Stride
+	if width == 0 {
+		width, stride = 2, 1
+	}
+	x := b.input(k.Elem)
+	w, bias := b.filter(nn.Dims{1, 3, uint32(width), trialChannels}, trialChannels, 3, false)
+	y = b.result(nn.Dims{1, uint32((7-3+2)/stride + 1), uint32((9-width+2)/stride + 1), trialChannels})
+	b.Op(nn.OpDepthwiseConv2D, append([]uint32{x, w, bias}, b.scalars(1, 1, 1, 1, stride, stride, 1, int(nn.ActNone))...), []uint32{y})
+	return y
+}
+
+func (b *trialBuilder) input(e family.Elem) uint32 {
+	b.x = nn.Operand{Type: trialTypes[e], Dims: nn.Dims{1, 7, 9, trialChannels}}
+	if e == family.Q8 {
+		b.x.Scale, b.x.ZeroPoint = 0.5, 120
+	}
+	return b.Input(b.x.Type, b.x.Dims, b.x.Scale, b.x.ZeroPoint)
+}
+
+// result adds a result of the type of x that holds the sums of a convolution.
+func (b *trialBuilder) result(dims nn.Dims) uint32 {
+	if b.x.Type.IsQuant8() {
+		return b.Temp(b.x.Type, dims, 40, 128)
+	}
+	return b.Temp(b.x.Type, dims, 0, 0)
+}
+
+// filter adds the filter for x and the bias; perChannel of 8 bits with a scale for each index of dimension dim.
+func (b *trialBuilder) filter(dims nn.Dims, channels, dim uint32, perChannel bool) (w, bias uint32) {
+	o := nn.Operand{Type: b.x.Type, Dims: dims}
+	biases := nn.Operand{Type: b.x.Type, Dims: nn.Dims{channels}}
+	if o.Type.IsQuant8() {
+		o.Scale, o.ZeroPoint = 0.25, 131
+		biases.Type, biases.Scale = nn.TensorInt32, 0.125
+	}
+	value := b.values(o, false)
+	if perChannel {
+		scales := make([]float32, channels)
+		for i := range scales {
+			scales[i] = 0.125 * float32(1+i%3)
+		}
+		biases.Scale = 0
+		w = b.PerChannel(dims, scales, dim, value)
+	} else {
+		w = b.Const(o.Type, dims, o.Scale, o.ZeroPoint, value)
+	}
+	return w, b.Const(biases.Type, biases.Dims, biases.Scale, 0, b.values(biases, false))
+}
+
+func (b *trialBuilder) scalars(list ...int) (ids []uint32) {
+	for _, v := range list {
+		ids = append(ids, b.Scalar(v))
+	}
+	return ids
+}
+
+// values are those of a tensor: floats and 32-bit integers from -2 to 2, or any bytes. positive: floats from 1 to 4, of
+// which roots have something to compute.
+func (b *trialBuilder) values(o nn.Operand, positive bool) (value []byte) {
+	count := 1
+	for _, d := range o.Dims {
+		count *= int(d)
+	}
+	for range count {
+		v := b.rng.IntN(5) - 2
+		if positive {
+			v = b.rng.IntN(4) + 1
+		}
+		switch o.Type {
+		case nn.TensorFloat32:
+			value = binary.LittleEndian.AppendUint32(value, math.Float32bits(float32(v)))
+		case nn.TensorFloat16:
+			value = binary.LittleEndian.AppendUint16(value, uint16(nn.HalfOf(float64(v))))
+		case nn.TensorInt32:
+			value = binary.LittleEndian.AppendUint32(value, uint32(v))
+		default:
+			value = append(value, byte(b.rng.Uint32()))
+		}
+	}
+	return value
+}
