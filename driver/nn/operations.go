@@ -164,8 +164,14 @@ const (
 	OpSqrt OperationType = 88
 	OpTile OperationType = 89
 	// Inputs: input, k. Outputs: values, indices.
-	OpTopkV2                     OperationType = 90
-	OpTransposeConv2D            OperationType = 91
+	OpTopkV2          OperationType = 90
+	OpTransposeConv2D OperationType = 91
+	// Inputs: input, input-to-input weights, input-to-forget weights, input-to-cell weights, input-to-output weights,
+	// recurrent-to-input weights, recurrent-to-forget weights, recurrent-to-cell weights, recurrent-to-output
+	// weights, cell-to-input weights, cell-to-forget weights, cell-to-output weights, input gate bias, forget gate
+	// bias, cell gate bias, output gate bias, projection weights, projection bias, output state in, cell state in,
+	// activation, cell clip, projection clip, time major, input layer norm weights, forget layer norm weights, cell
+	// layer norm weights, output layer norm weights. Outputs: result, [output state out, cell state out].
 	OpUnidirectionalSequenceLstm OperationType = 92
 	OpUnidirectionalSequenceRnn  OperationType = 93
 	// Inputs, sizes: input, output width, output height, layout, [align corners, [half pixel centers]].

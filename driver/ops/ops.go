@@ -64,16 +64,44 @@ type Call struct {
 	form *Form // the one that the inputs have
 }
 
-// In returns input operand i, nil when it is left off (fewer inputs, or lifetime NO_VALUE).
+// In returns input operand i, nil when it is left off: fewer inputs, lifetime NO_VALUE, or an optional tensor of which
+// that is assumed (leftOff).
 func (c *Call) In(i int) *nn.Operand {
 	if i >= len(c.Op.Inputs) {
 		return nil
 	}
 	o := &c.Graph.Operands[c.Op.Inputs[i]]
-	if o.Lifetime == nn.NoValue {
+	if o.Lifetime == nn.NoValue || o.Lifetime == nn.SubgraphInput && c.leftOff(i) {
 		return nil
 	}
 	return o
+}
+
+// leftOff reports whether input i, an input of the model, is an optional tensor without a value. Only a request tells,
+// and what is compiled has to be one or the other: it is left off where its dimensions are open, or where the first of
+// the tensors that cannot be left off, behind input 0, is no input of the model, because weights come from outside
+// together or not at all. A request that says otherwise is refused: by Row.Optional, or because the plan has no such input.
+func (c *Call) leftOff(i int) bool {
+	f, n := c.form, len(c.Op.Inputs)
+	if f == nil {
+		row := Lookup(c.Op.Type)
+		if row == nil {
+			return false
+		}
+		f = row.form(c)
+	}
+	if !takes(f.Inputs, n) || !at(f.Inputs, i, n).Data || !at(f.Inputs, i, n).Omissible {
+		return false
+	}
+	if !shapeKnown(c.operand(c.Op.Inputs, i)) {
+		return true
+	}
+	for k := 1; k < n; k++ {
+		if d := at(f.Inputs, k, n); d.Data && !d.Omissible {
+			return c.operand(c.Op.Inputs, k).Lifetime != nn.SubgraphInput
+		}
+	}
+	return false
 }
 
 // Out returns output operand i.

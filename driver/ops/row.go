@@ -76,10 +76,11 @@ func (r *Row) read(c *Call) *Call {
 	return &read
 }
 
-// Optional reports whether input i may be without a value. It needs the types of the operands only.
+// Optional reports whether requests may give no value to input i, which is an input of the model: an optional parameter,
+// or a tensor that counts as left off (Call.In).
 func (r *Row) Optional(c *Call, i int) bool {
 	f, n := r.form(c), len(c.Op.Inputs)
-	return takes(f.Inputs, n) && i < n && at(f.Inputs, i, n).Omissible
+	return takes(f.Inputs, n) && i < n && at(f.Inputs, i, n).Omissible && (!at(f.Inputs, i, n).Data || c.In(i) == nil)
 }
 
 // Fits reports whether a is of the type that the operation's attributes have.

@@ -11,7 +11,8 @@ import (
 // is an input, an output or a tensor of an operation.
 //
 // Requires: the model passed validate.Model.
-// Ensures: ir.Imported; an operation is refused whose constants cannot be read.
+// Ensures: ir.Imported; an operation is refused whose constants cannot be read. Of model inputs that operations take to be
+// left off nothing remains but their place, so that requests cannot give them a value.
 func (u *unit) importModel() error {
 	m := u.model
 	u.main = m.Main
@@ -20,6 +21,7 @@ func (u *unit) importModel() error {
 	for i := range u.ids {
 		u.ids[i] = ir.None
 	}
+	u.leftOff = map[uint32]bool{}
 	u.refused = make([]error, len(m.Main.Operations))
 	u.graph = &ir.Graph{Relaxed: m.RelaxFloat32}
 	for _, index := range m.Main.Inputs {
@@ -27,6 +29,12 @@ func (u *unit) importModel() error {
 	}
 	for i := range m.Main.Operations {
 		u.importOperation(i)
+	}
+	uses := u.graph.Uses()
+	for i, index := range m.Main.Inputs {
+		if id := u.graph.Inputs[i]; u.leftOff[index] && uses[id] == 0 {
+			u.graph.Inputs[i] = ir.None
+		}
 	}
 	for _, index := range m.Main.Outputs {
 		u.graph.Outputs = append(u.graph.Outputs, u.ids[index])
@@ -43,7 +51,9 @@ func (u *unit) importOperation(i int) {
 		call := u.call(i)
 		for _, k := range row.Tensors(call) {
 			id := ir.None
-			if call.In(k) != nil && failed == nil {
+			if call.In(k) == nil {
+				u.leftOff[op.Inputs[k]] = true
+			} else if failed == nil {
 				id, failed = u.operand(op.Inputs[k])
 			}
 			n.In = append(n.In, id)

@@ -27,7 +27,7 @@ func (u *unit) infer() error {
 	}
 	g.Nodes = nodes
 	for i, id := range g.Inputs {
-		if !g.T(id).Known() {
+		if id != ir.None && !g.T(id).Known() {
 			g.Inputs[i] = ir.None
 		}
 	}

@@ -23,8 +23,9 @@ type unit struct {
 	fits  lower.Fits
 	model *nn.Model
 
-	main      nn.Graph // a copy of the model's whose operands get their inferred dimensions
-	ids       []ir.ID  // by operand; None: has no tensor
+	main      nn.Graph        // a copy of the model's whose operands get their inferred dimensions
+	ids       []ir.ID         // by operand; None: has no tensor
+	leftOff   map[uint32]bool // operands that an operation could take, but are left off
 	graph     *ir.Graph
 	refused   []error // by operation, why the device cannot run it
 	constants int64   // bytes of the model's constants
@@ -45,6 +46,7 @@ type pass struct {
 var passes = []pass{
 	{"import", (*unit).importModel, ir.Imported},
 	{"infer", (*unit).infer, ir.Inferred},
+	{"expand", (*unit).expand, ir.Inferred},
 	{"normalise layout", onGraph(normaliseLayout), ir.Normal},
 	{"fold constants", onGraph(foldConstants), ir.Normal},
 	{"support", (*unit).support, ir.Normal},

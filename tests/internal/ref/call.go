@@ -11,8 +11,10 @@ import (
 type call struct {
 	in  []*Tensor // nil only for an omitted optional input
 	out Format
-	ar  Arithmetic
-	err error
+	// results is the number of outputs, all of format out.
+	results int
+	ar      Arithmetic
+	err     error
 }
 
 func (c *call) fail(i int, format string, args ...any) {

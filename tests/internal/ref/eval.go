@@ -2,6 +2,7 @@ package ref
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -130,12 +131,12 @@ func apply(g *nn.Graph, op *nn.Operation, vals []*Tensor, ar Arithmetic) error {
 	if !k.accepts(len(op.Inputs)) || len(op.Outputs) == 0 {
 		return fmt.Errorf("%d inputs and %d outputs", len(op.Inputs), len(op.Outputs))
 	}
-	c := &call{ar: ar}
+	c := &call{ar: ar, results: len(op.Outputs)}
 	for i, at := range op.Inputs {
 		if int(at) >= len(vals) {
 			return fmt.Errorf("input %d is operand %d of %d", i, at, len(vals))
 		}
-		if vals[at] == nil && i != k.optional-1 {
+		if vals[at] == nil && !slices.Contains(k.optional, i) {
 			return fmt.Errorf("input %d has no value", i)
 		}
 		c.in = append(c.in, vals[at])

@@ -10,7 +10,7 @@ import (
 // kernel decodes the operands of an operation, by the lists of the NNAPI documentation, and computes it.
 type kernel struct {
 	inputs   []int // legal numbers of them; nil for any above 1
-	optional int   // 1 + index of the input that may be omitted; 0 for none
+	optional []int // inputs that may be omitted
 	run      func(*call) (*Tensor, error)
 	runs     func(*call) ([]*Tensor, error) // instead, of an operation with several outputs
 }

@@ -9,9 +9,9 @@ import (
 
 func init() {
 	register(nn.OpReshape, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Reshape(c.in[0], c.ints(1)) }})
-	register(nn.OpSqueeze, kernel{inputs: []int{2}, optional: 2, run: func(c *call) (*Tensor, error) { return Squeeze(c.in[0], c.ints(1)) }})
+	register(nn.OpSqueeze, kernel{inputs: []int{2}, optional: []int{1}, run: func(c *call) (*Tensor, error) { return Squeeze(c.in[0], c.ints(1)) }})
 	register(nn.OpExpandDims, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return ExpandDims(c.in[0], c.int(1)) }})
-	register(nn.OpTranspose, kernel{inputs: []int{2}, optional: 2, run: func(c *call) (*Tensor, error) {
+	register(nn.OpTranspose, kernel{inputs: []int{2}, optional: []int{1}, run: func(c *call) (*Tensor, error) {
 		return Transpose(c.in[0], c.ints(1))
 	}})
 	register(nn.OpConcatenation, kernel{run: func(c *call) (*Tensor, error) {

@@ -1,0 +1,134 @@
+package compile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+)
+
+// expansions are the operations that no kernel does: each becomes nodes that kernels do.
+var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
+	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
+}
+
+// maxExpanded is the number of nodes that expansions may add to a model: compiling takes that long, and no longer.
+const maxExpanded = 1 << 14
+
+// expand replaces operations by the nodes that they consist of.
+//
+// Requires: ir.Inferred.   Ensures: no node is of an operation in expansions; one is refused that is too long.
+func (u *unit) expand() error {
+	nodes := make([]ir.Node, 0, len(u.graph.Nodes))
+	room := maxExpanded
+	for i := range u.graph.Nodes {
+		n := &u.graph.Nodes[i]
+		make, ok := expansions[n.Op]
+		if !ok {
+			nodes = append(nodes, *n)
+			continue
+		}
+		x := expansion{graph: u.graph, source: n.Source, room: room}
+		if err := make(&x, n); err != nil {
+			u.refuse(n, err)
+			continue
+		}
+		nodes = append(nodes, x.nodes...)
+		room -= len(x.nodes)
+	}
+	u.graph.Nodes = nodes
+	return nil
+}
+
+// expansion collects the nodes that an operation becomes.
+type expansion struct {
+	graph  *ir.Graph
+	source int
+	room   int // nodes that may still be made
+	nodes  []ir.Node
+}
+
+// checkRoom fails where n nodes are too many.
+func (x *expansion) checkRoom(n int) error {
+	if n > x.room {
+		return fmt.Errorf("becomes more than %d operations", x.room)
+	}
+	return nil
+}
+
+// tensor adds a float32 tensor.
+func (x *expansion) tensor(shape ...int) ir.ID {
+	return x.graph.Add(ir.Tensor{Type: nn.TensorFloat32, Shape: shape})
+}
+
+// into appends a node that writes out.
+func (x *expansion) into(out ir.ID, op nn.OperationType, a ops.Attrs, in ...ir.ID) ir.ID {
+	x.nodes = append(x.nodes, ir.Node{Op: op, In: in, Out: []ir.ID{out}, Attrs: a, Source: x.source})
+	return out
+}
+
+// like appends a node whose result is of the shape of its first input.
+func (x *expansion) like(op nn.OperationType, a ops.Attrs, in ...ir.ID) ir.ID {
+	return x.into(x.tensor(x.graph.T(in[0]).Shape...), op, a, in...)
+}
+
+func (x *expansion) add(a, b ir.ID) ir.ID { return x.like(nn.OpAdd, ops.Arithmetic{}, a, b) }
+func (x *expansion) sub(a, b ir.ID) ir.ID { return x.like(nn.OpSub, ops.Arithmetic{}, a, b) }
+func (x *expansion) mul(a, b ir.ID) ir.ID { return x.like(nn.OpMul, ops.Arithmetic{}, a, b) }
+
+// constant adds a tensor of n elements, all of them v.
+func (x *expansion) constant(n int, v float32) ir.ID {
+	id := x.tensor(n)
+	var b []byte
+	for range n {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	x.graph.T(id).Const = b
+	return id
+}
+
+// clamp bounds the magnitude of a, by constants of one element.
+func (x *expansion) clamp(a, low, high ir.ID) ir.ID {
+	return x.like(nn.OpMinimum, nil, x.like(nn.OpMaximum, nil, a, low), high)
+}
+
+// float32 returns a as a float32 tensor.
+func (x *expansion) float32(a ir.ID) ir.ID {
+	if a == ir.None || x.graph.T(a).Type == nn.TensorFloat32 {
+		return a
+	}
+	return x.like(nn.OpCast, nil, a)
+}
+
+// product is a, [N, I], times the transposed weights, [U, I], plus the bias, [U].
+func (x *expansion) product(a, weights, bias ir.ID) ir.ID {
+	out := x.tensor(x.graph.T(a).Shape[0], x.graph.T(weights).Shape[0])
+	return x.into(out, nn.OpFullyConnected, ops.FullyConnected{}, a, weights, bias)
+}
+
+// normalise brings each row of a, [N, U], to mean 0 and variance 1.
+func (x *expansion) normalise(a, epsilon ir.ID) ir.ID {
+	mean := func(a ir.ID) ir.ID {
+		return x.into(x.tensor(x.graph.T(a).Shape[0], 1), nn.OpMean, ops.Mean{Axes: []int{1}}, a)
+	}
+	centred := x.sub(a, mean(a))
+	variance := mean(x.mul(centred, centred))
+	return x.mul(centred, x.like(nn.OpRsqrt, nil, x.add(variance, epsilon)))
+}
+
+// steps cuts a, [n*N, U], into n tensors of N rows.
+func (x *expansion) steps(a ir.ID, n int) []ir.ID {
+	if n == 1 {
+		return []ir.ID{a}
+	}
+	shape := x.graph.T(a).Shape
+	list := make([]ir.ID, n)
+	for i := range list {
+		list[i] = x.tensor(shape[0]/n, shape[1])
+	}
+	x.nodes = append(x.nodes, ir.Node{Op: nn.OpSplit, In: []ir.ID{a}, Out: list, Attrs: ops.Split{}, Source: x.source})
+	return list
+}

@@ -1,0 +1,60 @@
+package compile
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// lstmNet is an LSTM with coupled gates and a bound of the cell over so many steps, and what its last state becomes.
+func lstmNet(steps uint32) func(*nn.Builder) {
+	return func(b *nn.Builder) {
+		none := b.Omitted(nn.TensorFloat32)
+		weights := func(dims ...uint32) uint32 {
+			n, err := nn.Dims(dims).Elements()
+			if err != nil {
+				panic(err)
+			}
+			return b.Floats(dims, floatsOf(int(n))...)
+		}
+		temp := func(dims ...uint32) uint32 { return b.Temp(nn.TensorFloat32, dims, 0, 0) }
+		x := b.Input(nn.TensorFloat32, nn.Dims{3, steps, 5}, 0, 0)
+		h, c := b.Input(nn.TensorFloat32, nn.Dims{3, 6}, 0, 0), b.Input(nn.TensorFloat32, nn.Dims{3, 6}, 0, 0)
+		all, last, cell, y := temp(3, steps, 6), temp(3, 6), temp(3, 6), temp(3, 6)
+		b.Op(nn.OpUnidirectionalSequenceLstm, []uint32{
+			x, none, weights(6, 5), weights(6, 5), weights(6, 5), none, weights(6, 6), weights(6, 6), weights(6, 6),
+			none, none, none, none, weights(6), weights(6), weights(6), none, none, h, c,
+			b.Scalar(4), b.Scalar(float32(3)), b.Scalar(float32(0)), b.Scalar(false), none, none, none, none,
+		}, []uint32{all, last, cell})
+		b.Op(nn.OpRelu, []uint32{cell}, []uint32{y})
+		b.Output(all)
+		b.Output(last)
+		b.Output(y)
+	}
+}
+
+// TestExpand: no operation is left that no kernel does, and what is made of one says where it comes from.
+func TestExpand(t *testing.T) {
+	u := &unit{facts: &lavapipe, model: build(t, lstmNet(2))}
+	require.NoError(t, u.run("import", "expand"))
+	require.NoError(t, u.refused[0])
+	for i := range u.graph.Nodes {
+		n := &u.graph.Nodes[i]
+		require.NotContains(t, expansions, n.Op)
+		require.Equal(t, i == len(u.graph.Nodes)-1, n.Source == 1, "%v", n)
+	}
+	require.NoError(t, u.run("normalise layout", "support"))
+	require.NoError(t, nn.Unsupported(u.model, u.refused))
+}
+
+// TestExpansionsAreBounded: an operation that would become too many is refused, and what reads its results is not.
+func TestExpansionsAreBounded(t *testing.T) {
+	for _, steps := range []uint32{maxExpanded / 8, 1 << 22} {
+		refused, err := Supports(&lavapipe, build(t, lstmNet(steps)))
+		require.NoError(t, err)
+		require.ErrorContains(t, refused[0], "becomes more than")
+		require.NoError(t, refused[1])
+	}
+}
