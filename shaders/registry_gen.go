@@ -712,9 +712,9 @@ var infos = [...]family.Info{
 	{Name: "topk_sort_f32", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "topk_sort_i32", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "topk_sort_q8", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "topk_take_e1", Bindings: "ssss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "topk_take_e2", Bindings: "ssss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "topk_take_e4", Bindings: "ssss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_take_e1", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_take_e2", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "topk_take_e4", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "unary_abs_f16", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "unary_abs_f32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "unary_abs_i32", Bindings: "ss", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
@@ -1106,4 +1106,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "81482825387f8d6e910c556357c4199bd62f2ceba6eb6581e31710ab99555756"
+const SetID = "739e6f90fcd2488703e25ba908c3bd57172f4b261f2880e3a4b668653d2afe67"

@@ -64,7 +64,7 @@ func reduceVariants() []variant {
 	for _, bytes := range []int{1, 2, 4} {
 		list = append(list, variant{
 			key: family.TopKTake{Bytes: bytes}, source: "reduce/topk.comp", defines: map[string]string{"TAKE": "1", "ELEM": fmt.Sprint(bytes)},
-			bindings: "ssss", pushWords: 7,
+			bindings: "ssss", pushWords: 8,
 		})
 	}
 	return list

@@ -127,6 +127,7 @@ layout(push_constant) uniform P {
     uint count;       // quads
     Divisor rowQuads; // in a row of the outputs
     uint k;           // elements in a row of the outputs
+    uint c;           // elements in a row of x
     uint xQuads;      // in a row of x
     uint first;       // row of x and of the outputs
 };
@@ -141,8 +142,10 @@ void main() {
     uvec4 value = uvec4(0u);
     [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
         if (4u * q + lane < k) {
-            index[lane] = run[row * k + 4u * q + lane].y;
-            uint e = uint(index[lane]) * uint(ELEM); // bytes
+            // A client that writes to x meanwhile can leave places of a run unwritten, with anything in them.
+            uint at = min(uint(run[row * k + 4u * q + lane].y), c - 1u);
+            index[lane] = int(at);
+            uint e = at * uint(ELEM); // bytes
             value[lane] = x[begin + e / 4u] >> (e % 4u * 8u);
         }
     }

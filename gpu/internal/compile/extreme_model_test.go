@@ -191,7 +191,7 @@ func (g *generator) act() uint32 { return g.b.Scalar(g.byte() % 4) }
 // operation adds one.
 func (g *generator) operation() {
 	x := g.tensor()
-	switch g.byte() % 16 {
+	switch g.byte() % 18 {
 	case 0, 1:
 		g.convolution(x)
 	case 2:
@@ -218,5 +218,9 @@ func (g *generator) operation() {
 		g.fullyConnected(x)
 	case 15:
 		g.convert(x)
+	case 16:
+		g.comparison(x)
+	case 17:
+		g.topK(x)
 	}
 }

@@ -99,6 +99,16 @@ func (g *generator) pool(x generated) {
 
 func (g *generator) binary(x generated) {
 	op := pick(&g.chooser, nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv, nn.OpMaximum, nn.OpMinimum, nn.OpPow, nn.OpPrelu, nn.OpSquaredDifference)
+	in := g.pair(x)
+	switch op {
+	case nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv:
+		in = append(in, g.act())
+	}
+	g.op(op, x.typ, g.quantOf(x.typ), in...)
+}
+
+// pair is x and a tensor of its type whose shape may broadcast, in either order.
+func (g *generator) pair(x generated) []uint32 {
 	y := x.id
 	switch g.byte() % 4 {
 	case 0:
@@ -121,11 +131,16 @@ func (g *generator) binary(x generated) {
 	if g.byte()%2 == 0 {
 		in[0], in[1] = in[1], in[0]
 	}
-	switch op {
-	case nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv:
-		in = append(in, g.act())
-	}
-	g.op(op, x.typ, g.quantOf(x.typ), in...)
+	return in
+}
+
+func (g *generator) comparison(x generated) {
+	g.op(pick(&g.chooser, nn.OpEqual, nn.OpNotEqual, nn.OpLess, nn.OpLessEqual, nn.OpGreater, nn.OpGreaterEqual), nn.TensorBool8, quant{}, g.pair(x)...)
+}
+
+func (g *generator) topK(x generated) {
+	k := pick(&g.chooser, 1, 2, 5, int32(channels(x)), int32(channels(x)), g.attr())
+	g.b.Op(nn.OpTopkV2, []uint32{x.id, g.b.Scalar(k)}, []uint32{g.result(x.typ, x.q), g.result(nn.TensorInt32, quant{})})
 }
 
 func (g *generator) unary(x generated) {

@@ -125,7 +125,7 @@ func (b *Builder) topKRows(n *ir.Node, first, rows int) {
 	to := b.Layout(n.Out[0])
 	count = rows * to.Quads
 	push = append(ints(nil, count), divisor(to.Quads)...)
-	push = ints(push, k, l.Quads, first)
+	push = ints(push, k, l.C, l.Quads, first)
 	b.Dispatch(shaders.Of(family.TopKTake{Bytes: l.Elem}), quadLocal, count, push, Cost{},
 		b.In(n.In[0]), b.Read(pairs, plan.FormatNone), b.Out(n.Out[0]), b.Out(n.Out[1]))
 }
