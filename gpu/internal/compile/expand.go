@@ -15,15 +15,20 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
 }
 
-// maxExpanded is the number of nodes that expansions may add to a model: compiling takes that long, and no longer.
-const maxExpanded = 1 << 14
+const (
+	// maxExpanded is the number of nodes that expansions may add to a model: compiling takes that long, and no longer.
+	maxExpanded = 1 << 14
+	// maxExpandedConstants is the number of elements of the constants that they may add, which no constant of the model
+	// pays for where its weights are inputs.
+	maxExpandedConstants = 1 << 22
+)
 
 // expand replaces operations by the nodes that they consist of.
 //
 // Requires: ir.Inferred.   Ensures: no node is of an operation in expansions; one is refused that is too long.
 func (u *unit) expand() error {
 	nodes := make([]ir.Node, 0, len(u.graph.Nodes))
-	room := maxExpanded
+	room, constants := maxExpanded, maxExpandedConstants
 	for i := range u.graph.Nodes {
 		n := &u.graph.Nodes[i]
 		make, ok := expansions[n.Op]
@@ -31,13 +36,13 @@ func (u *unit) expand() error {
 			nodes = append(nodes, *n)
 			continue
 		}
-		x := expansion{graph: u.graph, source: n.Source, room: room}
+		x := expansion{graph: u.graph, source: n.Source, room: room, constants: constants}
 		if err := make(&x, n); err != nil {
 			u.refuse(n, err)
 			continue
 		}
 		nodes = append(nodes, x.nodes...)
-		room -= len(x.nodes)
+		room, constants = room-len(x.nodes), x.constants
 	}
 	u.graph.Nodes = nodes
 	return nil
@@ -45,10 +50,11 @@ func (u *unit) expand() error {
 
 // expansion collects the nodes that an operation becomes.
 type expansion struct {
-	graph  *ir.Graph
-	source int
-	room   int // nodes that may still be made
-	nodes  []ir.Node
+	graph     *ir.Graph
+	source    int
+	room      int // nodes that may still be made
+	constants int // elements of constants that may still be made
+	nodes     []ir.Node
 }
 
 // checkRoom fails where n nodes are too many.
@@ -56,6 +62,15 @@ func (x *expansion) checkRoom(n int) error {
 	if n > x.room {
 		return fmt.Errorf("becomes more than %d operations", x.room)
 	}
+	return nil
+}
+
+// takeConstants fails where constants of n elements are too many, and counts them.
+func (x *expansion) takeConstants(n int) error {
+	if n > x.constants {
+		return fmt.Errorf("needs constants of more than %d elements", x.constants)
+	}
+	x.constants -= n
 	return nil
 }
 
@@ -82,7 +97,7 @@ func (x *expansion) mul(a, b ir.ID) ir.ID { return x.like(nn.OpMul, ops.Arithmet
 // constant adds a tensor of n elements, all of them v.
 func (x *expansion) constant(n int, v float32) ir.ID {
 	id := x.tensor(n)
-	var b []byte
+	b := make([]byte, 0, 4*n)
 	for range n {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 	}

@@ -58,3 +58,32 @@ func TestExpansionsAreBounded(t *testing.T) {
 		require.NoError(t, refused[1])
 	}
 }
+
+// TestExpansionsTakeLittleMemory: an operation whose weights are inputs brings no constants, however large it says that
+// they are, and several together neither.
+func TestExpansionsTakeLittleMemory(t *testing.T) {
+	wide := func(units uint32, operations int) *nn.Model {
+		return build(t, func(b *nn.Builder) {
+			none := b.Omitted(nn.TensorFloat32)
+			input := func(dims ...uint32) uint32 { return b.Input(nn.TensorFloat32, dims, 0, 0) }
+			x, w, r, bias := input(1, 1, 1), input(units, 1), input(units, 1), input(units)
+			h, c, projection := input(1, 1), input(1, units), input(1, units)
+			for range operations {
+				y := b.Temp(nn.TensorFloat32, nn.Dims{1, 1, 1}, 0, 0)
+				b.Op(nn.OpUnidirectionalSequenceLstm, []uint32{
+					x, none, w, w, w, none, r, r, r, none, none, none, none, bias, bias, bias, projection, none, h, c,
+					b.Scalar(4), b.Scalar(float32(0)), b.Scalar(float32(0)), b.Scalar(false), none, none, none, none,
+				}, []uint32{y})
+				b.Output(y)
+			}
+		})
+	}
+	for _, x := range []struct {
+		units      uint32
+		operations int
+	}{{1 << 28, 1}, {1 << 20, 8}} {
+		refused, err := Supports(&lavapipe, wide(x.units, x.operations))
+		require.NoError(t, err)
+		require.ErrorContains(t, refused[x.operations-1], "needs constants")
+	}
+}

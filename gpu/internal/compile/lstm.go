@@ -34,10 +34,13 @@ func expandSequenceLSTM(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(steps); err != nil {
 		return err
 	}
+	units, outputs := x.graph.T(n.In[ops.LSTMCellState]).Shape[1], x.graph.T(n.In[ops.LSTMOutputState]).Shape[1]
+	if err := x.takeConstants(units + outputs); err != nil {
+		return err
+	}
 	for _, id := range n.In {
 		l.in = append(l.in, x.float32(id))
 	}
-	units, outputs := x.graph.T(l.in[ops.LSTMCellState]).Shape[1], x.graph.T(l.in[ops.LSTMOutputState]).Shape[1]
 	l.constants(units, outputs)
 
 	rows := x.into(x.tensor(steps*batch, shape[2]), nn.OpReshape, nil, l.timeMajor(l.in[ops.LSTMInput]))
