@@ -58,7 +58,8 @@ func TestRecoveredPanics(t *testing.T) {
 			_, _ = e.c.PrepareModel(ctx, addModel(), nil)
 		},
 		"prepare without a context": func(e *env, _ int) {
-			_, _ = e.c.PrepareModel(nil, addModel()) //nolint:staticcheck // on purpose
+			//lint:ignore SA1012 a nil context is what is tested
+			_, _ = e.c.PrepareModel(nil, addModel())
 		},
 		"execute, input":  func(e *env, fuse int) { _, _ = e.pm.Execute(ctx, request(e, &explosive{6, fuse}, six)) },
 		"execute, output": func(e *env, fuse int) { _, _ = e.pm.Execute(ctx, request(e, six, &explosive{6, fuse})) },
