@@ -31,6 +31,7 @@ var networks = []struct {
 	{"deeplabv3_257_f32", false},
 	{"face_landmark_f16w", false},
 	{"style_transfer_s8", false},
+	{"lstm_mnist_f32", false},
 }
 
 func TestNetworks(t *testing.T) {

@@ -55,6 +55,7 @@ var builtins = map[int32]builtin{
 	41:  {version: 5, options: 28, fields: 2, inputs: two, translate: fusedBinary(nn.OpSub)},
 	42:  {version: 2, options: 29, fields: 1, inputs: two, translate: div},
 	43:  {version: 2, options: 30, fields: 1, inputs: one, translate: squeeze},
+	44:  {version: 4, options: 71, fields: 6, inputs: counts{20, 24}, translate: sequenceLSTM},
 	47:  {version: 2, options: 33, inputs: one, translate: unary(nn.OpExp)},
 	48:  {version: 3, options: 34, inputs: two, outputs: two, translate: topK},
 	49:  {version: 4, options: 35, fields: 1, inputs: two, outputs: counts{1, math.MaxInt}, translate: split},

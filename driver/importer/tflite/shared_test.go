@@ -56,6 +56,7 @@ func TestNetworks(t *testing.T) {
 		{"deeplabv3_257_f32", 0},
 		{"face_landmark_f16w", 113}, // DEQUANTIZE of float16 weights
 		{"style_transfer_s8", 0},
+		{"lstm_mnist_f32", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := filepath.Join(shared, "models", tc.name)
@@ -142,7 +143,6 @@ func TestRefusedNetworks(t *testing.T) {
 		want []string // every operator that must be named
 	}{
 		{"conformer_f32", []string{"SELECT_V2 v1", "SLICE v1", "BATCH_MATMUL v1"}},
-		{"lstm_mnist_f32", []string{"UNIDIRECTIONAL_SEQUENCE_LSTM v1"}},
 		{"ssd_mobilenet_v1_u8", []string{`custom "TFLite_Detection_PostProcess" v1`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
