@@ -127,7 +127,7 @@ func (m *meter) differ(less, more *plan.Plan, o [2]vulkan.ExecutableOptions, run
 
 // each measures what one more execution of step s takes behind a barrier or not, by what n more take.
 func (m *meter) each(s *plan.Step, n int, barriers bool, runs int) (time.Duration, error) {
-	const few = 2
+	const few = 1
 	took, err := m.differ(repeated(s, few, barriers), repeated(s, few+n, barriers), [2]vulkan.ExecutableOptions{}, runs)
 	return took / time.Duration(n), err
 }
@@ -136,7 +136,7 @@ func (m *meter) each(s *plan.Step, n int, barriers bool, runs int) (time.Duratio
 // does next to nothing.
 func (m *meter) costs(tiny *plan.Step) (r plan.Rates, err error) {
 	const steps = 80
-	runs := 3 * m.runs // they are short
+	runs := 2 * m.runs // they are short
 	if r.Dispatch, err = m.each(tiny, steps, false, runs); err != nil {
 		return r, err
 	}

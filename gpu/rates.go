@@ -17,7 +17,7 @@ import (
 const (
 	rateSide     = 28
 	rateChannels = 128
-	rateRuns     = 6 // times that each step is repeated
+	rateRuns     = 4 // times that each step is repeated
 )
 
 // rateModel has a matrix product, a depthwise convolution, a sum of large tensors and one of tiny ones.
