@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // weights are the sizes of the data part that are timed: none, those of a small network, of a large one.
@@ -79,7 +81,7 @@ func TestLoadCopiesDataOnce(t *testing.T) {
 	require.NoError(t, s.Put(key(1), "", noise(1, 1000), noise(2, size)))
 	staging := make([]byte, size)
 	most := int64(256 << 10)
-	if raced { // a sync.Pool then drops at random what it is given
+	if nntest.Raced { // a sync.Pool then drops at random what it is given
 		most = size / 2
 	}
 	for name, load := range map[string]func() (*Entry, error){

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -21,7 +22,7 @@ import (
 // by between the two.
 func TestCanMeet(t *testing.T) {
 	requests, wrong := 200, 0.1
-	if soak() && !raced {
+	if soak() && !nntest.Raced {
 		requests, wrong = 2000, 0.01
 	}
 	m := loadModel(t, "mobilenet_v1_025_224_f32")
@@ -83,7 +84,7 @@ func TestCanMeet(t *testing.T) {
 // NNGPU_SOAK=1 the medians of rounds in turn are within a tenth, else within a factor of ten.
 func TestRefusalsCostNothing(t *testing.T) {
 	rounds, each, bound := 3, 300*time.Millisecond, 10.0
-	if soak() && !raced {
+	if soak() && !nntest.Raced {
 		rounds, each, bound = 15, time.Second, 1.1
 	}
 	m := loadModel(t, "mobilenet_v1_025_224_f32")

@@ -11,6 +11,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
@@ -33,7 +34,7 @@ func BenchmarkOverhead(b *testing.B) {
 // TestOverhead holds what BenchmarkOverhead measures to 30 µs with NNGPU_SOAK=1, else to what a busy machine allows.
 func TestOverhead(t *testing.T) {
 	runs, bound := 500, 1000.0
-	if soak() && !raced {
+	if soak() && !nntest.Raced {
 		runs, bound = 5000, 30
 	}
 	for _, name := range devices.Names() {
@@ -144,7 +145,7 @@ func wholeRequest(inputs, outputs [][]byte) *nn.Request {
 // the machine has nothing else to do. That nothing is done for it is tested in package driver.
 func TestPastDeadlineIsRefusedAtOnce(t *testing.T) {
 	bound := 20 * time.Millisecond
-	if soak() && !raced {
+	if soak() && !nntest.Raced {
 		bound = 100 * time.Microsecond
 	}
 	for _, name := range devices.Names() {

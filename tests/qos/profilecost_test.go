@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
@@ -18,7 +19,7 @@ import (
 func TestProfiledCostsLittle(t *testing.T) {
 	networks := []string{"hello_world_f32", "mobilenet_v1_025_224_f32"}
 	bound, agree, long := 2.0, 0.5, time.Second
-	if soak() && !raced {
+	if soak() && !nntest.Raced {
 		networks = append(networks, "micro_speech_s8", "face_landmark_f16w", "mobilenet_v2_224_u8", "deeplabv3_257_f32")
 		bound, agree, long = 1.03, 0.05, 8*time.Second
 	}

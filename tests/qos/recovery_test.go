@@ -11,6 +11,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -19,7 +20,7 @@ import (
 // none is told that it never could.
 func TestRecoversFromLoad(t *testing.T) {
 	lasting, bound := time.Second, 20*time.Second // the machine has other work
-	if soak() && !raced {
+	if soak() && !nntest.Raced {
 		lasting, bound = 4*time.Second, time.Second
 	}
 	m := loadModel(t, "mobilenet_v1_025_224_f32")

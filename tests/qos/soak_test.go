@@ -19,6 +19,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -78,7 +79,7 @@ func (c *tally) count(err error) {
 // NNGPU_SOAK=1, half a minute on each device under the race detector, less else.
 func TestSoak(t *testing.T) {
 	duration := 5 * time.Second
-	if raced {
+	if nntest.Raced {
 		duration = 30 * time.Second
 	}
 	if soak() {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
@@ -47,7 +48,7 @@ func TestUrgentGoesBetweenSegments(t *testing.T) {
 					stop()
 					t.Logf("at the median, the 90th and the 99th percentile: alone %v, loaded %v, without preemption %v; %+v",
 						summary(a), summary(l), summary(w), preempting.device.Scheduling())
-					if soak() && !raced {
+					if soak() && !nntest.Raced {
 						require.LessOrEqual(t, quantile(l, 0.99), quantile(a, 0.99)+3*segmentBound)
 						require.GreaterOrEqual(t, quantile(w, 0.99), 3*quantile(l, 0.99))
 						return
@@ -64,7 +65,7 @@ func TestUrgentGoesBetweenSegments(t *testing.T) {
 // NNGPU_SOAK=1; else half, as other work may come in between.
 func TestPreemptionCostsNoThroughput(t *testing.T) {
 	rounds, each, bound := 3, 500*time.Millisecond, 0.5
-	if soak() && !raced {
+	if soak() && !nntest.Raced {
 		rounds, each, bound = 15, 2*time.Second, 0.95
 	}
 	for _, name := range devices.Names() {

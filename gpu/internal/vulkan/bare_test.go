@@ -118,7 +118,11 @@ func TestReusableBesideBare(t *testing.T) {
 			}
 			ratio := float64(median[2]) / float64(median[0])
 			t.Logf("%.3f times as long in turn, %.3f in blocks", ratio, float64(blocks[2][len(blocks[2])/2])/float64(blocks[0][len(blocks[0])/2]))
-			require.LessOrEqual(t, ratio, 1.3)
+			bound := 1.3
+			if nntest.Raced {
+				bound = 5 // the driver's own work takes many times as long
+			}
+			require.LessOrEqual(t, ratio, bound)
 		})
 	}
 }

@@ -1,5 +1,0 @@
-//go:build race
-
-package qos
-
-const raced = true
