@@ -14,7 +14,10 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-var errNoTime = errors.New("nobody can tell how long the device works")
+var (
+	errNoTime = errors.New("nobody can tell how long the device works")
+	errInUse  = errors.New("others use the device")
+)
 
 // meter times small plans on a device. Not safe for concurrent use.
 type meter struct {
@@ -24,6 +27,8 @@ type meter struct {
 	runs  int // of each measurement
 
 	submitted int64 // how often it submitted work
+	alone     bool  // it ends with errInUse where others submit work
+	before    int64 // submissions to the device before its own
 }
 
 const (
@@ -67,6 +72,9 @@ func (m *meter) executable(p *plan.Plan, o vulkan.ExecutableOptions) (*vulkan.Ex
 }
 
 func (m *meter) once(x *vulkan.Executable) (device, latency time.Duration, err error) {
+	if m.alone && m.dev.Submissions() != m.before+m.submitted {
+		return 0, 0, errInUse
+	}
 	e, err := x.BeginRun(m.ctx, nil, nil)
 	if err != nil {
 		return 0, 0, err

@@ -135,6 +135,7 @@ func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.F
 		m.runs, rounds = meterRuns, meterRounds
 	}
 	before, submitted := readProcessors(), d.Submissions()
+	m.alone, m.before = !full, submitted
 	var list []plan.Rates
 	for range rounds {
 		r, err := m.rates()
