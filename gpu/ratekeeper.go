@@ -78,6 +78,7 @@ type rateKeeper struct {
 
 	mu     sync.Mutex
 	record rateRecord // guarded by mu
+	tried  time.Time  // guarded by mu; when mend last began to measure
 }
 
 // readRateRecord returns the record of a device; false where there is none that can be used.
@@ -121,10 +122,10 @@ func (k *rateKeeper) open(d *vulkan.Device, facts plan.Facts) {
 	}
 }
 
-// measure measures d and keeps what came out: the ceilings too where full is set. Rates that were measured before on a
-// machine that was less busy stay.
+// measure measures d and keeps what came out: the ceilings too where full is set, which nothing interrupts. Rates that were
+// measured before on a machine that was less busy stay.
 //
-// Errors: those of the device.
+// Errors: those of the device; errInUse where others submit work meanwhile, unless full is set.
 func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.Facts, full bool) error {
 	k.measuring.Lock()
 	defer k.measuring.Unlock()
@@ -199,7 +200,7 @@ func alike(a, b *plan.Rates) bool {
 
 // mend measures again where executions contradict the rates and nobody uses the device.
 func (k *rateKeeper) mend(ctx context.Context, d *vulkan.Device, facts plan.Facts) {
-	if selfTestOff() || !d.Contradicted() || !k.doubt() || !d.Idle() {
+	if selfTestOff() || !d.Contradicted() || !d.Idle() || !k.doubt() {
 		return
 	}
 	_ = k.measure(ctx, d, facts, false) // without it what is known stands
@@ -210,7 +211,12 @@ func (k *rateKeeper) doubt() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.record.Doubted = true
-	return k.record.due(time.Now())
+	now := time.Now()
+	if !k.record.due(now) || now.Sub(k.tried) < measureAgain {
+		return false
+	}
+	k.tried = now
+	return true
 }
 
 // close keeps a doubt for the next use of the device.

@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -245,6 +246,40 @@ func TestExecutionsContradictRates(t *testing.T) {
 			_, r, ok := readRateRecord(&info)
 			require.True(t, ok)
 			require.True(t, r.Doubted)
+		})
+	}
+}
+
+// TestMeasuringGivesWay: a measurement that nobody asked for ends when others use the device, and leaves the rates.
+func TestMeasuringGivesWay(t *testing.T) {
+	for _, name := range vktest.Selectors() {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("XDG_STATE_HOME", t.TempDir())
+			b, err := Open(name, Options{})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, b.Close()) }()
+			was := b.rates.record
+			m, err := rateModel()
+			require.NoError(t, err)
+			x, err := b.Compile(t.Context(), m, backend.Options{})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, x.Close()) }()
+			sizes := []int{4 * rateSide * rateSide * rateChannels, 16}
+			var stop atomic.Bool
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for !stop.Load() {
+					executeWhole(t, x, sizes, sizes)
+				}
+			}()
+			err = b.rates.measure(t.Context(), b.device, b.facts, false)
+			stop.Store(true)
+			<-done
+			require.ErrorIs(t, err, errInUse)
+			require.Equal(t, was, b.rates.record)
+			require.NoError(t, b.rates.measure(t.Context(), b.device, b.facts, false))
+			require.NotEqual(t, was.At, b.rates.record.At)
 		})
 	}
 }
