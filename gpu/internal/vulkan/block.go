@@ -3,6 +3,8 @@ package vulkan
 import (
 	"errors"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -17,6 +19,7 @@ type block struct {
 	host   []byte // mapped bytes, nil where the host cannot see them
 	cached bool   // the host reads them as fast as its own memory
 	taken  int64  // bytes in the device's account
+	pages  []byte // of the host, which the memory lies in, until b is freed; nil where the device allocated it
 }
 
 // blockKind says who uses a block.
@@ -36,6 +39,7 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 	if bytes == 0 {
 		return nil, nil
 	}
+	bytes, own := d.inPages(bytes)
 	if b, err = d.reserve(bytes, budget, what); err != nil {
 		return nil, err
 	}
@@ -45,6 +49,12 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 			b, err = nil, d.failure(what, err)
 		}
 	}()
+	if own && b.ownPages() {
+		if kind != deviceBlock {
+			b.host, b.cached = b.pages, true
+		}
+		return b, nil
+	}
 	if b.buffer, err = d.dev.NewBuffer(b.bytes, blockUsage); err != nil {
 		return b, err
 	}
@@ -130,14 +140,21 @@ func (b *block) free() {
 	if !b.dev.abandoned() {
 		b.dev.dev.DestroyBuffer(b.buffer)
 		b.dev.dev.Free(b.memory)
+		if b.pages != nil {
+			_ = unix.Munmap(b.pages) // a mapping of its own: nothing can be wrong with it
+		}
 	}
 	b.dev.account.give(b.taken)
-	b.buffer, b.memory, b.taken, b.host = 0, 0, 0, nil
+	b.buffer, b.memory, b.taken, b.host, b.pages = 0, 0, 0, nil, nil
 }
 
-// zero clears b.
+// zero clears b, which is new.
 func (b *block) zero() error {
 	if b == nil {
+		return nil
+	}
+	if b.pages != nil { // zero, but not touched yet
+		clear(b.pages)
 		return nil
 	}
 	if b.host != nil {

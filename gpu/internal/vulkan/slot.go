@@ -62,8 +62,8 @@ func (x *Executable) newSlot() (*slot, error) {
 	return s.complete()
 }
 
-// allocateSlot allocates the memory of a slot and begins to clear it. Some implementations touch every page of new
-// memory, half a millisecond a megabyte, so that the blocks are taken side by side.
+// allocateSlot allocates the memory of a slot and begins to clear it, which is most of the time where that is the first
+// to touch its pages.
 func (x *Executable) allocateSlot() (*slot, error) {
 	d, s := x.dev, x.emptySlot()
 	var group sync.WaitGroup
