@@ -32,7 +32,7 @@ func TestConformanceModels(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	passed, refused, runtime, foreign := 0, 0, 0, 0
+	passed, resolved, refused, runtime, foreign := 0, 0, 0, 0, 0
 	err = conformancedata.Load(dir, nil, func(c *conformancedata.Case) error {
 		if !inTable(c) {
 			foreign++
@@ -59,14 +59,20 @@ func TestConformanceModels(t *testing.T) {
 		if !inferOpen(t, c) {
 			runtime++
 		}
+		if resolveAgain(t, c) {
+			resolved++
+		}
 		request(t, c)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d passed (%d with parameters known only at run time), %d refused, %d with operations outside the table",
-		passed, runtime, refused, foreign)
+	t.Logf("%d passed (%d with parameters known only at run time, %d resolved from the dimensions of inputs), %d refused, "+
+		"%d with operations outside the table", passed, runtime, resolved, refused, foreign)
+	if resolved < 3000 {
+		t.Errorf("only %d models were resolved", resolved)
+	}
 }
 
 // inferOpen opens the dimensions of everything that operations write and requires inference to find them

@@ -2,6 +2,8 @@ package validate
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -17,37 +19,67 @@ func Shapes(m *nn.Model) ([]nn.Dims, error) {
 
 // shapes works on a copy of the operands. Precondition: check and checkOperations passed.
 func (g *graph) shapes() ([]nn.Dims, error) {
-	work := *g.Graph
-	work.Operands = append([]nn.Operand(nil), g.Operands...)
-	for i := range g.Operations {
-		op := &g.Operations[i]
-		row := ops.Lookup(op.Type)
-		if row == nil {
-			continue
-		}
-		inf, err := row.Infer(&ops.Call{Model: g.model, Graph: &work, Op: op})
-		if errors.Is(err, ops.ErrOpenShape) || errors.Is(err, ops.ErrNotConstant) {
-			continue
-		}
-		if err != nil {
-			return nil, nn.Invalid(g.operation(i), "%w", err)
-		}
-		if inf.Fed != 0 {
-			o := &work.Operands[op.Inputs[inf.Fed]]
-			if o.Dims, err = ops.MergeDims(o.Type, o.Dims, inf.FedDims); err != nil {
-				return nil, nn.Invalid(g.operation(i), "input %d: %w", inf.Fed, err)
-			}
-		}
-		for k, y := range op.Outputs {
-			o := &work.Operands[y]
-			if o.Dims, err = ops.MergeDims(o.Type, o.Dims, inf.Shapes[k]); err != nil {
-				return nil, nn.Invalid(g.operation(i), "output %d (operand %d): %w", k, y, err)
-			}
-		}
+	work := g.copied()
+	if err := g.complete(&work, func(int, error) error { return nil }); err != nil {
+		return nil, err
 	}
 	dims := make([]nn.Dims, len(work.Operands))
 	for i := range work.Operands {
 		dims[i] = work.Operands[i].Dims
 	}
 	return dims, nil
+}
+
+// copied is the graph with operands of its own.
+func (g *graph) copied() nn.Graph {
+	work := *g.Graph
+	work.Operands = slices.Clone(g.Operands)
+	return work
+}
+
+// errNotInTable says that the shapes of an operation's results are anybody's guess.
+var errNotInTable = errors.New("the operation is not in the table")
+
+// complete gives the operands of work, a copy of the graph, the dimensions that follow from its inputs, operation by
+// operation. Where nobody can tell yet, why being ops.ErrOpenShape, ops.ErrNotConstant or errNotInTable, it calls unknown,
+// whose error ends it, and goes on with what the operands of operation i state.
+func (g *graph) complete(work *nn.Graph, unknown func(i int, why error) error) error {
+	for i := range work.Operations {
+		err := g.completeOperation(work, &work.Operations[i])
+		if errors.Is(err, ops.ErrOpenShape) || errors.Is(err, ops.ErrNotConstant) || errors.Is(err, errNotInTable) {
+			if err := unknown(i, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return nn.Invalid(g.operation(i), "%w", err)
+		}
+	}
+	return nil
+}
+
+// completeOperation is complete of one operation.
+func (g *graph) completeOperation(work *nn.Graph, op *nn.Operation) error {
+	row := ops.Lookup(op.Type)
+	if row == nil {
+		return errNotInTable
+	}
+	inf, err := row.Infer(&ops.Call{Model: g.model, Graph: work, Op: op})
+	if err != nil {
+		return err
+	}
+	if inf.Fed != 0 {
+		o := &work.Operands[op.Inputs[inf.Fed]]
+		if o.Dims, err = ops.MergeDims(o.Type, o.Dims, inf.FedDims); err != nil {
+			return fmt.Errorf("input %d: %w", inf.Fed, err)
+		}
+	}
+	for k, y := range op.Outputs {
+		o := &work.Operands[y]
+		if o.Dims, err = ops.MergeDims(o.Type, o.Dims, inf.Shapes[k]); err != nil {
+			return fmt.Errorf("output %d (operand %d): %w", k, y, err)
+		}
+	}
+	return nil
 }
