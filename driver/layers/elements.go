@@ -73,6 +73,15 @@ func (b *Builder) compare(t nn.OperationType, x, y uint32) uint32 {
 	return b.apply(t, nil, []uint32{x, y}, nil)
 }
 
+// LogicalAnd is whether x and y are true, with broadcasting.
+func (b *Builder) LogicalAnd(x, y uint32) uint32 { return b.compare(nn.OpLogicalAnd, x, y) }
+
+// LogicalOr is whether x or y is true, with broadcasting.
+func (b *Builder) LogicalOr(x, y uint32) uint32 { return b.compare(nn.OpLogicalOr, x, y) }
+
+// LogicalNot is whether x is false.
+func (b *Builder) LogicalNot(x uint32) uint32 { return b.apply(nn.OpLogicalNot, nil, []uint32{x}, nil) }
+
 // Elu is x where that is positive, else alpha * (e^x - 1).
 func (b *Builder) Elu(x uint32, alpha float64) uint32 {
 	return b.apply(nn.OpElu, nil, b.list(x, alpha), nil)

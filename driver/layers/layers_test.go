@@ -100,6 +100,10 @@ func TestResults(t *testing.T) {
 			z := b.Less(q, b.Requantize(q, u8, layers.Quant{Scale: 3}))
 			return b.GreaterEqual(b.Greater(b.LessEqual(b.NotEqual(b.Equal(z, z), z), z), z), z)
 		}, nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1, 8, 6, 4}}},
+		"logical": {func(b b, x, _ uint32) uint32 {
+			y := b.Less(x, x)
+			return b.LogicalNot(b.LogicalOr(b.LogicalAnd(y, y), y))
+		}, nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1, 8, 6, 4}}},
 		"largest": {func(b b, _, q uint32) uint32 { values, _ := b.TopK(q, 3); return values },
 			nn.Operand{Type: u8, Dims: nn.Dims{1, 8, 6, 3}, Scale: 0.5, ZeroPoint: 7}},
 		"indices of the largest": {func(b b, _, q uint32) uint32 { _, indices := b.TopK(q, 4); return indices },
@@ -128,6 +132,8 @@ func TestResults(t *testing.T) {
 		"reversed": {func(b b, x, _ uint32) uint32 { return b.Transpose(b.Squeeze(x)) }, nn.Operand{Type: f32, Dims: nn.Dims{4, 6, 8}}},
 		"joined":   {func(b b, x, _ uint32) uint32 { return b.Concatenation(-1, []uint32{x, x, x}) }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 6, 12}}},
 		"parts":    {func(b b, x, _ uint32) uint32 { return b.Split(x, -2, 3)[2] }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 2, 4}}},
+		"a slice": {func(b b, _, q uint32) uint32 { return b.Slice(q, []int{0, 2, 1, 0}, []int{1, -1, 3, 4}) },
+			nn.Operand{Type: u8, Dims: nn.Dims{1, 6, 3, 4}, Scale: 0.5, ZeroPoint: 7}},
 		"padded": {func(b b, _, q uint32) uint32 {
 			p := [][2]int{{0, 0}, {1, 2}, {0, 0}, {0, 1}}
 			return b.MirrorPad(b.PadWith(b.Pad(q, p), p, 200), p, true)

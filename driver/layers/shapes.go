@@ -39,6 +39,11 @@ func (b *Builder) Split(x uint32, axis, n int) []uint32 {
 	return b.applyAll(nn.OpSplit, max(n, 1), nil, b.list(x, axis, n), nil)
 }
 
+// Slice takes size[i] positions from begin[i] on of each dimension i of x; -1 stands for all that follow.
+func (b *Builder) Slice(x uint32, begin, size []int) uint32 {
+	return b.apply(nn.OpSlice, nil, []uint32{x, b.vector(begin), b.vector(size)}, nil)
+}
+
 // Pad surrounds x with zeros: pads are the counts before and after each dimension.
 func (b *Builder) Pad(x uint32, pads [][2]int) uint32 {
 	return b.apply(nn.OpPad, nil, []uint32{x, b.pads(pads)}, nil)

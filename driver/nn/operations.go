@@ -120,10 +120,13 @@ const (
 	// Inputs: first input, second input.
 	OpLessEqual OperationType = 59
 	// Inputs: input.
-	OpLog        OperationType = 60
+	OpLog OperationType = 60
+	// Inputs: first input, second input.
 	OpLogicalAnd OperationType = 61
+	// Inputs: input.
 	OpLogicalNot OperationType = 62
-	OpLogicalOr  OperationType = 63
+	// Inputs: first input, second input.
+	OpLogicalOr OperationType = 63
 	// Inputs: input, beta, axis.
 	OpLogSoftmax OperationType = 64
 	// Inputs: first input, second input.
@@ -156,7 +159,8 @@ const (
 	OpRsqrt  OperationType = 83
 	OpSelect OperationType = 84
 	// Inputs: input.
-	OpSin   OperationType = 85
+	OpSin OperationType = 85
+	// Inputs: input, begin, size.
 	OpSlice OperationType = 86
 	// Inputs: input, axis, number of parts. Outputs: part….
 	OpSplit OperationType = 87

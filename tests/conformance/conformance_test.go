@@ -4,8 +4,10 @@ package conformance
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -40,8 +42,8 @@ func part(t *testing.T) int {
 	return n
 }
 
-// TestConformance runs every model. None may fail; those of supported operations must pass, up to XX
-// whose parameters are known only at run time.
+// TestConformance runs every model. None may fail; those of supported operations must pass, up to some of SLICE whose
+// begin is known only at run time.
 func TestConformance(t *testing.T) {
 	eachCase(t, part(t), conformancerun.Run)
 }
@@ -69,7 +71,7 @@ func eachCase(t *testing.T, n int, run caseRunner, opts ...driver.DeviceOption) 
 		client, err := d.NewClient(t.Name())
 		require.NoError(t, err)
 		counts := map[conformancerun.Verdict]int{}
-		seen := 0
+		seen, atRunTime := 0, 0
 		err = conformancedata.Load(dir, nil, func(c *conformancedata.Case) error {
 			seen++
 			if seen%n != 0 {
@@ -80,12 +82,17 @@ func eachCase(t *testing.T, n int, run caseRunner, opts ...driver.DeviceOption) 
 			if o.Verdict == conformancerun.Failed {
 				t.Errorf("%s: %v", c.Name, o.Err)
 			}
-			if o.Verdict == conformancerun.Refused && inTable(c) {
+			switch {
+			case o.Verdict != conformancerun.Refused || !inTable(c):
+			case errors.Is(o.Err, ops.ErrNotConstant) && slices.Contains(c.Operations, nn.OpSlice):
+				atRunTime++
+			default:
 				t.Errorf("refused: %s: %v", c.Name, o.Err)
 			}
 			return nil
 		})
 		require.NoError(t, err)
+		require.LessOrEqual(t, atRunTime, slicesAtRunTime)
 		t.Logf("%d passed, %d refused, %d failed as they must, %d failed", counts[conformancerun.Passed],
 			counts[conformancerun.Refused], counts[conformancerun.FailedAsExpected], counts[conformancerun.Failed])
 		least := 3300
@@ -95,6 +102,9 @@ func eachCase(t *testing.T, n int, run caseRunner, opts ...driver.DeviceOption) 
 		require.Greater(t, counts[conformancerun.Passed], least, "the data is not what it was")
 	}, opts...)
 }
+
+// slicesAtRunTime is how many models there are whose SLICE begins where an input or a computed tensor says.
+const slicesAtRunTime = 33
 
 func inTable(c *conformancedata.Case) bool {
 	for _, t := range c.Operations {

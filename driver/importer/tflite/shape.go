@@ -158,6 +158,26 @@ func transpose(c *call) error {
 	return c.finish(nn.OpTranspose, x, list)
 }
 
+func slice(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	inputs := []uint32{x}
+	for i, what := range []string{"begin", "size"} {
+		v, err := c.ints(i+1, what)
+		if err != nil {
+			return err
+		}
+		list, err := c.int32s(nn.Dims{uint32(len(v))}, v)
+		if err != nil {
+			return err
+		}
+		inputs = append(inputs, list)
+	}
+	return c.finish(nn.OpSlice, inputs...)
+}
+
 // concatenation: the HAL's has no activation, so that a fused one becomes an operation.
 func concatenation(c *call) error {
 	inputs := make([]uint32, 0, len(c.in)+1)

@@ -102,6 +102,15 @@ func TestShapes(t *testing.T) {
 		{name: "split that does not divide", err: "axis 0 of [7] does not divide into 2 parts", build: func(n *net) int {
 			return n.split(0, 2, n.input(g.Float32, none, 7), f32(3), f32(3))[0]
 		}},
+		{name: "slice", want: "SLICE", build: func(n *net) int {
+			return n.op(g.OpSlice, nil, f32(2, 4), n.input(g.Float32, none, 5, 6), n.ints([]int{2}, 1, 2), n.longs([]int{2}, 2, -1))
+		}, check: lastInts(2, 2, -1)},
+		{name: "slice beyond the end", err: "3 positions from 4 on of 6", build: func(n *net) int {
+			return n.op(g.OpSlice, nil, f32(2, 3), n.input(g.Float32, none, 5, 6), n.ints([]int{2}, 1, 4), n.ints([]int{2}, 2, 3))
+		}},
+		{name: "slice of an open begin", err: "not a constant", build: func(n *net) int {
+			return n.op(g.OpSlice, nil, f32(3), n.input(g.Float32, none, 6), n.input(g.Int32, none, 1), n.ints(nil, 3))
+		}},
 		{name: "top k", want: "TOPK_V2 ABS", build: func(n *net) int {
 			y := n.topK(n.input(g.Float32, none, 2, 6), n.ints(nil, 3), f32(2, 3), shaped(g.Int32, none, 2, 3))
 			return n.op(g.OpAbs, nil, f32(2, 3), y[0])

@@ -33,13 +33,28 @@ var comparisons = map[nn.OperationType]relations{
 	nn.OpLessEqual:    relLess | relEqual,
 	nn.OpGreater:      relGreater,
 	nn.OpGreaterEqual: relGreater | relEqual,
+	// Of x and that for which mirrored stands.
+	nn.OpLogicalAnd: relEqual,
+	nn.OpLogicalOr:  relLess | relGreater,
+	nn.OpLogicalNot: relEqual,
 }
+
+// mirrored has of the logical operations on booleans 0 and 1 with what their second operand y becomes: zero - y. So x AND y
+// is x = 2 - y, x OR y is that x and -y differ, and NOT x is x = -x. All three stay true when x and y change places.
+var mirrored = map[nn.OperationType]uint32{nn.OpLogicalAnd: 2, nn.OpLogicalOr: 0, nn.OpLogicalNot: 0}
 
 func init() {
 	for op := range comparisons {
-		register(rule{check: checkComparison, lower: lowerComparison, divide: divideBinary}, op)
+		divide := divideBinary
+		if op == nn.OpLogicalNot {
+			divide = divideElementwise
+		}
+		register(rule{check: checkComparison, lower: lowerComparison, divide: divide}, op)
 	}
 }
+
+// compared are the operands of n: the only one with itself.
+func compared(n *ir.Node) (x, y ir.ID) { return n.In[0], n.In[len(n.In)-1] }
 
 // comparedAs is the element type with which the kernel compares tensors of t; "" where it does not.
 func comparedAs(t nn.OperandType) family.Elem {
@@ -50,8 +65,9 @@ func comparedAs(t nn.OperandType) family.Elem {
 }
 
 func checkComparison(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
-	a, b, z := g.T(n.In[0]), g.T(n.In[1]), g.T(n.Out[0])
-	if a.Type != b.Type || z.Type != nn.TensorBool8 {
+	x, y := compared(n)
+	a, b, z := g.T(x), g.T(y), g.T(n.Out[0])
+	if _, logical := mirrored[n.Op]; a.Type != b.Type || z.Type != nn.TensorBool8 || logical && a.Type != nn.TensorBool8 {
 		return fmt.Errorf("inputs %v and %v, output %v", a.Type, b.Type, z.Type)
 	}
 	if comparedAs(a.Type) == "" {
@@ -69,7 +85,8 @@ func checkComparison(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 }
 
 func lowerComparison(b *Builder, n *ir.Node) error {
-	x, y, when := n.In[0], n.In[1], comparisons[n.Op]
+	x, y := compared(n)
+	when := comparisons[n.Op]
 	g, err := broadcast(b.Graph.T(x), b.Graph.T(y), b.Graph.T(n.Out[0]))
 	if err != nil {
 		return err
@@ -81,7 +98,7 @@ func lowerComparison(b *Builder, n *ir.Node) error {
 	elem, quads := comparedAs(b.Graph.T(x).Type), b.Layout(n.Out[0]).TotalQuads()
 	push := []uint32{uint32(quads), uint32(when), flags}
 	if elem == family.Q8 {
-		push = append(push, comparedBytes(b.Graph.T(x), b.Graph.T(y))...)
+		push = append(push, comparedBytes(n.Op, b.Graph.T(x), b.Graph.T(y))...)
 	}
 	b.Dispatch(shaders.Of(family.Compare{Elem: elem, Operands: operands}), quadLocal, quads, append(push, strides...),
 		Cost{FLOP: float64(4 * quads)}, b.In(x), b.In(y), b.Out(n.Out[0]))
@@ -91,7 +108,10 @@ func lowerComparison(b *Builder, n *ir.Node) error {
 // comparedBytes are the push constants of compare.comp from off to the scales: of booleans, of which all but 0 are true,
 // or of numbers. The larger scale comes to lie between 1/2 and 1. Beside it the smaller one is as good as 2^-100 when it
 // is less: all that counts then is the sign.
-func comparedBytes(x, y *ir.Tensor) []uint32 {
+func comparedBytes(op nn.OperationType, x, y *ir.Tensor) []uint32 {
+	if zero, logical := mirrored[op]; logical {
+		return []uint32{0, 1, 0, zero, f32(1), f32(-1)}
+	}
 	if x.Type == nn.TensorBool8 {
 		return []uint32{0, 1, 0, 0, f32(1), f32(1)}
 	}

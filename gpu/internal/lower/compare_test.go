@@ -58,7 +58,7 @@ func TestComparisonsShareTheirKernels(t *testing.T) {
 func TestComparedScales(t *testing.T) {
 	for _, s := range [][2]float32{{0.5, 0.25}, {1e-45, 1e-45}, {math.MaxFloat32, 1e-45}, {3, 1e-30}} {
 		x, y := ir.Tensor{Type: nn.TensorQuant8Asymm, Scale: s[0]}, ir.Tensor{Type: nn.TensorQuant8Asymm, Scale: s[1]}
-		push := comparedBytes(&x, &y)
+		push := comparedBytes(nn.OpLess, &x, &y)
 		a, b := float64(math.Float32frombits(push[4])), float64(math.Float32frombits(push[5]))
 		require.True(t, a >= 0.5 && a < 1 && b >= 0x1p-100, "%v became %v and %v", s, a, b)
 		if ratio := float64(s[1]) / float64(s[0]); ratio > 0x1p-99 {

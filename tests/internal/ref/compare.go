@@ -15,6 +15,17 @@ func init() {
 	register(nn.OpGreaterEqual, comparison(func(x, y float64) bool { return x >= y }))
 }
 
+func init() {
+	truth := func(holds func(x, y bool) bool) kernel {
+		return comparison(func(x, y float64) bool { return holds(x != 0, y != 0) })
+	}
+	register(nn.OpLogicalAnd, truth(func(x, y bool) bool { return x && y }))
+	register(nn.OpLogicalOr, truth(func(x, y bool) bool { return x || y }))
+	register(nn.OpLogicalNot, kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) {
+		return Compare(c.in[0], c.in[0], func(x, _ float64) bool { return x == 0 }, c.out)
+	}})
+}
+
 // comparison is the kernel of an operation that is true where holds is.
 func comparison(holds func(x, y float64) bool) kernel {
 	return kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Compare(c.in[0], c.in[1], holds, c.out) }}

@@ -28,6 +28,9 @@ func TestCompare(t *testing.T) {
 		"scales":   {nn.OpLess, quantised(0.5, 10, 0, 10, 14, 15), quantised(1, 0, 0, 0, 2, 2), []float64{1, 0, 0, 0}},
 		// 3 * 0.1 is less than 0.3, but not in float32.
 		"rounded":  {nn.OpLess, quantised(float64(float32(0.1)), 0, 3), quantised(float64(float32(0.3)), 0, 1), []float64{0}},
+		"and":      {nn.OpLogicalAnd, raw(t, Format{Type: nn.TensorBool8}, []int{4}, 0, 0, 1, 7), raw(t, Format{Type: nn.TensorBool8}, []int{4}, 0, 1, 0, 2), []float64{0, 0, 0, 1}},
+		"or":       {nn.OpLogicalOr, raw(t, Format{Type: nn.TensorBool8}, []int{4}, 0, 0, 1, 7), raw(t, Format{Type: nn.TensorBool8}, []int{4}, 0, 1, 0, 2), []float64{0, 1, 1, 1}},
+		"not x":    {nn.OpLogicalNot, raw(t, Format{Type: nn.TensorBool8}, []int{3}, 0, 1, 9), nil, []float64{1, 0, 0}},
 		"booleans": {nn.OpLess, raw(t, Format{Type: nn.TensorBool8}, []int{4}, 0, 0, 1, 1), raw(t, Format{Type: nn.TensorBool8}, []int{4}, 0, 1, 0, 1), []float64{0, 1, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {

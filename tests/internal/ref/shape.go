@@ -22,6 +22,7 @@ func init() {
 		}
 		return Concatenation(c.in[:last], c.int(last), c.out, c.ar)
 	}})
+	register(nn.OpSlice, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) { return Slice(c.in[0], c.ints(1), c.ints(2)) }})
 	register(nn.OpSplit, kernel{inputs: []int{3}, runs: func(c *call) ([]*Tensor, error) { return Split(c.in[0], c.int(1), c.int(2)) }})
 }
 
@@ -224,6 +225,34 @@ func Split(x *Tensor, axis, n int) ([]*Tensor, error) {
 		p.V = append(p.V, v)
 	}
 	return parts, nil
+}
+
+// Slice takes size[i] positions from begin[i] on along dimension i; -1 stands for all that follow.
+func Slice(x *Tensor, begin, size []int) (*Tensor, error) {
+	if len(begin) != len(x.Shape) || len(size) != len(x.Shape) {
+		return nil, fmt.Errorf("%v from %v of %v", size, begin, x.Shape)
+	}
+	shape := append([]int(nil), size...)
+	for i, n := range x.Shape {
+		if shape[i] == -1 {
+			shape[i] = n - begin[i]
+		}
+		if begin[i] < 0 || shape[i] < 1 || begin[i]+shape[i] > n {
+			return nil, fmt.Errorf("%v from %v of %v", size, begin, x.Shape)
+		}
+	}
+	y, err := New(x.Format(), shape...)
+	if err != nil {
+		return nil, err
+	}
+	forEach(shape, func(i int, at []int) {
+		from := 0
+		for d, n := range x.Shape {
+			from = from*n + begin[d] + at[d]
+		}
+		y.V[i] = x.V[from]
+	})
+	return y, nil
 }
 
 // requantiser maps stored values of one quantisation to another.

@@ -1,0 +1,71 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+func init() {
+	register(Row{
+		Type: nn.OpSlice, Since: 3,
+		Forms: one(input(withInt32, AnyRank), indices("begin", exactly(1), "[rank]: the first position in each dimension"),
+			indices("size", exactly(1), "[rank]: how many positions; -1 for all from begin on")),
+		Outputs: result(AnyRank),
+		quant:   sameQuant,
+		rules:   typed[Slice]{attrs: sliceAttrs, shapes: single(sliceShape)},
+	})
+}
+
+// Slice are the attributes of SLICE.
+type Slice struct {
+	Begin []int `json:"begin,omitempty"` // the first position in each dimension
+	Size  []int `json:"size,omitempty"`  // how many; -1 for all that follow
+}
+
+func (Slice) attrs() {}
+
+func sliceAttrs(c *Call, p *params, a *Slice) {
+	a.Begin, a.Size = p.positions("begin", 0), p.positions("size", -1)
+	for _, n := range a.Size {
+		if n == 0 {
+			p.fail("size %v: the result is empty", a.Size)
+		}
+	}
+}
+
+// positions reads a number of at least min for each dimension of input 0; nil where one of both is not known.
+func (p *params) positions(name string, min int32) (list []int) {
+	v, ok := p.int32s(name)
+	rank := p.c.rank()
+	if !ok || rank == 0 {
+		return nil
+	}
+	if len(v) != rank {
+		p.fail("%s has %d elements for rank %d", name, len(v), rank)
+		return nil
+	}
+	for _, n := range v {
+		if n < min {
+			p.fail("%s %v is below %d", name, v, min)
+			return nil
+		}
+		list = append(list, int(n))
+	}
+	return list
+}
+
+// sliceShape replaces sizes of -1.
+func sliceShape(c *Call, a *Slice) (nn.Dims, error) {
+	out := make(nn.Dims, len(a.Begin))
+	for i, n := range c.In(0).Dims {
+		if a.Size[i] < 0 {
+			a.Size[i] = int(n) - a.Begin[i]
+		}
+		if a.Size[i] < 1 || a.Begin[i]+a.Size[i] > int(n) {
+			return nil, fmt.Errorf("%d positions from %d on of %d in dimension %d", a.Size[i], a.Begin[i], n, i)
+		}
+		out[i] = uint32(a.Size[i])
+	}
+	return out, nil
+}
