@@ -2,7 +2,7 @@
 // gemmlowp fixedpoint.h and MultiplyByQuantizedMultiplier with double rounding.
 //
 // A real multiplier is m * 2^(left - right - 31) with m in [2^30, 2^31) or m = 0; left and right in 0..31,
-// one of them 0. lower/quantize_multiplier.go makes the three numbers.
+// one of them 0. pack/fixedpoint.go makes the three numbers.
 #ifndef NNGPU_FIXEDPOINT
 #define NNGPU_FIXEDPOINT
 

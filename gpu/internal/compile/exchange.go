@@ -4,6 +4,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/lower"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -22,7 +23,7 @@ func Exchange(f *plan.Facts, t nn.OperandType, dims nn.Dims) (*Exchanged, error)
 	if err := lower.CheckTensor(f, x); err != nil {
 		return nil, nn.Invalid("tensor memory", "%w", err)
 	}
-	l := lower.LayoutOf(x)
+	l := pack.LayoutOf(x)
 	e := &Exchanged{DenseBytes: l.DenseBytes(), DeviceBytes: l.Bytes()}
 	var err error
 	if e.Pad, e.Unpad, err = lower.Exchange(f, l); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
-	"github.com/nngpu/nngpu/gpu/internal/lower"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
 // What folding makes may have foldedBytes times the bytes of the model's constants, and foldedRoom for small
@@ -22,7 +22,7 @@ const (
 //
 // Requires: ir.Inferred.   Ensures: no node writes a constant.   Numerics: exact; both conversions are products of one float32 multiplication at most.
 func foldConstants(g *ir.Graph) error {
-	f := folder{room: foldedRoom + foldedBytes*lower.ConstantBytes(g), made: map[conversion][]byte{}}
+	f := folder{room: foldedRoom + foldedBytes*pack.ConstantBytes(g), made: map[conversion][]byte{}}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		if len(n.In) == 0 || n.In[0] == ir.None || len(n.Out) != 1 {

@@ -4,7 +4,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
-	"github.com/nngpu/nngpu/gpu/internal/lower"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
 // importModel makes the graph of the model's main graph: a node for each operation, a tensor for each operand that
@@ -39,7 +39,7 @@ func (u *unit) importModel() error {
 	for _, index := range m.Main.Outputs {
 		u.graph.Outputs = append(u.graph.Outputs, u.ids[index])
 	}
-	u.constants = lower.ConstantBytes(u.graph)
+	u.constants = pack.ConstantBytes(u.graph)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/lower"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -20,7 +21,7 @@ import (
 type unit struct {
 	ctx   context.Context
 	facts *plan.Facts
-	fits  lower.Fits
+	fits  pack.Fits
 	model *nn.Model
 
 	main      nn.Graph        // a copy of the model's whose operands get their inferred dimensions
@@ -101,7 +102,7 @@ func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
 // Precondition: m passed validate.Model.
 //
 // Errors: nn.ErrUnsupported; those of fits; RESOURCE_EXHAUSTED_PERSISTENT for weights far larger than the model's constants.
-func Model(ctx context.Context, f *plan.Facts, m *nn.Model, fits lower.Fits) (p *plan.Plan, weights []byte, err error) {
+func Model(ctx context.Context, f *plan.Facts, m *nn.Model, fits pack.Fits) (p *plan.Plan, weights []byte, err error) {
 	u := &unit{ctx: ctx, facts: f, fits: fits, model: m}
 	if err := u.judge(); err != nil {
 		return nil, nil, err
@@ -132,8 +133,8 @@ func Optimised(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
 // Graph compiles g, which it changes, as Model does.
 //
 // Precondition: g is inferred and has no node that lower.Check refuses.
-func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph, fits lower.Fits) (*plan.Plan, []byte, error) {
-	u := &unit{ctx: ctx, facts: f, fits: fits, graph: g, constants: lower.ConstantBytes(g)}
+func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph, fits pack.Fits) (*plan.Plan, []byte, error) {
+	u := &unit{ctx: ctx, facts: f, fits: fits, graph: g, constants: pack.ConstantBytes(g)}
 	if err := u.run("normalise layout", "fold constants"); err != nil {
 		return nil, nil, err
 	}

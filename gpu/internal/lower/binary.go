@@ -5,6 +5,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -123,7 +124,7 @@ func lowerBinary(b *Builder, n *ir.Node) error {
 	if z.Type.IsQuant8() {
 		push = append(push, o.quantPush(b.Graph.T(in[0]), b.Graph.T(in[1]), z, activation(n))...)
 	} else {
-		lo, hi := floatRange(activation(n))
+		lo, hi := pack.FloatRange(activation(n))
 		push = append(push, uint32(l.Quads), uint32(l.C), f32(lo), f32(hi))
 	}
 	push = append(append(push, flags), strides...)
@@ -138,15 +139,15 @@ func lowerBinary(b *Builder, n *ir.Node) error {
 
 // quantPush returns the push constants of the 8-bit kernels of binary.comp from off to the last shift.
 func (o *binaryOp) quantPush(x, y, z *ir.Tensor, act nn.Activation) []uint32 {
-	lo, hi := quantRange(z, act)
+	lo, hi := pack.QuantRange(z, act)
 	negate := uint32(0)
 	if o.negate {
 		negate--
 	}
-	push := []uint32{signOffset(z.Type), negate, uint32(x.Zero), uint32(y.Zero), uint32(z.Zero), uint32(lo - z.Zero), uint32(hi - z.Zero)}
+	push := []uint32{pack.SignOffset(z.Type), negate, uint32(x.Zero), uint32(y.Zero), uint32(z.Zero), uint32(lo - z.Zero), uint32(hi - z.Zero)}
 	var m, s [3]uint32
 	for i, r := range o.rescale(x, y, z) {
-		multiplier, shift := quantizeMultiplier(r)
+		multiplier, shift := pack.Multiplier(r)
 		m[i], s[i] = uint32(multiplier), uint32(int32(shift))
 	}
 	return append(append(push, m[:]...), s[:]...)

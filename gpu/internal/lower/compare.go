@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -117,5 +118,5 @@ func comparedBytes(op nn.OperationType, x, y *ir.Tensor) []uint32 {
 	}
 	_, exponent := math.Frexp(float64(max(x.Scale, y.Scale)))
 	scale := func(t *ir.Tensor) uint32 { return f32(max(math.Ldexp(float64(t.Scale), -exponent), 0x1p-100)) }
-	return []uint32{signOffset(x.Type), 255, uint32(x.Zero), uint32(y.Zero), scale(x), scale(y)}
+	return []uint32{pack.SignOffset(x.Type), 255, uint32(x.Zero), uint32(y.Zero), scale(x), scale(y)}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -51,7 +52,7 @@ func checkConcat(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // float32, from TensorFlow Lite's reference_ops::ConcatenationWithScaling.
 func (b *Builder) rescale(dst Value, in ir.ID, out *ir.Tensor) {
 	t := b.Graph.T(in)
-	lo, hi := typeRange(out.Type)
+	lo, hi := pack.TypeRange(out.Type)
 	scale := t.Scale * (1 / out.Scale)
 	bias := float32(-t.Zero) * scale
 	table := make([]uint32, 256)
@@ -113,7 +114,7 @@ func (b *Builder) lowerConcat(n *ir.Node) error {
 }
 
 // concatUnaligned places the rows of src at element `at` of the rows of dst.
-func (b *Builder) concatUnaligned(dst, src Binding, to, from Layout, at int) {
+func (b *Builder) concatUnaligned(dst, src Binding, to, from pack.Layout, at int) {
 	skip := at % 4
 	touched := (skip + from.C + 3) / 4
 	count := to.Rows * touched

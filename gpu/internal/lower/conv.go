@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -35,10 +36,9 @@ const maxFedChannels = 1 << 20
 
 // conv is a convolution in the form that all kernels share; FULLY_CONNECTED is one of 1x1 over rows.
 type conv struct {
+	pack.Filter
 	node             *ir.Node
-	x, w, bias, y    *ir.Tensor
 	pixels           int // output rows: batch, height, width
-	ci, co           int // channels
 	inH, inW         int
 	outH, outW       int
 	kH, kW           int
@@ -46,16 +46,15 @@ type conv struct {
 	dilH, dilW       int
 	padTop, padLeft  int
 	pad              ops.Pad
-	depthwise        bool
 	multiplier       int // of a depthwise one
 }
 
 // convOf reads a node; its operands have the ranks that the operation demands.
 func convOf(g *ir.Graph, n *ir.Node) *conv {
-	c := &conv{node: n, x: g.T(n.In[0]), w: g.T(n.In[1]), bias: g.T(n.In[2]), y: g.T(n.Out[0])}
+	c := &conv{node: n, Filter: pack.Filter{X: g.T(n.In[0]), W: g.T(n.In[1]), Bias: g.T(n.In[2]), Y: g.T(n.Out[0]), Taps: 1}}
 	if n.Op == nn.OpFullyConnected {
-		c.ci, c.co = c.w.Shape[1], c.w.Shape[0]
-		c.pixels = c.x.Elements() / c.ci
+		c.In, c.Out = c.W.Shape[1], c.W.Shape[0]
+		c.pixels = c.X.Elements() / c.In
 		c.inH, c.inW, c.outH, c.outW = 1, 1, 1, 1
 		c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW = 1, 1, 1, 1, 1, 1
 		return c
@@ -66,12 +65,13 @@ func convOf(g *ir.Graph, n *ir.Node) *conv {
 		a = attrs
 	case ops.DepthwiseConv:
 		a = ops.Conv{Stride: attrs.Stride, Dilation: attrs.Dilation, Pad: attrs.Pad}
-		c.depthwise, c.multiplier = true, attrs.Multiplier
+		c.Depthwise, c.multiplier = true, attrs.Multiplier
 	}
-	c.ci, c.co = c.x.Shape[3], c.y.Shape[3]
-	c.inH, c.inW, c.outH, c.outW = c.x.Shape[1], c.x.Shape[2], c.y.Shape[1], c.y.Shape[2]
-	c.pixels = c.y.Shape[0] * c.outH * c.outW
-	c.kH, c.kW = c.w.Shape[1], c.w.Shape[2]
+	c.In, c.Out = c.X.Shape[3], c.Y.Shape[3]
+	c.inH, c.inW, c.outH, c.outW = c.X.Shape[1], c.X.Shape[2], c.Y.Shape[1], c.Y.Shape[2]
+	c.pixels = c.Y.Shape[0] * c.outH * c.outW
+	c.kH, c.kW = c.W.Shape[1], c.W.Shape[2]
+	c.Taps = c.kH * c.kW
 	c.strideH, c.strideW = a.Stride[0], a.Stride[1]
 	c.dilH, c.dilW = a.Dilation[0], a.Dilation[1]
 	c.pad, c.padTop, c.padLeft = a.Pad, a.Pad.Top, a.Pad.Left
@@ -84,20 +84,16 @@ func (c *conv) window() bool {
 		c.outH != c.inH || c.outW != c.inW
 }
 
-func (c *conv) kq() int       { return (c.ci + 3) / 4 }
-func (c *conv) outQuads() int { return (c.co + 3) / 4 }
-func (c *conv) taps() int     { return c.kH * c.kW }
-
 // loops is the number of iterations of all loops of an invocation, whatever the kernel, as the lavapipe that has
 // a limit counts them: measured, a loop within a loop costs one or two iterations more than it has.
 func (c *conv) loops() int {
 	switch {
-	case c.depthwise:
+	case c.Depthwise:
 		return 1 + c.kH*(3+c.kW)
 	case c.window():
-		return 1 + c.kH*(3+c.kW*(2+c.kq()))
+		return 1 + c.kH*(3+c.kW*(2+c.InQuads()))
 	}
-	return 3 + c.kq()
+	return 3 + c.InQuads()
 }
 
 // push appends to fixed, of a kernel that has variants with and without a window, what describes that.
@@ -114,36 +110,36 @@ func (c *conv) windowPush() []uint32 {
 }
 
 func (c *conv) flop() float64 {
-	perOutput := float64(c.taps())
-	if !c.depthwise {
-		perOutput *= float64(c.ci)
+	perOutput := float64(c.Taps)
+	if !c.Depthwise {
+		perOutput *= float64(c.In)
 	}
-	return 2 * perOutput * float64(c.pixels) * float64(c.co)
+	return 2 * perOutput * float64(c.pixels) * float64(c.Out)
 }
 
 func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	c := convOf(g, n)
-	switch c.x.Type {
+	switch c.X.Type {
 	case nn.TensorFloat32, nn.TensorFloat16:
-		if c.w.Type != c.x.Type || c.bias.Type != c.x.Type || c.y.Type != c.x.Type {
-			return fmt.Errorf("mixed types: input %v, filter %v, bias %v", c.x.Type, c.w.Type, c.bias.Type)
+		if c.W.Type != c.X.Type || c.Bias.Type != c.X.Type || c.Y.Type != c.X.Type {
+			return fmt.Errorf("mixed types: input %v, filter %v, bias %v", c.X.Type, c.W.Type, c.Bias.Type)
 		}
 	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
-		if (c.w.Type != c.x.Type && c.w.Type != nn.TensorQuant8PerChannel) || c.bias.Type != nn.TensorInt32 || c.y.Type != c.x.Type {
-			return fmt.Errorf("mixed types: input %v, filter %v, bias %v", c.x.Type, c.w.Type, c.bias.Type)
+		if (c.W.Type != c.X.Type && c.W.Type != nn.TensorQuant8PerChannel) || c.Bias.Type != nn.TensorInt32 || c.Y.Type != c.X.Type {
+			return fmt.Errorf("mixed types: input %v, filter %v, bias %v", c.X.Type, c.W.Type, c.Bias.Type)
 		}
 		// 255 * 255 * terms must stay below 2^31.
-		if terms := c.taps() * c.kq() * 4; terms > 33000 && !c.depthwise {
+		if terms := c.Taps * c.InQuads() * 4; terms > 33000 && !c.Depthwise {
 			return fmt.Errorf("%d products may overflow 32 bits", terms)
 		}
 	default:
-		return fmt.Errorf("type %v", c.x.Type)
+		return fmt.Errorf("type %v", c.X.Type)
 	}
-	if n.Op == nn.OpFullyConnected && c.x.Shape[len(c.x.Shape)-1] != c.ci {
-		return fmt.Errorf("%v elements are not rows of %d", c.x.Shape, c.ci)
+	if n.Op == nn.OpFullyConnected && c.X.Shape[len(c.X.Shape)-1] != c.In {
+		return fmt.Errorf("%v elements are not rows of %d", c.X.Shape, c.In)
 	}
-	if c.depthwise && (c.multiplier <= 0 || c.ci*c.multiplier != c.co) {
-		return fmt.Errorf("%d channels times multiplier %d are not %d", c.ci, c.multiplier, c.co)
+	if c.Depthwise && (c.multiplier <= 0 || c.In*c.multiplier != c.Out) {
+		return fmt.Errorf("%d channels times multiplier %d are not %d", c.In, c.multiplier, c.Out)
 	}
 	if loop := c.loops(); loop > maxLoop {
 		return fmt.Errorf("%d steps in one sum, at most %d", loop, maxLoop)
@@ -151,11 +147,11 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if reach := max((c.kH-1)*c.dilH, (c.kW-1)*c.dilW, c.pad.Top, c.pad.Bottom, c.pad.Left, c.pad.Right); reach > maxReach {
 		return fmt.Errorf("a window or padding of %d, at most %d", reach, maxReach)
 	}
-	if c.pixels*c.outQuads() > maxInvocations {
+	if c.pixels*c.OutQuads() > maxInvocations {
 		return errors.New("output too large")
 	}
-	if c.x.Type.IsQuant8() && !c.constant() && c.co > maxFedChannels {
-		return fmt.Errorf("%d output channels of a filter that is known only at run time, at most %d", c.co, maxFedChannels)
+	if c.X.Type.IsQuant8() && !c.constant() && c.Out > maxFedChannels {
+		return fmt.Errorf("%d output channels of a filter that is known only at run time, at most %d", c.Out, maxFedChannels)
 	}
 	if err := checkWork(c.flop()); err != nil {
 		return err
@@ -171,19 +167,19 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // some cases where it is not: filters of depthwise convolutions are small.
 func (c *conv) mayBeDirect(f *plan.Facts) bool {
 	const widest = 16 // output channels of a tile
-	return c.depthwise || !c.constant() || int64(c.taps()*c.kq()*widest) > f.MaxTexelElements ||
-		c.x.Type.IsQuant8() && LayoutOf(c.x).Bytes()/4 > f.MaxTexelElements
+	return c.Depthwise || !c.constant() || int64(c.Taps*c.InQuads()*widest) > f.MaxTexelElements ||
+		c.X.Type.IsQuant8() && pack.LayoutOf(c.X).Bytes()/4 > f.MaxTexelElements
 }
 
 // constant reports whether filter and bias are known, so that they can be packed.
-func (c *conv) constant() bool { return c.w.Const != nil && c.bias.Const != nil }
+func (c *conv) constant() bool { return c.W.Const != nil && c.Bias.Const != nil }
 
 func lowerConv(b *Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
 	if !c.constant() {
 		return lowerDirect(b, c, "the filter is known at run time only")
 	}
-	if c.x.Type.IsQuant8() {
+	if c.X.Type.IsQuant8() {
 		return lowerGemmQ8(b, c)
 	}
 	return lowerGemmFloat(b, c)
@@ -212,31 +208,31 @@ func lowerGemmFloat(b *Builder, c *conv) error {
 	if !ok {
 		return lowerDirect(b, c, filterTooLarge)
 	}
-	tiles, tileTexels := (c.co+k.N-1)/k.N, c.tileTexels(k)
-	biasShape := [6]int{int(c.bias.Type), tiles * k.N}
-	bias := b.packed(c.bias.Const, "bias", biasShape, int64(4*tiles*k.N), func() []byte {
+	tiles, tileTexels := (c.Out+k.N-1)/k.N, c.tileTexels(k)
+	recipe := pack.Recipe{How: "bias", Shape: [6]int{int(c.Bias.Type), tiles * k.N}}
+	bias := b.Packed(c.Bias.Const, recipe, int64(4*tiles*k.N), func() []byte {
 		bias := make([]float32, tiles*k.N)
-		copy(bias, floats(c.bias))
-		return floatBytes(bias)
+		copy(bias, pack.Floats(c.Bias))
+		return pack.FloatBytes(bias)
 	})
 	x, y := b.reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
 	slab := func(run [2]int) Value {
-		part, n := c.tiles(k.N, run), run[1]-run[0]
-		return b.packed(part.w.Const, "packFloat", part.packing(0, k.N), int64(n*tileTexels)*16, func() []byte {
-			return floatBytes(packFloat(part, floats(part.w), k.N, 0, n))
+		part, n := c.Tiles(k.N, run), run[1]-run[0]
+		return b.Packed(part.W.Const, part.Recipe("FloatTiles", 0, k.N), int64(n*tileTexels)*16, func() []byte {
+			return pack.FloatBytes(part.FloatTiles(pack.Floats(part.W), k.N, 0, n))
 		})
 	}
-	lo, hi := floatRange(activation(c.node))
+	lo, hi := pack.FloatRange(activation(c.node))
 	rows := (c.pixels + k.M - 1) / k.M
 	if k.Shared {
-		push := c.push(append(ints(nil, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi)))
+		push := c.push(append(ints(nil, c.pixels, c.InQuads(), c.OutQuads()), f32(lo), f32(hi)))
 		b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(rows), uint32(tiles), 1}, push, Cost{FLOP: c.flop()},
 			x, b.Read(slab([2]int{0, tiles}), plan.FormatNone), b.Read(bias, plan.FormatNone), y)
 		return nil
 	}
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
-		push := c.push(append(ints(nil, rows*n, n, run[0]*k.N/4, c.pixels, c.kq(), c.outQuads()), f32(lo), f32(hi)))
+		push := c.push(append(ints(nil, rows*n, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads()), f32(lo), f32(hi)))
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n, push, Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
 			x, b.Read(slab(run), plan.FormatRGBA32F), b.Read(bias, plan.FormatNone), y)
 	}
@@ -244,9 +240,9 @@ func lowerGemmFloat(b *Builder, c *conv) error {
 }
 
 func lowerGemmQ8(b *Builder, c *conv) error {
-	q := quantize(c)
-	bias, bound := foldZeroPoints(c, q)
-	k, ok := b.chooseGemm(c, !exactSums(bound))
+	q := pack.Quantize(&c.Filter)
+	bias, bound := q.FoldZeroPoints()
+	k, ok := b.chooseGemm(c, !pack.ExactSums(bound))
 	if !ok {
 		return lowerDirect(b, c, filterTooLarge)
 	}
@@ -254,27 +250,27 @@ func lowerGemmQ8(b *Builder, c *conv) error {
 	if k.Dot {
 		format = plan.FormatRGBA32U
 	}
-	tiles, tileTexels := (c.co+k.N-1)/k.N, c.tileTexels(k)
+	tiles, tileTexels := (c.Out+k.N-1)/k.N, c.tileTexels(k)
 	// Where sums of floats are not exact, they are flushed to integers and requantised with shifts.
-	channels := b.WeightsU32(packChannels(c, tiles*k.N/4, k.Dot || k.Flush, bias))
+	channels := b.WeightsU32(c.Channels(tiles*k.N/4, k.Dot || k.Flush, bias))
 	x, y := b.reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
 	slab := func(run [2]int) Value {
-		part, q, n := c.tiles(k.N, run), q.tiles(c, k.N, run), run[1]-run[0]
-		how, pack := "packFloat", func() []byte { return floatBytes(packFloat(part, q.floats(), k.N, 0, n)) }
+		part, n := q.Tiles(k.N, run), run[1]-run[0]
+		how, do := "FloatTiles", func() []byte { return pack.FloatBytes(part.FloatTiles(part.Floats(), k.N, 0, n)) }
 		if k.Dot {
-			how, pack = "packDot", func() []byte { return wordBytes(packDot(part, q, k.N, 0, n)) }
+			how, do = "DotTiles", func() []byte { return pack.WordBytes(part.DotTiles(k.N, 0, n)) }
 		}
-		return b.packed(part.w.Const, how, part.packing(q.wzero, k.N), int64(n*tileTexels)*16, pack)
+		return b.Packed(part.W.Const, part.Recipe(how, q.WZero, k.N), int64(n*tileTexels)*16, do)
 	}
-	lo, hi := quantRange(c.y, activation(c.node))
+	lo, hi := pack.QuantRange(c.Y, activation(c.node))
 	rows := (c.pixels + k.M - 1) / k.M
 	for _, run := range slabs(b.Facts, tiles, tileTexels) {
 		n := run[1] - run[0]
-		push := ints(nil, rows*n, n, run[0]*k.N/4, c.pixels, c.kq(), c.outQuads())
-		push = append(push, q.flip)
-		push = ints(push, q.wzero, q.doubleMask, int(c.y.Zero), int(lo), int(hi))
+		push := ints(nil, rows*n, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads())
+		push = append(push, q.Flip)
+		push = ints(push, q.WZero, q.Rounding, int(c.Y.Zero), int(lo), int(hi))
 		if c.window() {
-			push = append(push, uint32(q.xzero)*0x01010101)
+			push = append(push, uint32(q.XZero)*0x01010101)
 		}
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n, c.push(push), Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
 			x, b.Read(slab(run), format), b.Read(channels, plan.FormatNone), y)
@@ -290,26 +286,26 @@ func lowerDirect(b *Builder, c *conv, why string) error {
 	b.why = nil // of what was tried before
 	b.because("direct: " + why)
 	n := c.node
-	push := ints(nil, c.pixels*c.outQuads(), c.kq(), c.ci, c.outQuads(), c.co)
+	push := ints(nil, c.pixels*c.OutQuads(), c.InQuads(), c.In, c.OutQuads(), c.Out)
 	push = append(push, c.windowPush()...)
 	push = append(push, uint32(max(1, c.multiplier)))
 	bindings := []Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
-	switch c.x.Type {
+	switch c.X.Type {
 	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
-		off, woff := signOffset(c.x.Type), signOffset(c.w.Type)
-		lo, hi := quantRange(c.y, activation(n))
+		off, woff := pack.SignOffset(c.X.Type), pack.SignOffset(c.W.Type)
+		lo, hi := pack.QuantRange(c.Y, activation(n))
 		wzero := 0
-		if c.w.Type.IsQuant8() {
-			wzero = int(c.w.Zero)
+		if c.W.Type.IsQuant8() {
+			wzero = int(c.W.Zero)
 		}
 		push = append(push, off*0x01010101, woff*0x01010101)
-		push = ints(push, int(c.x.Zero)+int(off), wzero+int(woff), roundingMask(c), int(c.y.Zero), int(lo), int(hi))
-		bindings = append(bindings, b.Read(b.WeightsU32(packMultipliers(c)), plan.FormatNone))
+		push = ints(push, int(c.X.Zero)+int(off), wzero+int(woff), c.RoundingMask(), int(c.Y.Zero), int(lo), int(hi))
+		bindings = append(bindings, b.Read(b.WeightsU32(c.Multipliers()), plan.FormatNone))
 	default:
-		lo, hi := floatRange(activation(n))
+		lo, hi := pack.FloatRange(activation(n))
 		push = append(push, f32(lo), f32(hi))
 	}
-	k := shaders.Of(family.Direct{Elem: elem(c.x.Type), Depthwise: c.depthwise})
-	b.Dispatch(k, quadLocal, c.pixels*c.outQuads(), push, Cost{FLOP: c.flop()}, bindings...)
+	k := shaders.Of(family.Direct{Elem: elem(c.X.Type), Depthwise: c.Depthwise})
+	b.Dispatch(k, quadLocal, c.pixels*c.OutQuads(), push, Cost{FLOP: c.flop()}, bindings...)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -26,7 +27,7 @@ func checkMoved(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 
 // repack copies a tensor of layout l between its dense and its device form; pad: dense to device. It binds
 // whole quads of the dense form, so that it may see, or write, a few bytes behind its end.
-func (b *Builder) repack(dst, src Value, l Layout, pad bool) {
+func (b *Builder) repack(dst, src Value, l pack.Layout, pad bool) {
 	dense := denseLayout(l)
 	switch {
 	case !pad:
@@ -58,7 +59,7 @@ func (b *Builder) run() int {
 
 // reshape copies the elements of src in row-major order into the form of dst, in parts where the device cannot bind
 // all of both. Precondition: there are such parts.
-func (b *Builder) reshape(dst, src Value, to, from Layout) {
+func (b *Builder) reshape(dst, src Value, to, from pack.Layout) {
 	runs := [][2]int{{0, to.Rows * to.C}}
 	if limit := b.Facts.MaxStorageRange; to.Bytes() > limit || from.Bytes() > limit {
 		runs = reshapeRanges(b.Facts, to, from)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -20,16 +21,15 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 	case c.multiplier != 1:
 		return lowerDirect(b, c, "several outputs of a channel")
 	}
-	taps, quads := c.taps(), c.outQuads()
+	taps, quads := c.Taps, c.OutQuads()
 	if int64(taps*quads) > b.Facts.MaxTexelElements {
 		return lowerDirect(b, c, "the filter exceeds a texel buffer")
 	}
-	var w func() []float32
-	zero := 0
+	filter, zero := func() []float32 { return pack.Floats(c.W) }, 0
 	push := ints(nil, 0, quads, (c.outW+depthwisePixels-1)/depthwisePixels)
 	push = append(push, c.windowPush()...)
 	texel := plan.FormatRGBA32F
-	if c.x.Type.IsQuant8() {
+	if c.X.Type.IsQuant8() {
 		texel = plan.FormatRGBA8U
 	}
 	k, ok := b.chooseDepthwise(c, texel)
@@ -37,32 +37,31 @@ func lowerDepthwise(b *Builder, n *ir.Node) error {
 		panic("lower: no depthwise kernel for any window")
 	}
 	var channels Value
-	if c.x.Type.IsQuant8() {
-		q := quantize(c)
-		v, bias, bound := depthwiseWeights(c, q)
-		if !exactSums(bound) {
+	if c.X.Type.IsQuant8() {
+		q := pack.Quantize(&c.Filter)
+		bias, bound := q.DepthwiseBounds()
+		if !pack.ExactSums(bound) {
 			return lowerDirect(b, c, "sums that floats do not hold exactly")
 		}
-		w, zero = func() []float32 { return v }, q.wzero
-		lo, hi := quantRange(c.y, activation(n))
-		push = append(push, q.flip, f32(float64(q.xzero)))
-		push = ints(push, q.doubleMask, int(c.y.Zero), int(lo), int(hi))
-		channels = b.WeightsU32(packChannels(c, quads, k.Shift, bias))
+		filter, zero = q.Floats, q.WZero
+		lo, hi := pack.QuantRange(c.Y, activation(n))
+		push = append(push, q.Flip, f32(float64(q.XZero)))
+		push = ints(push, q.Rounding, int(c.Y.Zero), int(lo), int(hi))
+		channels = b.WeightsU32(c.Channels(quads, k.Shift, bias))
 	} else {
-		w = func() []float32 { return padChannels(floats(c.w), taps, c.co) }
-		lo, hi := floatRange(activation(n))
+		lo, hi := pack.FloatRange(activation(n))
 		push = append(push, f32(lo), f32(hi))
-		channels = b.WeightsF32(padChannels(floats(c.bias), 1, c.co))
+		channels = b.WeightsF32(pack.PadRows(pack.Floats(c.Bias), 1, c.Out))
 	}
 
 	x, y := b.reach(k.Access, b.Tensor(n.In[0]), b.Tensor(n.Out[0]), texel)
-	rows := c.y.Shape[0] * c.outH
+	rows := c.Y.Shape[0] * c.outH
 	count := rows * int(push[2]) * quads
 	push[0] = uint32(count)
-	filter := b.packed(c.w.Const, "padChannels", [6]int{int(c.w.Type), zero, taps, c.co}, int64(taps*quads)*16,
-		func() []byte { return floatBytes(w()) })
+	recipe := pack.Recipe{How: "PadRows", Shape: [6]int{int(c.W.Type), zero, taps, c.Out}}
+	weights := b.Packed(c.W.Const, recipe, int64(taps*quads)*16, func() []byte { return pack.FloatBytes(pack.PadRows(filter(), taps, c.Out)) })
 	b.Dispatch(shaders.Of(k), quadLocal, count, push, Cost{FLOP: c.flop()},
-		x, b.Read(filter, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
+		x, b.Read(weights, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
 	return nil
 }
 
@@ -77,7 +76,7 @@ func (b *Builder) chooseDepthwise(c *conv, texel plan.Format) (k family.Depthwis
 				speed = 0.5
 			}
 		}
-		if k.Elem != elem(c.x.Type) || k.Width != 0 && (k.Width != c.kW || k.Stride != c.strideW || c.strideW != c.strideH || c.dilW != 1) {
+		if k.Elem != elem(c.X.Type) || k.Width != 0 && (k.Width != c.kW || k.Stride != c.strideW || c.strideW != c.strideH || c.dilW != 1) {
 			return 0, ""
 		}
 		// Shifts of vectors by variables are fast on GPUs, and on CPUs with vectors of 8 lanes (AVX2 has them, SSE has not).
@@ -86,31 +85,4 @@ func (b *Builder) chooseDepthwise(c *conv, texel plan.Format) (k family.Depthwis
 		}
 		return speed * b.accessSpeed(k.Access, x, y, texel), why
 	})
-}
-
-// padChannels copies rows of n floats into rows padded to a multiple of 4 with zeroes.
-func padChannels(v []float32, rows, n int) []float32 {
-	pitch := (n + 3) / 4 * 4
-	out := make([]float32, rows*pitch)
-	for r := range rows {
-		copy(out[r*pitch:], v[r*n:(r+1)*n])
-	}
-	return out
-}
-
-// depthwiseWeights returns the filter less its zero point as floats and, for each channel, its bias and the
-// largest magnitude of its sum of products.
-func depthwiseWeights(c *conv, q *quantized) (w []float32, bias, bound []int) {
-	taps := c.taps()
-	v := make([]float32, taps*c.co)
-	bias, bound = make([]int, c.co), make([]int, c.co)
-	for o := range c.co {
-		bias[o] = int(q.bias[o])
-		for t := range taps {
-			d := int(q.w[t*c.co+o]) - q.wzero
-			v[t*c.co+o] = float32(d)
-			bound[o] += 255 * max(d, -d)
-		}
-	}
-	return padChannels(v, taps, c.co), bias, bound
 }

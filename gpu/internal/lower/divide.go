@@ -6,6 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -27,7 +28,7 @@ func operands(g *ir.Graph, n *ir.Node) []*ir.Tensor {
 func divideElementwise(g *ir.Graph, n *ir.Node) []division {
 	list := operands(g, n)
 	view, size := elementsOf, list[0].Elements()
-	if l := LayoutOf(list[0]); !l.Dense() {
+	if l := pack.LayoutOf(list[0]); !l.Dense() {
 		view, size = rowsOf, l.Rows
 	}
 	for i := range list {
@@ -46,12 +47,12 @@ func divideElementwise(g *ir.Graph, n *ir.Node) []division {
 func divideBinary(g *ir.Graph, n *ir.Node) []division {
 	list := operands(g, n)
 	z := list[2]
-	l := LayoutOf(z)
-	sameAsOutput := func(t *ir.Tensor) bool { u := LayoutOf(t); return u.Rows == l.Rows && u.C == l.C }
+	l := pack.LayoutOf(z)
+	sameAsOutput := func(t *ir.Tensor) bool { u := pack.LayoutOf(t); return u.Rows == l.Rows && u.C == l.C }
 	switch {
 	case sameAsOutput(list[0]) && sameAsOutput(list[1]):
 		return divideElementwise(g, n)
-	case l.Rows > 1 && slices.IndexFunc(list, func(t *ir.Tensor) bool { return !sameAsOutput(t) && LayoutOf(t).Rows != 1 }) < 0:
+	case l.Rows > 1 && slices.IndexFunc(list, func(t *ir.Tensor) bool { return !sameAsOutput(t) && pack.LayoutOf(t).Rows != 1 }) < 0:
 		for i := range list {
 			list[i] = rowsOf(list[i])
 		}
@@ -234,14 +235,14 @@ func firstAndOut(n *ir.Node, x, y extent) []extent {
 // nothing but that of the input, anywhere between pixels.
 func divideConv(g *ir.Graph, n *ir.Node) []division {
 	c := convOf(g, n)
-	if c.depthwise || c.window() {
+	if c.Depthwise || c.window() {
 		return divideWindows(g, n, windows{c.inH, c.outH, (c.kH-1)*c.dilH + 1, c.strideH, c.padTop})
 	}
-	x, y := rowsOf(c.x), rowsOf(c.y)
-	x.Shape = []int{c.pixels, c.ci}
+	x, y := rowsOf(c.X), rowsOf(c.Y)
+	x.Shape = []int{c.pixels, c.In}
 	at := 0
 	if n.Op != nn.OpFullyConnected {
-		x.Shape, y.Shape, at = []int{1, 1, c.pixels, c.ci}, []int{1, 1, c.pixels, c.co}, 2
+		x.Shape, y.Shape, at = []int{1, 1, c.pixels, c.In}, []int{1, 1, c.pixels, c.Out}, 2
 	}
 	return []division{{c.pixels, func(from, to int) ([]extent, ops.Attrs) {
 		return firstAndOut(n, along(x, at, from, to), along(y, at, from, to)), n.Attrs

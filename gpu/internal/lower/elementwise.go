@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders/family"
 )
@@ -22,7 +23,7 @@ func activation(n *ir.Node) nn.Activation {
 // checkElementwise reports why the output of n is no elementwise image of its input.
 func checkElementwise(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	if lx, ly := LayoutOf(x), LayoutOf(y); lx.C != ly.C || lx.Rows != ly.Rows {
+	if lx, ly := pack.LayoutOf(x), pack.LayoutOf(y); lx.C != ly.C || lx.Rows != ly.Rows {
 		return fmt.Errorf("input %v, output %v", x.Shape, y.Shape)
 	}
 	return checkTensors(f, g, n)
@@ -42,7 +43,7 @@ type grid struct {
 // broadcast returns the grid of z = a op b with as few dimensions as possible. It fails when the shapes do
 // not broadcast to that of z, or with more than four dimensions.
 func broadcast(a, b, z *ir.Tensor) (*grid, error) {
-	lz := LayoutOf(z)
+	lz := pack.LayoutOf(z)
 	sa, splatA, err := quadStrides(a, lz)
 	if err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func broadcast(a, b, z *ir.Tensor) (*grid, error) {
 }
 
 // quadStrides returns the stride of t in quads for each dimension of layout l, 0 where t is repeated.
-func quadStrides(t *ir.Tensor, l Layout) (strides []int, splat bool, err error) {
-	lt := LayoutOf(t)
+func quadStrides(t *ir.Tensor, l pack.Layout) (strides []int, splat bool, err error) {
+	lt := pack.LayoutOf(t)
 	n, skip := len(l.Dims), len(l.Dims)-len(lt.Dims)
 	if skip < 0 {
 		return nil, false, fmt.Errorf("%v does not broadcast to %v", t.Shape, l.Dims)

@@ -8,6 +8,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -80,8 +81,8 @@ func TestBroadcastGrid(t *testing.T) {
 				t.Errorf("%d dimensions, %s; want %d, %s", g.dims, kind, tc.dims, tc.kind)
 			}
 			_, words := g.push()
-			la, lb, lo := LayoutOf(a), LayoutOf(b), LayoutOf(out)
-			element := func(l Layout, quad, lane uint32, splat bool) int {
+			la, lb, lo := pack.LayoutOf(a), pack.LayoutOf(b), pack.LayoutOf(out)
+			element := func(l pack.Layout, quad, lane uint32, splat bool) int {
 				if splat {
 					lane = 0
 				}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -31,7 +32,7 @@ func CheckTensor(f *plan.Facts, t *ir.Tensor) error {
 // Exchange returns the plans that convert a tensor of layout l from its dense form, at the start of plan.Host, to
 // its device form, at the start of plan.Arena, and back. They are nil where the dense form is the beginning of the
 // device's. Segments are not set.
-func Exchange(f *plan.Facts, l Layout) (pad, unpad *plan.Plan, err error) {
+func Exchange(f *plan.Facts, l pack.Layout) (pad, unpad *plan.Plan, err error) {
 	if l.Dense() {
 		return nil, nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -134,7 +135,7 @@ func checkMeanFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if count > maxFedSum {
 		return fmt.Errorf("the mean of %d elements over axes that are known only at run time", count)
 	}
-	if err := checkWork(40 * float64(max(count, axes[0])) * float64(LayoutOf(out).TotalQuads())); err != nil {
+	if err := checkWork(40 * float64(max(count, axes[0])) * float64(pack.LayoutOf(out).TotalQuads())); err != nil {
 		return err
 	}
 	switch {
@@ -159,8 +160,8 @@ func (b *Builder) lowerMeanFed(n *ir.Node) {
 	push = ints(push, 4*from.Quads, count)
 	f := meanFinish(in, out, count)
 	if in.Type.IsQuant8() {
-		off := int(signOffset(in.Type))
-		m := pushMultiplier(f.factor)
+		off := int(pack.SignOffset(in.Type))
+		m := pack.MultiplierWords(f.factor)
 		push = ints(push, off, off*count)
 		push = append(push, m[:]...)
 		push = ints(push, int(f.zero), int(int32(f.low)), int(int32(f.high)))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/memory/planner"
 	"github.com/nngpu/nngpu/shaders"
@@ -105,7 +106,7 @@ func (b *Builder) serve(of plan.IORef, when plan.When, do func()) {
 }
 
 // transfer copies a tensor of layout l from its dense to its device form, or back.
-func (b *Builder) transfer(dst, src Value, l Layout, pad bool) {
+func (b *Builder) transfer(dst, src Value, l pack.Layout, pad bool) {
 	if l.Dense() {
 		b.Copy(dst, src, l.Bytes())
 		return
@@ -115,15 +116,15 @@ func (b *Builder) transfer(dst, src Value, l Layout, pad bool) {
 
 // Finish places the values of the arena, finds the barriers and returns the steps with the packed weights.
 func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
-	if b.err != nil {
-		return nil, nil, b.err
+	if err := b.weights.Err(); err != nil {
+		return nil, nil, err
 	}
 	items, index := b.lifetimes()
 	offsets, total := planner.Plan(items, plan.Align)
 	for id, k := range index {
 		b.values[id].offset = offsets[k]
 	}
-	p = &plan.Plan{ArenaBytes: total, WeightBytes: b.size + plan.Align}
+	p = &plan.Plan{ArenaBytes: total, WeightBytes: b.weights.Size()}
 	for i := range b.steps {
 		s := &b.steps[i]
 		for j, r := range s.refs {
@@ -146,7 +147,7 @@ func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
 	}
 	b.steadyViews(p)
 	placeBarriers(p.Steps)
-	return p, b.joined(), nil
+	return p, b.weights.Bytes(), nil
 }
 
 // steadyViews makes texel views longer whose size in bytes has zeroes in bits 8 to 15. Mesa 22.3.6 reads

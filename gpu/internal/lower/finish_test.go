@@ -232,9 +232,9 @@ func TestWeightsAreAligned(t *testing.T) {
 	for i, v := range []Value{first, second, third} {
 		require.Equal(t, int64(i*plan.Align), b.values[v.id].offset)
 	}
-	require.Equal(t, []byte{1, 2, 3, 4, 5, 0, 0, 0}, b.joined()[plan.Align:plan.Align+8])
-	require.Equal(t, []byte{0, 0, 0x80, 0x3f}, b.joined()[2*plan.Align:2*plan.Align+4])
-	require.Len(t, b.joined(), 4*plan.Align)
+	require.Equal(t, []byte{1, 2, 3, 4, 5, 0, 0, 0}, b.weights.Bytes()[plan.Align:plan.Align+8])
+	require.Equal(t, []byte{0, 0, 0x80, 0x3f}, b.weights.Bytes()[2*plan.Align:2*plan.Align+4])
+	require.Len(t, b.weights.Bytes(), 4*plan.Align)
 }
 
 func TestDispatchCountsEveryInvocation(t *testing.T) {

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -13,8 +14,8 @@ import (
 func (b *Builder) chooseGemm(c *conv, flush bool) (k family.Gemm, ok bool) {
 	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
 	return choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
-		zero := c.w.Type.IsQuant8() // by type, not by value: a network whose filters have many zero points needs one kernel then
-		if k.Elem != elem(c.x.Type) || k.Window != c.window() || k.ZeroPoint != (k.Dot && zero) || k.Flush != (flush && !k.Dot) {
+		zero := c.W.Type.IsQuant8() // by type, not by value: a network whose filters have many zero points needs one kernel then
+		if k.Elem != elem(c.X.Type) || k.Window != c.window() || k.ZeroPoint != (k.Dot && zero) || k.Flush != (flush && !k.Dot) {
 			return 0, ""
 		}
 		if k.Shared {
@@ -46,7 +47,7 @@ func gemmTexels(k family.Gemm) plan.Format {
 
 // tileTexels is the number of texels (or quads) of the packed filter in a tile of k.
 func (c *conv) tileTexels(k family.Gemm) int {
-	words := c.taps() * c.kq() * k.N // a word or 4 floats hold 4 of the 4*kq*n products of a tap
+	words := c.Taps * c.InQuads() * k.N // a word or 4 floats hold 4 of the 4*kq*n products of a tap
 	if k.Dot {
 		return words / 4
 	}
@@ -67,7 +68,7 @@ func tileSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string
 		narrow = "a quick compilation"
 	case f.SubgroupSize < 8:
 		narrow = "subgroups of fewer than 8 lanes"
-	case c.co <= 8:
+	case c.Out <= 8:
 		narrow = "at most 8 output channels"
 	case k.Elem == family.F16:
 		narrow = "floats of 16 bits"
@@ -107,7 +108,7 @@ func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
 // sharedSpeed scores tiles in shared memory: on a GPU loads that a whole workgroup shares decide; on the software devices
 // barriers cost more than loads. What a tile has beyond the output is wasted.
 func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
-	rows, tiles := (c.pixels+k.M-1)/k.M, (c.co+k.N-1)/k.N
+	rows, tiles := (c.pixels+k.M-1)/k.M, (c.Out+k.N-1)/k.N
 	if max(rows, tiles) > plan.MaxGroups || int64(tiles*c.tileTexels(k))*16 > f.MaxStorageRange {
 		return 0, ""
 	}
@@ -115,7 +116,7 @@ func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why stri
 	if f.Class == plan.ClassGPU && !f.Quick {
 		speed = 4
 	}
-	return speed * float64(c.pixels*c.co) / float64(rows*k.M*tiles*k.N), fmt.Sprintf("tile %dx%d in shared memory", k.M, k.N)
+	return speed * float64(c.pixels*c.Out) / float64(rows*k.M*tiles*k.N), fmt.Sprintf("tile %dx%d in shared memory", k.M, k.N)
 }
 
 // Quick is what plan.Facts.Quick would make of p: kernels that are fewer, and compile fast.
@@ -136,7 +137,7 @@ func Quick(f *plan.Facts, p plan.Pipeline) plan.Pipeline {
 
 // Variants describes for people which kernels are chosen on a device.
 func Variants(f *plan.Facts) string {
-	wide := &conv{pixels: 1 << 20, co: 1 << 10, kH: 1, kW: 1, strideH: 1, strideW: 1}
+	wide := &conv{Filter: pack.Filter{Out: 1 << 10}, pixels: 1 << 20, kH: 1, kW: 1, strideH: 1, strideW: 1}
 	tile, best := "8x8", 1.0
 	if speed, _ := tileSpeed(f, wide, family.Gemm{M: 8, N: 16}); speed > best {
 		tile, best = "8x16", speed

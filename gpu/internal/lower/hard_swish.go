@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
 // hardSwish8 returns HARD_SWISH from stored to stored integers in 16-bit fixed point, bit for bit what
@@ -11,11 +12,11 @@ import (
 func hardSwish8(x, y *ir.Tensor) func(q int32) int32 {
 	const spare = 7 // bits between 8-bit differences and int16
 	hires := x.Scale / (1 << spare)
-	outputMultiplier, outputShift := quantizeMultiplier(float64(hires / y.Scale))
+	outputMultiplier, outputShift := pack.Multiplier(float64(hires / y.Scale))
 	// The reluish value runs from -1 to 1 (2^15) for x from -3 to 3.
-	reluishMultiplier, reluishShift := quantizeMultiplier(float64(hires / (float32(3) / 32768)))
+	reluishMultiplier, reluishShift := pack.Multiplier(float64(hires / (float32(3) / 32768)))
 	mo, mr := multiplier16(outputMultiplier), multiplier16(reluishMultiplier)
-	lo, hi := typeRange(y.Type)
+	lo, hi := pack.TypeRange(y.Type)
 	return func(q int32) int32 {
 		in := saturate16(int64(q-x.Zero) << spare)
 		scaled := doublingHighMul16(in, mo)

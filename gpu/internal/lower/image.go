@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -32,7 +33,7 @@ func Image(f *plan.Facts, d nn.ImageLayout, t *ir.Tensor) (*plan.Plan, error) {
 	b.values[x.id].of = plan.InputRef(0)
 	hostBytes += plan.AlignUp(bytes)
 
-	l := LayoutOf(t)
+	l := pack.LayoutOf(t)
 	count := l.TotalQuads()
 	push := append(ints(nil, count), divisor(int(d.Width))...)
 	push = append(push, d.Stride, uint32(bytes/4-1), uint32(l.C))

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -81,7 +82,7 @@ func checkTensors(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			if id == ir.None {
 				continue
 			}
-			l := LayoutOf(g.T(id))
+			l := pack.LayoutOf(g.T(id))
 			if err := checkIndexed(g.T(id)); err != nil {
 				return err
 			}
@@ -95,7 +96,7 @@ func checkTensors(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 
 // checkIndexed reports why no kernel can index tensor t.
 func checkIndexed(t *ir.Tensor) error {
-	l := LayoutOf(t)
+	l := pack.LayoutOf(t)
 	if l.Elem == 0 {
 		return fmt.Errorf("tensors of %v have no device form", t.Type)
 	}

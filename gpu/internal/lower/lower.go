@@ -1,4 +1,4 @@
-// Package lower turns the nodes of a graph into the steps of a plan: it chooses kernels, packs weights and
+// Package lower turns the nodes of a graph into the steps of a plan: it chooses kernels, has weights packed and
 // computes push constants. One op family a file, with the stem of its file in driver/ops and its folder in
 // shaders.
 //
@@ -15,6 +15,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 )
@@ -101,17 +102,7 @@ type Builder struct {
 	values  []value
 	tensors []Value // by ir.ID; zero: not placed yet
 	steps   []step
-	weights [][]byte                   // each padded to plan.Align when they are joined
-	size    int64                      // of weights then
-	placed  map[uint64][]placedWeights // weights by the hash of their bytes
-	room    int64                      // bytes that weights may still grow by
-	ctx     context.Context            // see Bound; nil: never ends
-	fits    Fits                       // nil: everything does
-	err     error                      // the first failure; sticks
-
-	packings  map[packing]Value
-	origins   map[constantAt]constantAt // see origin
-	constants map[uint64][][]byte       // the first of each content, by its hash
+	weights *pack.Weights
 
 	label   string
 	why     []string   // see because
@@ -125,17 +116,14 @@ type Builder struct {
 
 // NewBuilder returns a builder for g on a device with the given facts.
 func NewBuilder(f *plan.Facts, g *ir.Graph) *Builder {
-	b := &Builder{
-		Facts: f, Graph: g, values: make([]value, 1), tensors: make([]Value, len(g.Tensors)), placed: map[uint64][]placedWeights{},
-		packings: map[packing]Value{}, origins: map[constantAt]constantAt{}, constants: map[uint64][][]byte{},
-		shared: map[int]bool{},
+	return &Builder{
+		Facts: f, Graph: g, values: make([]value, 1), tensors: make([]Value, len(g.Tensors)),
+		weights: pack.NewWeights(pack.ConstantBytes(g)), shared: map[int]bool{},
 	}
-	b.LimitWeights(ConstantBytes(g))
-	return b
 }
 
 // Layout returns the device layout of tensor id.
-func (b *Builder) Layout(id ir.ID) Layout { return LayoutOf(b.Graph.T(id)) }
+func (b *Builder) Layout(id ir.ID) pack.Layout { return pack.LayoutOf(b.Graph.T(id)) }
 
 // Temp reserves size bytes of the arena for use between steps of one node.
 func (b *Builder) Temp(size int64) Value { return b.newValue(plan.Arena, size, 0) }
@@ -151,15 +139,37 @@ func (b *Builder) newValue(buffer plan.Buffer, size, offset int64) Value {
 func (b *Builder) Tensor(id ir.ID) Value {
 	if b.tensors[id].id == 0 {
 		t := b.Graph.T(id)
-		if l := LayoutOf(t); t.Const != nil {
-			shape := [6]int{l.Rows, l.C, l.Elem}
-			b.tensors[id] = b.packed(t.Const, "Pad", shape, l.Bytes(), func() []byte { return l.Pad(t.Const) })
+		if l := pack.LayoutOf(t); t.Const != nil {
+			recipe := pack.Recipe{How: "Pad", Shape: [6]int{l.Rows, l.C, l.Elem}}
+			b.tensors[id] = b.Packed(t.Const, recipe, l.Bytes(), func() []byte { return l.Pad(t.Const) })
 		} else {
 			b.tensors[id] = b.Temp(l.Bytes())
 		}
 	}
 	return b.tensors[id]
 }
+
+// LimitWeights says that the model has constants of n bytes; NewBuilder assumes that it has those of the graph.
+func (b *Builder) LimitWeights(n int64) { b.weights.Limit(n) }
+
+// Bound lets ctx stop the builder between packings, and fits as soon as the weights are too large; see pack.Weights.
+func (b *Builder) Bound(ctx context.Context, fits pack.Fits) { b.weights.Bound(ctx, fits) }
+
+// Packed places n bytes that do makes of constant c by recipe r; what was made once is not made again.
+func (b *Builder) Packed(c []byte, r pack.Recipe, n int64, do func() []byte) Value {
+	return b.newValue(plan.Weights, n, b.weights.Make(b.label, c, r, n, do))
+}
+
+// Weights places packed constants, which it retains; what has the same bytes has the same place.
+func (b *Builder) Weights(data []byte) Value {
+	return b.newValue(plan.Weights, int64(len(data)), b.weights.Place(b.label, data))
+}
+
+// WeightsU32 places words.
+func (b *Builder) WeightsU32(words []uint32) Value { return b.Weights(pack.WordBytes(words)) }
+
+// WeightsF32 places floats.
+func (b *Builder) WeightsF32(v []float32) Value { return b.Weights(pack.FloatBytes(v)) }
 
 // Alias makes out another name for the memory of in, which must have the same device layout.
 //
@@ -272,8 +282,7 @@ func (b *Builder) reasons(s *step) string {
 
 // Node lowers n. Precondition: Check(n) is nil.
 //
-// Errors: RESOURCE_EXHAUSTED_PERSISTENT where the weights become too large; those of Fits and of the context, see
-// Bound.
+// Errors: those of pack.Weights.
 func (b *Builder) Node(n *ir.Node) error {
 	b.label, b.why = n.Label(), nil
 	lower := rules[n.Op].lower
@@ -285,7 +294,7 @@ func (b *Builder) Node(n *ir.Node) error {
 	if err := lower(b, n); err != nil {
 		return err
 	}
-	return b.err
+	return b.weights.Err()
 }
 
 // quadLocal is the workgroup size of kernels that handle one quad an invocation.

@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -51,7 +52,7 @@ func checkMean(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("MEAN of %v", in.Type)
 	}
 	// Between stages an element takes 4 bytes, and the first one halves their number at least.
-	if need := int64(LayoutOf(in).TotalQuads()) * 8; need > f.MaxStorageRange {
+	if need := int64(pack.LayoutOf(in).TotalQuads()) * 8; need > f.MaxStorageRange {
 		return fmt.Errorf("partial sums of %d bytes are more than the %d that the device binds", need, f.MaxStorageRange)
 	}
 	m := *n
@@ -91,7 +92,7 @@ func meanFinish(in, out *ir.Tensor, count int) finish {
 		// points become one bias that is rounded by itself; scales are combined in float32.
 		f.factor = float64(in.Scale / (float32(count) * out.Scale))
 		f.zero = out.Zero - int32(math.Round(float64(float32(in.Zero)*in.Scale/out.Scale)))
-		lo, hi := typeRange(out.Type)
+		lo, hi := pack.TypeRange(out.Type)
 		f.low, f.high = float64(lo), float64(hi)
 	}
 	return f
@@ -210,7 +211,7 @@ func (s *sums) columnStage(p *partial, outer, n, inner, seg int, lastMask uint32
 }
 
 // row reduces the rows of p to the output.
-func (s *sums) row(p *partial, to Layout) {
+func (s *sums) row(p *partial, to pack.Layout) {
 	rows := product(p.dims)
 	if seg := segment(p.quads, rows); seg < p.quads {
 		// The quads of a row as a column; four sums remain for each segment.
@@ -256,7 +257,7 @@ func (s *sums) dispatch(p *partial, column bool, push []uint32, count, quads int
 		if p.signed {
 			off = 128
 		}
-		m := pushMultiplier(s.f.factor)
+		m := pack.MultiplierWords(s.f.factor)
 		push = ints(push, off, off*s.bytes)
 		push = append(push, m[:]...)
 		push = ints(push, int(s.f.zero), int(int32(s.f.low)), int(int32(s.f.high)))

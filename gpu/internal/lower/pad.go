@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -121,7 +122,7 @@ func (b *Builder) lowerPad(n *ir.Node) error {
 			pads[i] = [2]int{}
 		}
 		s.padding = newPadding(shape, now, s.mirror)
-		s.from, s.to = LayoutOf(&ir.Tensor{Type: t.Type, Shape: shape}), LayoutOf(&ir.Tensor{Type: t.Type, Shape: next})
+		s.from, s.to = pack.LayoutOf(&ir.Tensor{Type: t.Type, Shape: shape}), pack.LayoutOf(&ir.Tensor{Type: t.Type, Shape: next})
 		if left == 0 {
 			b.pad(b.Out(out), src, &s)
 			return nil
@@ -137,7 +138,7 @@ type padStage struct {
 	padding
 	mirror, symmetric bool
 	fill              uint32 // raw bits of an element
-	from, to          Layout
+	from, to          pack.Layout
 }
 
 func (b *Builder) pad(dst, src Binding, s *padStage) {

@@ -6,6 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -67,7 +68,7 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			return fmt.Errorf("windows of %v positions", a.Window)
 		}
 		// What is between must be bound, too.
-		l := LayoutOf(&ir.Tensor{Type: in.Type, Shape: []int{in.Shape[0], in.Shape[1], out.Shape[2], in.Shape[3]}})
+		l := pack.LayoutOf(&ir.Tensor{Type: in.Type, Shape: []int{in.Shape[0], in.Shape[1], out.Shape[2], in.Shape[3]}})
 		if l.Bytes() > f.MaxStorageRange || l.TotalQuads() > maxElements/4 {
 			return fmt.Errorf("maxima of rows of %d bytes, more than the device binds", l.Bytes())
 		}
@@ -94,10 +95,10 @@ func (b *Builder) lowerPool(n *ir.Node) error {
 	if n.Op == nn.OpAveragePool2D && taps > longWindow && globalPool(in, out, a) {
 		f := finish{factor: 1 / float64(height*width)}
 		if in.Type.IsQuant8() {
-			lo, hi := quantRange(out, a.Act)
+			lo, hi := pack.QuantRange(out, a.Act)
 			f.low, f.high = float64(lo), float64(hi)
 		} else {
-			f.low, f.high = floatRange(a.Act)
+			f.low, f.high = pack.FloatRange(a.Act)
 		}
 		b.average(n.Out[0], n.In[0], []int{1, 2}, f)
 		return nil
@@ -105,10 +106,10 @@ func (b *Builder) lowerPool(n *ir.Node) error {
 	src, dst := b.In(n.In[0]), b.Out(n.Out[0])
 	p := newPool(n, in, out)
 	if in.Type.IsQuant8() {
-		lo, hi := quantRange(out, a.Act)
+		lo, hi := pack.QuantRange(out, a.Act)
 		p.low, p.high = uint32(lo), uint32(hi)
 	} else {
-		lo, hi := floatRange(a.Act)
+		lo, hi := pack.FloatRange(a.Act)
 		p.low, p.high = f32(lo), f32(hi)
 	}
 	if n.Op == nn.OpMaxPool2D && p.loops() > loopLimit {
@@ -136,7 +137,7 @@ type pool struct {
 func newPool(n *ir.Node, in, out *ir.Tensor) pool {
 	a := n.Attrs.(ops.Pool)
 	p := pool{
-		op: n.Op, t: in.Type, images: in.Shape[0], quads: LayoutOf(in).Quads,
+		op: n.Op, t: in.Type, images: in.Shape[0], quads: pack.LayoutOf(in).Quads,
 		size: [2]int{in.Shape[1], in.Shape[2]}, out: [2]int{out.Shape[1], out.Shape[2]},
 		pad: [2]int{a.Pad.Top, a.Pad.Left}, window: a.Window, stride: a.Stride,
 	}
@@ -184,7 +185,7 @@ func (b *Builder) pool(dst, src Binding, p pool) {
 		return b.accessSpeed(k.Access, src.Value, dst.Value, quadTexels(p.t)), ""
 	})
 	if p.t.IsQuant8() {
-		push = append(push, signOffset(p.t))
+		push = append(push, pack.SignOffset(p.t))
 	}
 	if k.Access == family.Texels {
 		src.Format = quadTexels(p.t)

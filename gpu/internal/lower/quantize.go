@@ -7,6 +7,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -42,7 +43,7 @@ func requantize(x, m int32, shift int) int32 {
 // lut8 makes the single output of n from its first input through a table; both are 8-bit tensors of one
 // layout. f maps stored integers.
 func (b *Builder) lut8(n *ir.Node, f func(q int32) int32) {
-	signed := signOffset(b.Graph.T(n.In[0]).Type) != 0
+	signed := pack.SignOffset(b.Graph.T(n.In[0]).Type) != 0
 	table := make([]uint32, 256)
 	for i := range table {
 		q := int32(i)
@@ -78,13 +79,13 @@ func checkQuantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 
 func lowerQuantize(b *Builder, n *ir.Node) error {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
-	lo, hi := typeRange(y.Type)
+	lo, hi := pack.TypeRange(y.Type)
 	if x.Type == y.Type && x.SameQuant(y) {
 		b.aliasOrCopy(n.Out[0], n.In[0])
 		return nil
 	}
 	if x.Type.IsQuant8() {
-		m, shift := quantizeMultiplier(min(float64(x.Scale)/float64(y.Scale), 1<<20))
+		m, shift := pack.Multiplier(min(float64(x.Scale)/float64(y.Scale), 1<<20))
 		b.lut8(n, func(q int32) int32 { return min(max(requantize(q-x.Zero, m, shift)+y.Zero, lo), hi) })
 		return nil
 	}
@@ -122,14 +123,14 @@ func lowerDequantize(b *Builder, n *ir.Node) error {
 	k := shaders.Of(family.Dequantize{Elem: elem(y.Type)})
 	count := l.TotalQuads()
 	push := []uint32{
-		uint32(count), uint32(l.Quads), uint32(l.C), signOffset(x.Type), uint32(x.Zero), uint32(inner), uint32(len(scales) / 4),
+		uint32(count), uint32(l.Quads), uint32(l.C), pack.SignOffset(x.Type), uint32(x.Zero), uint32(inner), uint32(len(scales) / 4),
 	}
 	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Read(b.WeightsF32(scales), plan.FormatNone), b.Out(n.Out[0]))
 	return nil
 }
 
 // dequantizeScales returns quads of scales for dequantize.comp and how many quads of the tensor share one.
-func dequantizeScales(x *ir.Tensor, l Layout) (scales []float32, inner int) {
+func dequantizeScales(x *ir.Tensor, l pack.Layout) (scales []float32, inner int) {
 	if x.Type != nn.TensorQuant8PerChannel {
 		return []float32{x.Scale, x.Scale, x.Scale, x.Scale}, 1
 	}

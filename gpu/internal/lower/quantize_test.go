@@ -8,6 +8,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 )
@@ -25,7 +26,7 @@ func TestHardSwish8(t *testing.T) {
 	} {
 		x := &ir.Tensor{Type: tc.typ, Scale: tc.xs, Zero: tc.xz}
 		y := &ir.Tensor{Type: tc.typ, Scale: tc.ys, Zero: tc.yz}
-		lo, hi := typeRange(tc.typ)
+		lo, hi := pack.TypeRange(tc.typ)
 		f := hardSwish8(x, y)
 		for q := lo; q <= hi; q++ {
 			v := float64(tc.xs) * float64(q-tc.xz)
@@ -53,7 +54,7 @@ func TestQuantizeTies(t *testing.T) {
 				out := ir.Tensor{Type: typ, Shape: []int{len(x)}, Scale: scale, Zero: 11}
 				g := singleNode(ir.Node{Op: nn.OpQuantize}, out, ir.Tensor{Type: nn.TensorFloat32, Shape: []int{len(x)}})
 				got := runGraph(t, d, g, bytesOfF32(x))[0]
-				lo, hi := typeRange(typ)
+				lo, hi := pack.TypeRange(typ)
 				for i, v := range x {
 					want := min(max(math.Round(float64(v/scale))+11, float64(lo)), float64(hi))
 					if got[i] != uint8(int32(want)) {
@@ -173,5 +174,24 @@ func TestPaddingLanes(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestRequantize(t *testing.T) {
+	for _, real := range []float64{1, 0.5, 0.3, 1.0 / 256, 0.0011, 7.25, 100} {
+		m, s := pack.Multiplier(real)
+		for x := int32(-70000); x <= 70000; x += 7 {
+			got, want := requantize(x, m, s), float64(x)*real
+			// Rounding twice adds up to a quarter.
+			if math.Abs(float64(got)-want) > 0.7500001 {
+				t.Fatalf("%d * %v = %d", x, real, got)
+			}
+		}
+	}
+	// Ties: the product rounds halves up, the shift rounds them away from zero.
+	for _, tc := range [][3]int32{{3, 0, 2}, {-3, 0, -1}, {2, -1, 1}, {-2, -1, -1}, {6, -1, 2}, {-6, -1, -2}} {
+		if got := requantize(tc[0], 1<<30, int(tc[1])); got != tc[2] {
+			t.Errorf("%d with shift %d: %d, want %d", tc[0], tc[1], got, tc[2])
+		}
 	}
 }

@@ -3,6 +3,7 @@ package lower
 import (
 	"sort"
 
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -39,28 +40,28 @@ func ranges(size int, fits func(from, to int) bool, start func(at int) bool) [][
 
 // stretch is a run of elements of a tensor, in row-major order, that lies by itself in memory.
 type stretch struct {
-	layout Layout // as many rows as there are
-	at     int64  // bytes from the beginning of the tensor
+	layout pack.Layout // as many rows as there are
+	at     int64       // bytes from the beginning of the tensor
 }
 
 // stretchOf returns elements from to to of a tensor of layout l. Precondition: where l is not dense, both are
 // multiples of l.C.
-func stretchOf(l Layout, from, to int) stretch {
+func stretchOf(l pack.Layout, from, to int) stretch {
 	n := to - from
 	if l.Dense() {
 		return stretch{oneRow(n, l.Elem), int64(from) * int64(l.Elem)}
 	}
 	rows := n / l.C
-	s := Layout{Dims: []int{rows, l.C}, Rows: rows, C: l.C, Quads: l.Quads, Elem: l.Elem}
+	s := pack.Layout{Dims: []int{rows, l.C}, Rows: rows, C: l.C, Quads: l.Quads, Elem: l.Elem}
 	return stretch{s, int64(from/l.C) * int64(l.Quads*4*l.Elem)}
 }
 
 // reshapeRanges divides the elements of a tensor into runs whose places in layouts to and from, of as many elements,
 // can both be bound. It returns nil where there are none.
-func reshapeRanges(f *plan.Facts, to, from Layout) [][2]int {
+func reshapeRanges(f *plan.Facts, to, from pack.Layout) [][2]int {
 	total := to.Rows * to.C
 	unit := 4
-	for _, l := range [2]Layout{to, from} {
+	for _, l := range [2]pack.Layout{to, from} {
 		if !l.Dense() {
 			unit = unit / gcd(unit, l.C) * l.C
 		}
@@ -90,14 +91,14 @@ func gcd(a, b int) int {
 }
 
 // oneRow is the layout of one row of n elements of elem bytes.
-func oneRow(n, elem int) Layout {
-	return Layout{Dims: []int{n}, Rows: 1, C: n, Quads: (n + 3) / 4, Elem: elem}
+func oneRow(n, elem int) pack.Layout {
+	return pack.Layout{Dims: []int{n}, Rows: 1, C: n, Quads: (n + 3) / 4, Elem: elem}
 }
 
 // denseLayout is that of the elements of a tensor of layout l without padding.
-func denseLayout(l Layout) Layout { return oneRow(l.Rows*l.C, l.Elem) }
+func denseLayout(l pack.Layout) pack.Layout { return oneRow(l.Rows*l.C, l.Elem) }
 
 // exchanges reports whether a tensor of layout l can be brought to its dense form and back.
-func exchanges(f *plan.Facts, l Layout) bool {
+func exchanges(f *plan.Facts, l pack.Layout) bool {
 	return l.Dense() || l.Bytes() <= f.MaxStorageRange || reshapeRanges(f, l, denseLayout(l)) != nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -37,13 +38,13 @@ func TestRanges(t *testing.T) {
 
 // TestReshapeRanges: runs cover all elements, begin where bindings may and fit.
 func TestReshapeRanges(t *testing.T) {
-	layout := func(elem int, dims ...int) Layout {
-		l := Layout{Dims: dims, Rows: product(dims[:len(dims)-1]), C: dims[len(dims)-1], Elem: elem}
+	layout := func(elem int, dims ...int) pack.Layout {
+		l := pack.Layout{Dims: dims, Rows: product(dims[:len(dims)-1]), C: dims[len(dims)-1], Elem: elem}
 		l.Quads = (l.C + 3) / 4
 		return l
 	}
 	for _, tc := range []struct {
-		to, from Layout
+		to, from pack.Layout
 		limit    int64
 		fails    bool
 	}{
@@ -62,7 +63,7 @@ func TestReshapeRanges(t *testing.T) {
 			at := 0
 			for _, r := range runs {
 				require.Equal(t, at, r[0])
-				for _, l := range []Layout{tc.to, tc.from} {
+				for _, l := range []pack.Layout{tc.to, tc.from} {
 					s := stretchOf(l, r[0], r[1])
 					require.Zero(t, s.at%plan.Align)
 					require.LessOrEqual(t, s.layout.Bytes(), tc.limit)

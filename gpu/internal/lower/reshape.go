@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -22,7 +23,7 @@ func checkReshape(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if err := checkMoved(&unlimited, g, firstInputOnly(n)); err != nil {
 		return err
 	}
-	from, to := LayoutOf(g.T(n.In[0])), LayoutOf(g.T(n.Out[0]))
+	from, to := pack.LayoutOf(g.T(n.In[0])), pack.LayoutOf(g.T(n.Out[0]))
 	if movesNothing(to, from) {
 		return nil
 	}
@@ -34,7 +35,7 @@ func checkReshape(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 }
 
 // movesNothing reports whether elements lie alike in both layouts.
-func movesNothing(to, from Layout) bool { return from.C == to.C || from.Dense() && to.Dense() }
+func movesNothing(to, from pack.Layout) bool { return from.C == to.C || from.Dense() && to.Dense() }
 
 // lowerReshape: another shape for the same elements in row-major order. Only a change of the innermost
 // dimension moves anything.

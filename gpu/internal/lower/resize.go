@@ -6,6 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -83,7 +84,7 @@ func (b *Builder) lowerResize(n *ir.Node) error {
 		b.Dispatch(shaders.Of(family.Nearest{Words: unit}), quadLocal, count, append(push, f32(round)), Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
 		return nil
 	}
-	push = append(push, signOffset(in.Type))
+	push = append(push, pack.SignOffset(in.Type))
 	x, y, texels := b.Tensor(n.In[0]), b.Tensor(n.Out[0]), quadTexels(in.Type)
 	k, _ := choose(b, quadLocal, func(k family.Bilinear) (float64, string) {
 		if k.Elem != elem(in.Type) {

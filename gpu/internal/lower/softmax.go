@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -28,8 +29,8 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if in.Type != out.Type {
 		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
 	}
-	l := LayoutOf(in)
-	if to := LayoutOf(out); to.C != l.C || to.Rows != l.Rows {
+	l := pack.LayoutOf(in)
+	if to := pack.LayoutOf(out); to.C != l.C || to.Rows != l.Rows {
 		return fmt.Errorf("the input has shape %v, the output %v", in.Shape, out.Shape)
 	}
 	axis := n.Attrs.(ops.Softmax).Axis
@@ -92,7 +93,7 @@ func (b *Builder) lowerSoftmax(n *ir.Node) error {
 	return nil
 }
 
-func (b *Builder) softmaxQ8(n *ir.Node, l Layout, column bool, inner, steps, count int, cost Cost) {
+func (b *Builder) softmaxQ8(n *ir.Node, l pack.Layout, column bool, inner, steps, count int, cost Cost) {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	// From TensorFlow Lite's PopulateSoftmaxLookupTable; float32 like there.
 	table := make([]float32, 256)
@@ -100,9 +101,9 @@ func (b *Builder) softmaxQ8(n *ir.Node, l Layout, column bool, inner, steps, cou
 	for d := range table {
 		table[d] = float32(math.Exp(float64(scale * float32(d))))
 	}
-	lo, hi := typeRange(out.Type)
+	lo, hi := pack.TypeRange(out.Type)
 	push := append(ints(nil, count), divisor(inner)...)
-	push = ints(push, steps, l.C, int(signOffset(in.Type)))
+	push = ints(push, steps, l.C, int(pack.SignOffset(in.Type)))
 	push = append(push, f32(1/float64(out.Scale)))
 	push = ints(push, int(out.Zero), int(lo), int(hi))
 	k := shaders.Of(family.Softmax{Elem: family.Q8, Column: column})

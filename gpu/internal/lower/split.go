@@ -7,6 +7,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -47,7 +48,7 @@ type source struct {
 // oversized reports whether n has a tensor that is larger than what the device binds.
 func oversized(f *plan.Facts, g *ir.Graph, n *ir.Node) bool {
 	return slices.ContainsFunc(slices.Concat(n.In, n.Out), func(id ir.ID) bool {
-		return id != ir.None && LayoutOf(g.T(id)).Bytes() > f.MaxStorageRange
+		return id != ir.None && pack.LayoutOf(g.T(id)).Bytes() > f.MaxStorageRange
 	})
 }
 
@@ -58,7 +59,7 @@ func checkExchanges(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		if id == ir.None || g.T(id).Const != nil {
 			continue
 		}
-		if l := LayoutOf(g.T(id)); !exchanges(f, l) {
+		if l := pack.LayoutOf(g.T(id)); !exchanges(f, l) {
 			return fmt.Errorf("a tensor of %d bytes is larger than the %d that the device binds, and cannot be converted in parts",
 				l.Bytes(), f.MaxStorageRange)
 		}
@@ -73,7 +74,7 @@ func divide(f *plan.Facts, g *ir.Graph, n *ir.Node, tooLarge error) ([]piece, er
 		return nil, tooLarge
 	}
 	for _, id := range slices.Concat(n.In, n.Out) { // what can only fail may fail early
-		if id != ir.None && g.T(id).Const == nil && LayoutOf(g.T(id)).Bytes()/maxRanges > f.MaxStorageRange {
+		if id != ir.None && g.T(id).Const == nil && pack.LayoutOf(g.T(id)).Bytes()/maxRanges > f.MaxStorageRange {
 			return nil, fmt.Errorf("%w, and the operation cannot be divided into %d parts that fit", tooLarge, maxRanges)
 		}
 	}
@@ -180,7 +181,7 @@ func (b *Builder) inPieces(n *ir.Node, tooLarge error) error {
 	if err != nil {
 		return err
 	}
-	if rules[n.Op].inPlace && LayoutOf(b.Graph.T(n.In[0])).Bytes() == LayoutOf(b.Graph.T(n.Out[0])).Bytes() {
+	if rules[n.Op].inPlace && pack.LayoutOf(b.Graph.T(n.In[0])).Bytes() == pack.LayoutOf(b.Graph.T(n.Out[0])).Bytes() {
 		b.inPlace(n.Out[0], n.In[0])
 	}
 	graph, tensors := b.Graph, b.tensors
@@ -193,7 +194,7 @@ func (b *Builder) inPieces(n *ir.Node, tooLarge error) error {
 			switch {
 			case !s.whole:
 				v := b.Tensor(s.id)
-				views[k] = b.newValue(b.values[v.id].buffer, LayoutOf(p.graph.T(ir.ID(k))).Bytes(), s.at)
+				views[k] = b.newValue(b.values[v.id].buffer, pack.LayoutOf(p.graph.T(ir.ID(k))).Bytes(), s.at)
 				b.values[views[k].id].parent = v.id
 			case graph.T(s.id).Const == nil || tensors[s.id].id != 0:
 				views[k] = b.Tensor(s.id)
@@ -212,7 +213,7 @@ func along(t *ir.Tensor, axis, from, to int) extent {
 	x := extent{shape: slices.Clone(t.Shape), at: int64(from) * int64(t.Type.Bytes())}
 	x.shape[axis] = to - from
 	if last := len(t.Shape) - 1; axis < last {
-		x.at *= int64(product(t.Shape[axis+1:last])) * int64(LayoutOf(t).Quads) * 4
+		x.at *= int64(product(t.Shape[axis+1:last])) * int64(pack.LayoutOf(t).Quads) * 4
 	}
 	return x
 }
@@ -229,7 +230,7 @@ func shaped(t *ir.Tensor, shape []int) *ir.Tensor {
 
 // rowsOf is t as rows, one below the other.
 func rowsOf(t *ir.Tensor) *ir.Tensor {
-	l := LayoutOf(t)
+	l := pack.LayoutOf(t)
 	return shaped(t, []int{l.Rows, l.C})
 }
 

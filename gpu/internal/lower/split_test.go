@@ -11,6 +11,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
@@ -251,7 +252,7 @@ func TestExchangeInParts(t *testing.T) {
 	f.MaxStorageRange = 4096
 	x := floatTensor(999, 3)
 	require.NoError(t, CheckTensor(&f, &x))
-	l := LayoutOf(&x)
+	l := pack.LayoutOf(&x)
 	pad, unpad, err := Exchange(&f, l)
 	require.NoError(t, err)
 	for _, p := range []*plan.Plan{pad, unpad} {

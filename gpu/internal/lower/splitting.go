@@ -6,6 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -35,7 +36,7 @@ func checkSplit(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	}
 	if axis == len(in.Shape)-1 {
 		rows := partRows(in, len(n.Out))
-		if l := LayoutOf(&rows); l.Bytes() > f.MaxStorageRange || l.TotalQuads() > maxElements/4 {
+		if l := pack.LayoutOf(&rows); l.Bytes() > f.MaxStorageRange || l.TotalQuads() > maxElements/4 {
 			return fmt.Errorf("parts of rows in %d bytes, more than the device binds", l.Bytes())
 		}
 	}
@@ -59,7 +60,7 @@ func (b *Builder) lowerSplit(n *ir.Node) error {
 	count, run := product(in.Shape[:axis]), 0 // parts of one tensor, quads of each
 	if axis == last {
 		rows := partRows(in, len(n.Out))
-		to := LayoutOf(&rows)
+		to := pack.LayoutOf(&rows)
 		count, run = l.Rows, to.Quads
 		if to.C%4 != 0 {
 			v := b.Temp(to.Bytes())

@@ -6,6 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -63,12 +64,12 @@ func checkTopK(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if elem(x.Type) == "" {
 		return fmt.Errorf("no kernel for %v", x.Type)
 	}
-	k, l := n.Attrs.(ops.TopK).K, LayoutOf(x)
+	k, l := n.Attrs.(ops.TopK).K, pack.LayoutOf(x)
 	if k < 1 || k > l.C {
 		return fmt.Errorf("the %d largest of %d", k, l.C)
 	}
 	for _, t := range []*ir.Tensor{values, indices} {
-		if to := LayoutOf(t); to.Rows != l.Rows || to.C != k {
+		if to := pack.LayoutOf(t); to.Rows != l.Rows || to.C != k {
 			return fmt.Errorf("the %d largest of %v in a tensor of shape %v", k, x.Shape, t.Shape)
 		}
 	}
@@ -110,7 +111,7 @@ func (b *Builder) topKRows(n *ir.Node, first, rows int) {
 	pairs := b.Temp(int64(rows) * runs.bytes())
 	count := rows * l.Quads
 	push := append(ints(nil, count), divisor(l.Quads)...)
-	push = ints(push, first*l.Quads, l.C, runs.count, runs.room, int(signOffset(x.Type)))
+	push = ints(push, first*l.Quads, l.C, runs.count, runs.room, int(pack.SignOffset(x.Type)))
 	b.Dispatch(shaders.Of(family.TopKSort{Elem: elem(x.Type)}), quadLocal, count, push, Cost{FLOP: float64(count) * 4 * topKBlock},
 		b.In(n.In[0]), b.Write(pairs, plan.FormatNone))
 	for _, next := range passes[1:] {

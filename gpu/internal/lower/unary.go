@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -30,7 +31,7 @@ var Relus = map[nn.OperationType]nn.Activation{nn.OpRelu: nn.ActRelu, nn.OpRelu1
 
 // clamped is a function of the RELU family.
 func clamped(act nn.Activation) unaryOp {
-	lo, hi := floatRange(act)
+	lo, hi := pack.FloatRange(act)
 	return unaryOp{
 		op:     family.Clamp,
 		f:      plain(func(x float64) float64 { return min(max(x, lo), hi) }),
@@ -119,11 +120,11 @@ func (u *unaryOp) table(n *ir.Node, x, y *ir.Tensor) func(q int32) int32 {
 		return hardSwish8(x, y)
 	case nn.OpRelu, nn.OpRelu1, nn.OpRelu6:
 		if act := Relus[n.Op]; x.SameQuant(y) {
-			lo, hi := quantRange(y, act)
+			lo, hi := pack.QuantRange(y, act)
 			return func(q int32) int32 { return min(max(q, lo), hi) }
 		}
 	}
-	lo, hi := typeRange(y.Type)
+	lo, hi := pack.TypeRange(y.Type)
 	return func(q int32) int32 {
 		// In float32, as LUTPopulate of tensorflow/lite/kernels/internal/common.h.
 		real := x.Scale * float32(q-x.Zero)

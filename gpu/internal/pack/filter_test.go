@@ -1,4 +1,4 @@
-package lower
+package pack
 
 import (
 	"encoding/binary"
@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
@@ -25,9 +24,8 @@ func (p packCase) String() string {
 	return fmt.Sprintf("%v by %v, %dx%d, %d to %d", p.x, p.w, p.kH, p.kW, p.ci, p.co)
 }
 
-// conv returns the convolution of p on an image of one window.
-func (p packCase) conv(r *rand.Rand) *conv {
-	g := &ir.Graph{}
+// filter returns the convolution of p on an image of one window.
+func (p packCase) filter(r *rand.Rand) *Filter {
 	random := func(n int) []byte {
 		b := make([]byte, n)
 		for i := range b {
@@ -62,9 +60,7 @@ func (p packCase) conv(r *rand.Rand) *conv {
 	} else {
 		bias.Type, bias.Const = p.x, make([]byte, p.co*p.x.Bytes())
 	}
-	n := ir.Node{Op: nn.OpConv2D, In: []ir.ID{g.Add(x), g.Add(w), g.Add(bias)}, Out: []ir.ID{g.Add(y)}}
-	n.Attrs = ops.Conv{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}
-	return convOf(g, &n)
+	return &Filter{X: &x, W: &w, Bias: &bias, Y: &y, Taps: p.kH * p.kW, In: p.ci, Out: p.co}
 }
 
 // element is the stored integer of byte b of an 8-bit type.
@@ -82,11 +78,11 @@ type window struct {
 	inside []bool
 }
 
-func (c *conv) randomWindow(r *rand.Rand) window {
-	v := window{taps: make([][]byte, c.taps()), inside: make([]bool, c.taps())}
+func (f *Filter) randomWindow(r *rand.Rand) window {
+	v := window{taps: make([][]byte, f.Taps), inside: make([]bool, f.Taps)}
 	for t := range v.taps {
 		v.inside[t] = r.IntN(3) > 0
-		v.taps[t] = make([]byte, 4*c.kq())
+		v.taps[t] = make([]byte, 4*f.InQuads())
 		for k := range v.taps[t] {
 			v.taps[t][k] = [3]byte{byte(r.Uint32()), 0, 255}[r.IntN(3)]
 		}
@@ -95,17 +91,17 @@ func (c *conv) randomWindow(r *rand.Rand) window {
 }
 
 // plainSum is bias + sum (x - xz)(w - wz), computed from the tensors as they are stored.
-func (c *conv) plainSum(v window, o int) int {
-	sum := int(int32(binary.LittleEndian.Uint32(c.bias.Const[4*o:])))
+func (f *Filter) plainSum(v window, o int) int {
+	sum := int(int32(binary.LittleEndian.Uint32(f.Bias.Const[4*o:])))
 	for t, bytes := range v.taps {
 		if !v.inside[t] {
 			continue // the zero point
 		}
-		for k := range c.ci {
-			x := element(c.x.Type, bytes[k]) - int(c.x.Zero)
-			w := element(c.w.Type, c.w.Const[(o*c.taps()+t)*c.ci+k])
-			if c.w.Type.IsQuant8() {
-				w -= int(c.w.Zero)
+		for k := range f.In {
+			x := element(f.X.Type, bytes[k]) - int(f.X.Zero)
+			w := element(f.W.Type, f.W.Const[(o*f.Taps+t)*f.In+k])
+			if f.W.Type.IsQuant8() {
+				w -= int(f.W.Zero)
 			}
 			sum += x * w
 		}
@@ -114,22 +110,22 @@ func (c *conv) plainSum(v window, o int) int {
 }
 
 // unsigned is byte k of tap t as the kernels of gemm_q8.comp see it.
-func (v window) unsigned(q *quantized, t, k int) int {
+func (v window) unsigned(q *Quantized, t, k int) int {
 	if !v.inside[t] {
-		return q.xzero
+		return q.XZero
 	}
-	return int(v.taps[t][k] ^ byte(q.flip))
+	return int(v.taps[t][k] ^ byte(q.Flip))
 }
 
 // dotSum follows the DOT form of shaders/conv/gemm_q8.comp for output channel o: words are those of tiles
 // first and up.
-func (c *conv) dotSum(q *quantized, v window, words []uint32, n, first, o int) int {
+func (f *Filter) dotSum(q *Quantized, v window, words []uint32, n, first, o int) int {
 	tn4 := n / 4
 	tn, lane := o/n-first, o%n
-	wi := tn * c.taps() * c.kq() * tn4
+	wi := tn * f.Taps * f.InQuads() * tn4
 	var acc, xsum int
-	for t := range c.taps() {
-		for quad := range c.kq() {
+	for t := range f.Taps {
+		for quad := range f.InQuads() {
 			word := words[4*(wi+lane/4)+lane%4]
 			for k := range 4 {
 				x := v.unsigned(q, t, 4*quad+k)
@@ -139,19 +135,19 @@ func (c *conv) dotSum(q *quantized, v window, words []uint32, n, first, o int) i
 			wi += tn4
 		}
 	}
-	if c.w.Type.IsQuant8() {
-		acc -= q.wzero * xsum
+	if f.W.Type.IsQuant8() {
+		acc -= q.WZero * xsum
 	}
 	return acc
 }
 
 // floatSum follows the form without DOT and returns the largest magnitude on the way, too.
-func (c *conv) floatSum(q *quantized, v window, w []float32, n, first, o int) (sum, largest int) {
+func (f *Filter) floatSum(q *Quantized, v window, w []float32, n, first, o int) (sum, largest int) {
 	tn4 := n / 4
 	tn, lane := o/n-first, o%n
-	wi := tn * c.taps() * c.kq() * 4 * tn4
-	for t := range c.taps() {
-		for quad := range c.kq() {
+	wi := tn * f.Taps * f.InQuads() * 4 * tn4
+	for t := range f.Taps {
+		for quad := range f.InQuads() {
 			for k := range 4 {
 				sum += int(w[4*(wi+k*tn4+lane/4)+lane%4]) * v.unsigned(q, t, 4*quad+k)
 				largest = max(largest, sum, -sum)
@@ -178,21 +174,21 @@ func TestPackedFiltersGiveThePlainSum(t *testing.T) {
 	for _, tc := range q8Cases {
 		t.Run(tc.String(), func(t *testing.T) {
 			for range 20 {
-				c := tc.conv(r)
-				q := quantize(c)
-				bias, bound := foldZeroPoints(c, q)
-				v := c.randomWindow(r)
+				f := tc.filter(r)
+				q := Quantize(f)
+				bias, bound := q.FoldZeroPoints()
+				v := f.randomWindow(r)
 				for _, n := range []int{8, 16} {
-					tiles := (c.co + n - 1) / n
+					tiles := (f.Out + n - 1) / n
 					first := r.IntN(tiles) // a slab may start anywhere
-					words := packDot(c, q, n, first, tiles)
-					floats := packFloat(c, q.floats(), n, first, tiles)
-					require.Len(t, words, (tiles-first)*c.taps()*c.kq()*n)
-					require.Len(t, floats, (tiles-first)*c.taps()*c.kq()*4*n)
-					for o := first * n; o < c.co; o++ {
-						want := c.plainSum(v, o)
-						require.Equal(t, want, c.dotSum(q, v, words, n, first, o)+bias[o], "dot, channel %d", o)
-						got, largest := c.floatSum(q, v, floats, n, first, o)
+					words := q.DotTiles(n, first, tiles)
+					floats := f.FloatTiles(q.Floats(), n, first, tiles)
+					require.Len(t, words, (tiles-first)*f.Taps*f.InQuads()*n)
+					require.Len(t, floats, (tiles-first)*f.Taps*f.InQuads()*4*n)
+					for o := first * n; o < f.Out; o++ {
+						want := f.plainSum(v, o)
+						require.Equal(t, want, f.dotSum(q, v, words, n, first, o)+bias[o], "dot, channel %d", o)
+						got, largest := f.floatSum(q, v, floats, n, first, o)
 						require.Equal(t, want, got+bias[o], "float, channel %d", o)
 						require.LessOrEqual(t, largest, bound[o])
 					}
@@ -202,8 +198,8 @@ func TestPackedFiltersGiveThePlainSum(t *testing.T) {
 	}
 }
 
-// TestPackFloatCoversEveryProduct: each weight once at the place where gemm_float.comp reads it, zero beside.
-func TestPackFloatCoversEveryProduct(t *testing.T) {
+// TestFloatTilesCoverEveryProduct: each weight once at the place where gemm_float.comp reads it, zero beside.
+func TestFloatTilesCoverEveryProduct(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, tc := range []packCase{
 		{nn.TensorFloat32, nn.TensorFloat32, 1, 1, 1, 1},
@@ -212,25 +208,25 @@ func TestPackFloatCoversEveryProduct(t *testing.T) {
 		{nn.TensorFloat16, nn.TensorFloat16, 2, 2, 9, 16},
 	} {
 		t.Run(tc.String(), func(t *testing.T) {
-			c := tc.conv(r)
-			w := make([]float32, c.co*c.taps()*c.ci)
+			f := tc.filter(r)
+			w := make([]float32, f.Out*f.Taps*f.In)
 			for i := range w {
 				w[i] = float32(i + 1)
 			}
 			for _, n := range []int{8, 16} {
-				tiles := (c.co + n - 1) / n
+				tiles := (f.Out + n - 1) / n
 				var packed []float32
 				for tile := range tiles { // slab by slab gives the same
-					packed = append(packed, packFloat(c, w, n, tile, tile+1)...)
+					packed = append(packed, f.FloatTiles(w, n, tile, tile+1)...)
 				}
-				require.Equal(t, packed, packFloat(c, w, n, 0, tiles))
-				require.Len(t, packed, tiles*c.taps()*c.kq()*4*n)
+				require.Equal(t, packed, f.FloatTiles(w, n, 0, tiles))
+				require.Len(t, packed, tiles*f.Taps*f.InQuads()*4*n)
 				for i, got := range packed {
-					lane, k := i%n, i/n%(4*c.kq())
-					tap, tile := i/n/(4*c.kq())%c.taps(), i/n/(4*c.kq())/c.taps()
+					lane, k := i%n, i/n%(4*f.InQuads())
+					tap, tile := i/n/(4*f.InQuads())%f.Taps, i/n/(4*f.InQuads())/f.Taps
 					want := float32(0)
-					if o := tile*n + lane; o < c.co && k < c.ci {
-						want = w[(o*c.taps()+tap)*c.ci+k]
+					if o := tile*n + lane; o < f.Out && k < f.In {
+						want = w[(o*f.Taps+tap)*f.In+k]
 					}
 					require.Equal(t, want, got, "element %d", i)
 				}
@@ -239,20 +235,20 @@ func TestPackFloatCoversEveryProduct(t *testing.T) {
 	}
 }
 
-// TestPackChannels: the records hold what multipliers gives, quad by quad.
-func TestPackChannels(t *testing.T) {
+// TestChannels: the records hold what multipliers gives, quad by quad.
+func TestChannels(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, tc := range q8Cases {
 		t.Run(tc.String(), func(t *testing.T) {
-			c := tc.conv(r)
-			bias, _ := foldZeroPoints(c, quantize(c))
-			multiplier, shifts := multipliers(c)
-			quads := c.outQuads() + 3 // tiles reach beyond the channels
-			byShift := packChannels(c, quads, true, bias)
-			byFactor := packChannels(c, quads, false, bias)
+			f := tc.filter(r)
+			bias, _ := Quantize(f).FoldZeroPoints()
+			multiplier, shifts := f.multipliers()
+			quads := f.OutQuads() + 3 // tiles reach beyond the channels
+			byShift := f.Channels(quads, true, bias)
+			byFactor := f.Channels(quads, false, bias)
 			require.Len(t, byShift, quads*channelWords*4)
 			at := func(words []uint32, o, k int) uint32 { return words[(o/4*channelWords+k)*4+o%4] }
-			for o := range c.co {
+			for o := range f.Out {
 				require.Equal(t, uint32(int32(bias[o])), at(byShift, o, 0))
 				require.Equal(t, uint32(multiplier[o]), at(byShift, o, 1))
 				left, right := 0, 0
@@ -269,7 +265,7 @@ func TestPackChannels(t *testing.T) {
 					require.Equal(t, at(byShift, o, k), at(byFactor, o, k))
 				}
 			}
-			for o := c.co; o < 4*quads; o++ {
+			for o := f.Out; o < 4*quads; o++ {
 				for k := range channelWords {
 					require.Zero(t, at(byShift, o, k))
 				}
@@ -280,9 +276,9 @@ func TestPackChannels(t *testing.T) {
 
 // TestExactSumsIsTheLimitOfFloat32.
 func TestExactSumsIsTheLimitOfFloat32(t *testing.T) {
-	require.True(t, exactSums(nil))
-	require.True(t, exactSums([]int{0, 1<<24 - 1}))
-	require.False(t, exactSums([]int{0, 1 << 24}))
+	require.True(t, ExactSums(nil))
+	require.True(t, ExactSums([]int{0, 1<<24 - 1}))
+	require.False(t, ExactSums([]int{0, 1 << 24}))
 }
 
 // TestDepthwiseWeightsGiveThePlainSum, as depthwise.comp adds them up.
@@ -295,33 +291,34 @@ func TestDepthwiseWeightsGiveThePlainSum(t *testing.T) {
 	} {
 		t.Run(tc.String(), func(t *testing.T) {
 			// One filter [1, kH, kW, C] for C channels: a filter of C inputs and one output, read otherwise.
-			c := tc.conv(r)
-			c.depthwise, c.co = true, c.ci
-			bias := make([]byte, 4*c.co)
+			f := tc.filter(r)
+			f.Depthwise, f.Out = true, f.In
+			bias := make([]byte, 4*f.Out)
 			for i := range bias {
 				bias[i] = byte(r.Uint32()) & 15
 			}
-			c.bias = &ir.Tensor{Type: nn.TensorInt32, Shape: []int{c.co}, Const: bias}
-			q := quantize(c)
-			w, folded, bound := depthwiseWeights(c, q)
-			require.Len(t, w, c.taps()*c.outQuads()*4)
-			v := c.randomWindow(r)
-			for o := range c.co {
+			f.Bias = &ir.Tensor{Type: nn.TensorInt32, Shape: []int{f.Out}, Const: bias}
+			q := Quantize(f)
+			folded, bound := q.DepthwiseBounds()
+			w := PadRows(q.Floats(), f.Taps, f.Out)
+			require.Len(t, w, f.Taps*f.OutQuads()*4)
+			v := f.randomWindow(r)
+			for o := range f.Out {
 				want := int(int32(binary.LittleEndian.Uint32(bias[4*o:])))
 				got, limit := folded[o], 0
-				for tap := range c.taps() {
-					d := int(w[tap*c.outQuads()*4+o])
+				for tap := range f.Taps {
+					d := int(w[tap*f.OutQuads()*4+o])
 					limit += 255 * max(d, -d)
 					if !v.inside[tap] {
 						continue
 					}
-					x := element(c.x.Type, v.taps[tap][o]) - int(c.x.Zero)
-					stored := element(c.w.Type, c.w.Const[tap*c.co+o])
-					if c.w.Type.IsQuant8() {
-						stored -= int(c.w.Zero)
+					x := element(f.X.Type, v.taps[tap][o]) - int(f.X.Zero)
+					stored := element(f.W.Type, f.W.Const[tap*f.Out+o])
+					if f.W.Type.IsQuant8() {
+						stored -= int(f.W.Zero)
 					}
 					want += x * stored
-					got += (v.unsigned(q, tap, o) - q.xzero) * d
+					got += (v.unsigned(q, tap, o) - q.XZero) * d
 				}
 				require.Equal(t, want, got, "channel %d", o)
 				require.Equal(t, limit, bound[o])

@@ -1,4 +1,4 @@
-package lower
+package pack
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-func TestQuantizeMultiplier(t *testing.T) {
+func TestMultiplier(t *testing.T) {
 	for _, tc := range []struct {
 		real       float64
 		multiplier int32
@@ -28,35 +28,16 @@ func TestQuantizeMultiplier(t *testing.T) {
 		{math.NaN(), 0, 0},
 		{math.Inf(1), 0, 0},
 	} {
-		m, s := quantizeMultiplier(tc.real)
+		m, s := Multiplier(tc.real)
 		if m != tc.multiplier || s != tc.shift {
 			t.Errorf("%v: %d, %d; want %d, %d", tc.real, m, s, tc.multiplier, tc.shift)
 		}
 	}
-	if got := pushMultiplier(0.25); got != [3]uint32{1 << 30, 0, 1} {
+	if got := MultiplierWords(0.25); got != [3]uint32{1 << 30, 0, 1} {
 		t.Errorf("push words %v", got)
 	}
-	if got := pushMultiplier(3); got != [3]uint32{3 << 29, 2, 0} {
+	if got := MultiplierWords(3); got != [3]uint32{3 << 29, 2, 0} {
 		t.Errorf("push words %v", got)
-	}
-}
-
-func TestRequantize(t *testing.T) {
-	for _, real := range []float64{1, 0.5, 0.3, 1.0 / 256, 0.0011, 7.25, 100} {
-		m, s := quantizeMultiplier(real)
-		for x := int32(-70000); x <= 70000; x += 7 {
-			got, want := requantize(x, m, s), float64(x)*real
-			// Rounding twice adds up to a quarter.
-			if math.Abs(float64(got)-want) > 0.7500001 {
-				t.Fatalf("%d * %v = %d", x, real, got)
-			}
-		}
-	}
-	// Ties: the product rounds halves up, the shift rounds them away from zero.
-	for _, tc := range [][3]int32{{3, 0, 2}, {-3, 0, -1}, {2, -1, 1}, {-2, -1, -1}, {6, -1, 2}, {-6, -1, -2}} {
-		if got := requantize(tc[0], 1<<30, int(tc[1])); got != tc[2] {
-			t.Errorf("%d with shift %d: %d, want %d", tc[0], tc[1], got, tc[2])
-		}
 	}
 }
 
@@ -78,9 +59,28 @@ func TestQuantRange(t *testing.T) {
 		{nn.TensorQuant8AsymmSigned, 0.05, -128, nn.ActRelu6, -128, -8},
 		{nn.TensorQuant8AsymmSigned, 1e-30, 0, nn.ActRelu6, 0, 127},
 	} {
-		lo, hi := quantRange(&ir.Tensor{Type: tc.typ, Scale: tc.scale, Zero: tc.zero}, tc.act)
+		lo, hi := QuantRange(&ir.Tensor{Type: tc.typ, Scale: tc.scale, Zero: tc.zero}, tc.act)
 		if lo != tc.lo || hi != tc.hi {
 			t.Errorf("%v scale %v zero %d %v: [%d, %d], want [%d, %d]", tc.typ, tc.scale, tc.zero, tc.act, lo, hi, tc.lo, tc.hi)
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	half := ir.Tensor{Type: nn.TensorFloat16}
+	bytes := ir.Tensor{Type: nn.TensorQuant8AsymmSigned, Scale: 0.1, Zero: -10}
+	for _, tc := range []struct {
+		t    ir.Tensor
+		act  nn.Activation
+		want [2]uint32
+	}{
+		{half, nn.ActRelu6, [2]uint32{0, math.Float32bits(6)}},
+		{half, nn.ActNone, [2]uint32{0xff800000, 0x7f800000}},
+		{bytes, nn.ActRelu6, [2]uint32{0xfffffff6, 50}},
+		{bytes, nn.ActNone, [2]uint32{0xffffff80, 127}},
+	} {
+		if got := Bounds(&tc.t, tc.act); [2]uint32(got) != tc.want {
+			t.Errorf("%v %v: %x, want %x", tc.t.Type, tc.act, got, tc.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package lower
+package pack
 
 import (
 	"math"
@@ -7,10 +7,10 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// quantizeMultiplier returns the fixed-point form of a real multiplier >= 0: multiplier * 2^(shift-31),
+// Multiplier returns the fixed-point form of a real multiplier >= 0: multiplier * 2^(shift-31),
 // with multiplier in [2^30, 2^31) or 0. A positive shift goes left. The same numbers as TensorFlow Lite's
 // QuantizeMultiplier; a factor beyond 2^30 saturates there and here.
-func quantizeMultiplier(real float64) (multiplier int32, shift int) {
+func Multiplier(real float64) (multiplier int32, shift int) {
 	if !(real > 0) || math.IsInf(real, 1) {
 		return 0, 0
 	}
@@ -29,15 +29,15 @@ func quantizeMultiplier(real float64) (multiplier int32, shift int) {
 	return int32(fixed), shift
 }
 
-// pushMultiplier returns quantizeMultiplier as the three words multiplier, left shift and right shift that
+// MultiplierWords returns Multiplier as the three words multiplier, left shift and right shift that
 // shaders/include/fixedpoint.glsl takes.
-func pushMultiplier(real float64) [3]uint32 {
-	m, shift := quantizeMultiplier(real)
+func MultiplierWords(real float64) [3]uint32 {
+	m, shift := Multiplier(real)
 	return [3]uint32{uint32(m), uint32(max(shift, 0)), uint32(max(-shift, 0))}
 }
 
-// typeRange returns the least and the largest integer of a quantised or integer type.
-func typeRange(t nn.OperandType) (lo, hi int32) {
+// TypeRange returns the least and the largest integer of a quantised or integer type.
+func TypeRange(t nn.OperandType) (lo, hi int32) {
 	switch t {
 	case nn.TensorQuant8Asymm, nn.TensorBool8, nn.Bool:
 		return 0, 255
@@ -51,10 +51,10 @@ func typeRange(t nn.OperandType) (lo, hi int32) {
 	return math.MinInt32, math.MaxInt32
 }
 
-// quantRange returns the bounds that a fused activation sets on the stored integers of the quantised
+// QuantRange returns the bounds that a fused activation sets on the stored integers of the quantised
 // tensor t; without one they are those of the type. As TensorFlow Lite's CalculateActivationRangeQuantized.
-func quantRange(t *ir.Tensor, act nn.Activation) (lo, hi int32) {
-	lo, hi = typeRange(t.Type)
+func QuantRange(t *ir.Tensor, act nn.Activation) (lo, hi int32) {
+	lo, hi = TypeRange(t.Type)
 	quantize := func(x float64) int32 {
 		// The reference divides and rounds in float32.
 		q := math.Round(float64(float32(x)/t.Scale)) + float64(t.Zero)
@@ -71,9 +71,9 @@ func quantRange(t *ir.Tensor, act nn.Activation) (lo, hi int32) {
 	return lo, hi
 }
 
-// floatRange returns the bounds that a fused activation sets on floats; infinite ones where it sets none,
+// FloatRange returns the bounds that a fused activation sets on floats; infinite ones where it sets none,
 // so that clamping changes nothing.
-func floatRange(act nn.Activation) (lo, hi float64) {
+func FloatRange(act nn.Activation) (lo, hi float64) {
 	switch act {
 	case nn.ActRelu:
 		return 0, math.Inf(1)
@@ -85,11 +85,22 @@ func floatRange(act nn.Activation) (lo, hi float64) {
 	return math.Inf(-1), math.Inf(1)
 }
 
-// signOffset is the push constant that tells kernels the signedness of an 8-bit tensor: 0 for unsigned
+// SignOffset is the push constant that tells kernels the signedness of an 8-bit tensor: 0 for unsigned
 // elements, 128 for signed ones.
-func signOffset(t nn.OperandType) uint32 {
-	if lo, _ := typeRange(t); lo < 0 {
+func SignOffset(t nn.OperandType) uint32 {
+	if lo, _ := TypeRange(t); lo < 0 {
 		return 128
 	}
 	return 0
+}
+
+// Bounds are the push constants of the bounds that a fused activation sets on the elements of t: stored integers of a
+// quantised tensor, floats of any other.
+func Bounds(t *ir.Tensor, act nn.Activation) []uint32 {
+	if t.Type.IsQuant8() {
+		lo, hi := QuantRange(t, act)
+		return []uint32{uint32(lo), uint32(hi)}
+	}
+	lo, hi := FloatRange(act)
+	return []uint32{math.Float32bits(float32(lo)), math.Float32bits(float32(hi))}
 }

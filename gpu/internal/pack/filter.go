@@ -1,0 +1,84 @@
+package pack
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+)
+
+// Filter is a convolution or a matrix product as far as its constants go: W is [Out, taps, In], that of a depthwise
+// one [taps, Out].
+type Filter struct {
+	X, W, Bias, Y *ir.Tensor
+	Taps          int // positions of the window
+	In, Out       int // channels
+	Depthwise     bool
+}
+
+// InQuads is the number of quads that the input's channels take.
+func (f *Filter) InQuads() int { return (f.In + 3) / 4 }
+
+// OutQuads is the number of quads that the output's channels take.
+func (f *Filter) OutQuads() int { return (f.Out + 3) / 4 }
+
+// Floats decodes a constant of a float type.
+func Floats(t *ir.Tensor) []float32 {
+	out := make([]float32, t.Elements())
+	if t.Type == nn.TensorFloat16 {
+		for i := range out {
+			out[i] = nn.Half(binary.LittleEndian.Uint16(t.Const[2*i:])).Float32()
+		}
+		return out
+	}
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(t.Const[4*i:]))
+	}
+	return out
+}
+
+// Tiles returns f with only the filters of tiles run[0] to run[1] of n channels. Precondition: f is not depthwise.
+func (f *Filter) Tiles(n int, run [2]int) *Filter {
+	part, w := *f, *f.W
+	first, last := run[0]*n, min(run[1]*n, f.Out)
+	size := len(f.W.Const) / f.Out
+	w.Const = f.W.Const[first*size : last*size]
+	w.Shape = append([]int{last - first}, f.W.Shape[1:]...)
+	part.W, part.Out = &w, last-first
+	return &part
+}
+
+// Recipe is what FloatTiles and DotTiles go by for all of f in tiles of n channels; zero is the zero point of a filter
+// of 8 bits.
+func (f *Filter) Recipe(how string, zero, n int) Recipe {
+	return Recipe{how, [6]int{int(f.W.Type), zero, f.Taps, f.In, f.Out, n}}
+}
+
+// FloatTiles lays tiles first to last of w, the elements of f.W, out as [tile][tap][k, padded to 4][n], zeroes in the
+// padding.
+func (f *Filter) FloatTiles(w []float32, n, first, last int) []float32 {
+	k4 := f.InQuads() * 4
+	out := make([]float32, (last-first)*f.Taps*k4*n)
+	for o := first * n; o < min(last*n, f.Out); o++ {
+		tile, lane := o/n-first, o%n
+		for t := range f.Taps {
+			row := w[(o*f.Taps+t)*f.In:][:f.In]
+			to := out[(tile*f.Taps+t)*k4*n+lane:]
+			for k, v := range row {
+				to[k*n] = v
+			}
+		}
+	}
+	return out
+}
+
+// PadRows copies rows of n floats into rows padded to a multiple of 4 with zeroes.
+func PadRows(v []float32, rows, n int) []float32 {
+	pitch := (n + 3) / 4 * 4
+	out := make([]float32, rows*pitch)
+	for r := range rows {
+		copy(out[r*pitch:], v[r*n:(r+1)*n])
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+package pack
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Quantized holds what an 8-bit convolution needs beside its packed filter.
+type Quantized struct {
+	*Filter
+	Flip     uint32  // makes x unsigned
+	XZero    int     // zero point of x then
+	WZero    int     // zero point of the signed filter
+	Rounding int     // see Filter.RoundingMask
+	w        []int8  // signed filter in the layout of the tensor
+	bias     []int32 // of each channel
+}
+
+// Quantize reads the constants of f, which is of 8 bits.
+func Quantize(f *Filter) *Quantized {
+	off := SignOffset(f.X.Type)
+	q := &Quantized{Filter: f, Flip: off * 0x01010101, XZero: int(f.X.Zero) + int(off), Rounding: f.RoundingMask()}
+	q.w = make([]int8, len(f.W.Const))
+	if f.W.Type == nn.TensorQuant8Asymm {
+		q.WZero = int(f.W.Zero) - 128
+		for i, b := range f.W.Const {
+			q.w[i] = int8(int(b) - 128)
+		}
+	} else {
+		if f.W.Type == nn.TensorQuant8AsymmSigned {
+			q.WZero = int(f.W.Zero)
+		}
+		for i, b := range f.W.Const {
+			q.w[i] = int8(b)
+		}
+	}
+	q.bias = make([]int32, f.Out)
+	for i := range q.bias {
+		q.bias[i] = int32(binary.LittleEndian.Uint32(f.Bias.Const[4*i:]))
+	}
+	return q
+}
+
+// RoundingMask is -1 for TFLite's double rounding, 0 for its single one (see requant.glsl). TFLite rounds once in the
+// convolutions and matrix products of its signed 8-bit form, twice everywhere else.
+func (f *Filter) RoundingMask() int {
+	if f.X.Type == nn.TensorQuant8AsymmSigned && !f.Depthwise {
+		return 0
+	}
+	return -1
+}
+
+// multipliers returns the fixed-point requantisation of each output channel.
+func (f *Filter) multipliers() (multiplier []int32, shift []int) {
+	multiplier, shift = make([]int32, f.Out), make([]int, f.Out)
+	for i := range f.Out {
+		var real float64
+		if f.W.Type == nn.TensorQuant8PerChannel {
+			real = float64(f.X.Scale) * float64(f.W.Channel.Scales[i]) / float64(f.Y.Scale)
+		} else {
+			// The reference multiplies the two scales in float32.
+			real = float64(f.X.Scale*f.W.Scale) / float64(f.Y.Scale)
+		}
+		multiplier[i], shift[i] = Multiplier(real)
+	}
+	return multiplier, shift
+}
+
+// Multipliers returns for each quad of output channels 4 multipliers, then 4 shifts.
+func (f *Filter) Multipliers() []uint32 {
+	multiplier, shift := f.multipliers()
+	out := make([]uint32, f.OutQuads()*8)
+	for i := range multiplier {
+		out[i/4*8+i%4] = uint32(multiplier[i])
+		out[i/4*8+4+i%4] = uint32(int32(shift[i]))
+	}
+	return out
+}
+
+// channelWords is the number of words that a channel takes in shaders/include/channels.glsl.
+const channelWords = 5
+
+// Channels returns the records of quads quads of channels: 4 biases, 4 multipliers and so on. With shift,
+// the last word is the right shift; else it is the factor 2^-shift.
+func (f *Filter) Channels(quads int, shift bool, bias []int) []uint32 {
+	multiplier, shifts := f.multipliers()
+	out := make([]uint32, quads*channelWords*4)
+	for o := range f.Out {
+		left, right := max(shifts[o], 0), max(-shifts[o], 0)
+		last := uint32(right)
+		if !shift {
+			last = math.Float32bits(float32(math.Ldexp(1, -right)))
+		}
+		for k, w := range [channelWords]uint32{uint32(int32(bias[o])), uint32(multiplier[o]), 1 << left, 1 << right >> 1, last} {
+			out[(o/4*channelWords+k)*4+o%4] = w
+		}
+	}
+	return out
+}
+
+// FoldZeroPoints returns for each channel the bias with the zero points folded in and the largest magnitude
+// of its sum of products.
+func (q *Quantized) FoldZeroPoints() (bias, bound []int) {
+	bias, bound = make([]int, q.Out), make([]int, q.Out)
+	terms := q.Taps * q.In
+	for o := range q.Out {
+		var sum, abs int
+		for _, w := range q.w[o*terms : (o+1)*terms] {
+			d := int(w) - q.WZero
+			sum += d
+			abs += max(d, -d)
+		}
+		bound[o] = 255 * abs
+		// sum (x-xz)(w-wz) = sum x(w-wz) - xz sum (w-wz), whether the kernel computes the first term as
+		// it stands or as sum xw - wz sum x.
+		bias[o] = int(q.bias[o]) - q.XZero*sum
+	}
+	return bias, bound
+}
+
+// ExactSums reports whether float sums of products stay below 2^24, and so exact, in every channel.
+func ExactSums(bound []int) bool {
+	for _, b := range bound {
+		if b >= 1<<24 {
+			return false
+		}
+	}
+	return true
+}
+
+// Tiles is q for Filter.Tiles.
+func (q *Quantized) Tiles(n int, run [2]int) *Quantized {
+	part := *q
+	size := len(q.w) / q.Out
+	part.Filter, part.w = q.Filter.Tiles(n, run), q.w[run[0]*n*size:min(run[1]*n, q.Out)*size]
+	return &part
+}
+
+// Floats is the filter less its zero point.
+func (q *Quantized) Floats() []float32 {
+	out := make([]float32, len(q.w))
+	for i, w := range q.w {
+		out[i] = float32(int(w) - q.WZero)
+	}
+	return out
+}
+
+// DotTiles lays tiles first to last of the filter out as [tile][tap][k/4][n] words of 4 k. Lanes of padding hold
+// the zero point.
+func (q *Quantized) DotTiles(n, first, last int) []uint32 {
+	kq := q.InQuads()
+	out := make([]uint32, (last-first)*q.Taps*kq*n)
+	zero := uint32(uint8(int8(q.WZero)))
+	for i := range out {
+		out[i] = zero * 0x01010101
+	}
+	for o := first * n; o < min(last*n, q.Out); o++ {
+		tile, lane := o/n-first, o%n
+		for t := range q.Taps {
+			row := q.w[(o*q.Taps+t)*q.In:][:q.In]
+			to := out[(tile*q.Taps+t)*kq*n+lane:]
+			for k, v := range row {
+				shift := 8 * (k % 4)
+				at := &to[k/4*n]
+				*at = *at&^(0xff<<shift) | uint32(uint8(v))<<shift
+			}
+		}
+	}
+	return out
+}
+
+// DepthwiseBounds returns for each channel of a depthwise q its bias and the largest magnitude of its sum of products.
+func (q *Quantized) DepthwiseBounds() (bias, bound []int) {
+	bias, bound = make([]int, q.Out), make([]int, q.Out)
+	for o := range q.Out {
+		bias[o] = int(q.bias[o])
+		for t := range q.Taps {
+			d := int(q.w[t*q.Out+o]) - q.WZero
+			bound[o] += 255 * max(d, -d)
+		}
+	}
+	return bias, bound
+}

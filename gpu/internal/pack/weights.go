@@ -1,0 +1,222 @@
+// Package pack makes of a model's constants what kernels read: tensors with their rows padded, filters in tiles,
+// fixed-point multipliers. Weights collects that for a plan, each content once and bounded. It knows neither kernels
+// nor the steps that bind it.
+package pack
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+	"reflect"
+	"sort"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// Packed weights are larger than the constants that they are made of: bytes become floats, few channels whole
+// tiles, and operations that share a constant pack it each in its way. So a small file could ask for any amount
+// of memory. Fits bounds it by the device, and these by the model: the most that one byte can become, and room for
+// what is made of nothing.
+const (
+	packedBytes = 32
+	packedRoom  = 64 << 20
+)
+
+// ConstantBytes is the size of the memory that the constants of g lie in; what several share counts once.
+func ConstantBytes(g *ir.Graph) int64 {
+	type span struct{ from, to uintptr }
+	var spans []span
+	for i := range g.Tensors {
+		if c := g.Tensors[i].Const; len(c) > 0 {
+			at := reflect.ValueOf(c).Pointer()
+			spans = append(spans, span{at, at + uintptr(len(c))})
+		}
+	}
+	sort.Slice(spans, func(i, k int) bool { return spans[i].from < spans[k].from })
+	var sum int64
+	var end uintptr
+	for _, s := range spans {
+		if s.to > end {
+			sum += int64(s.to - max(s.from, end))
+			end = s.to
+		}
+	}
+	return sum
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// Fits reports why n bytes of packed weights are too many for a device or whoever compiles for it, nil when they
+// are not.
+type Fits func(n int64) error
+
+// Weights are the packed constants of a plan. The first failure sticks; what is placed then is nowhere.
+type Weights struct {
+	list   [][]byte            // each padded to plan.Align when they are joined
+	size   int64               // of all then
+	placed map[uint64][]placed // by the hash of their bytes
+	room   int64               // bytes that they may still grow by
+	ctx    context.Context     // see Bound; nil: never ends
+	fits   Fits                // nil: everything does
+	err    error
+
+	made    map[making]int64      // offsets of what Make has made
+	origins map[constant]constant // see origin
+	firsts  map[uint64][][]byte   // the first constant of each content, by its hash
+}
+
+// placed is where weights are, and their index in Weights.list.
+type placed struct {
+	offset int64
+	index  int
+}
+
+// NewWeights returns none, for a model with constants of n bytes, by which their size is bounded.
+func NewWeights(n int64) *Weights {
+	w := &Weights{placed: map[uint64][]placed{}, made: map[making]int64{}, origins: map[constant]constant{}, firsts: map[uint64][][]byte{}}
+	w.Limit(n)
+	return w
+}
+
+// Limit says that the model has constants of n bytes, where passes have made others of them.
+func (w *Weights) Limit(n int64) { w.room = packedRoom + packedBytes*n }
+
+// Bound lets ctx stop packing between two constants, and fits as soon as the weights are too large; nil for those
+// that Limit alone bounds.
+func (w *Weights) Bound(ctx context.Context, fits Fits) { w.ctx, w.fits = ctx, fits }
+
+// Err is the first failure.
+//
+// Errors: RESOURCE_EXHAUSTED_PERSISTENT where the weights became too large; those of Fits and of the context.
+func (w *Weights) Err() error { return w.err }
+
+// Size is the number of bytes of Bytes.
+func (w *Weights) Size() int64 { return w.size + plan.Align }
+
+// Bytes returns the weights one behind the other, and plan.Align bytes more, which a texel view may bind.
+func (w *Weights) Bytes() []byte {
+	all := make([]byte, w.Size())
+	at := int64(0)
+	for _, data := range w.list {
+		copy(all[at:], data)
+		at += plan.AlignUp(int64(len(data)))
+	}
+	return all
+}
+
+// refused reports that n more bytes of weights must not be packed; err says why.
+func (w *Weights) refused(n int64) bool {
+	if w.err == nil && w.ctx != nil {
+		w.err = w.ctx.Err()
+	}
+	if w.err == nil && w.fits != nil && n > 0 {
+		w.err = w.fits(n)
+	}
+	return w.err != nil
+}
+
+// Recipe is what a constant is packed by: the name of a function, and whatever that goes by beside the constant.
+type Recipe struct {
+	How   string
+	Shape [6]int
+}
+
+// making names weights that are made of a constant alone: the same ones are made once.
+type making struct {
+	of constant
+	by Recipe
+}
+
+// constant is the place of a constant.
+type constant struct {
+	at *byte // nil for no bytes
+	n  int
+}
+
+// origin is the place of the first constant seen that has the bytes of c. Each place is hashed once.
+func (w *Weights) origin(c []byte) constant {
+	if len(c) == 0 {
+		return constant{}
+	}
+	at := constant{&c[0], len(c)}
+	if first, ok := w.origins[at]; ok {
+		return first
+	}
+	hash := maphash.Bytes(hashSeed, c)
+	first := at
+	for _, other := range w.firsts[hash] {
+		if bytes.Equal(other, c) {
+			first = constant{&other[0], len(other)}
+			break
+		}
+	}
+	if first == at {
+		w.firsts[hash] = append(w.firsts[hash], c)
+	}
+	w.origins[at] = first
+	return first
+}
+
+// Make places n bytes that do makes of constant c by recipe r, once, and returns their offset. where is who asks.
+func (w *Weights) Make(where string, c []byte, r Recipe, n int64, do func() []byte) int64 {
+	if w.refused(0) {
+		return 0
+	}
+	m := making{w.origin(c), r}
+	if offset, ok := w.made[m]; ok {
+		return offset
+	}
+	if n > w.size && w.refused(n) { // by itself: it may turn out to be there already
+		return 0
+	}
+	offset := w.Place(where, do())
+	w.made[m] = offset
+	return offset
+}
+
+// Place retains data and returns its offset; what has the same bytes has the same place. Kernels may read up to the
+// next multiple of plan.Align behind it. where is who asks.
+func (w *Weights) Place(where string, data []byte) int64 {
+	if w.refused(0) {
+		return 0
+	}
+	hash := maphash.Bytes(hashSeed, data)
+	for _, p := range w.placed[hash] {
+		if bytes.Equal(w.list[p.index], data) {
+			return p.offset
+		}
+	}
+	offset, padded := w.size, plan.AlignUp(int64(len(data)))
+	if w.room -= padded; w.room < 0 {
+		w.err = nn.Errorf(nn.StatusResourceExhaustedPersistent, where, "packed weights are more than %d times the model's constants", packedBytes)
+	}
+	if w.refused(w.size + padded) {
+		return offset
+	}
+	w.placed[hash] = append(w.placed[hash], placed{offset, len(w.list)})
+	w.list = append(w.list, data)
+	w.size += padded
+	return offset
+}
+
+// WordBytes is words as kernels read them.
+func WordBytes(words []uint32) []byte {
+	data := make([]byte, 4*len(words))
+	for i, w := range words {
+		binary.LittleEndian.PutUint32(data[4*i:], w)
+	}
+	return data
+}
+
+// FloatBytes is floats as kernels read them.
+func FloatBytes(v []float32) []byte {
+	data := make([]byte, 4*len(v))
+	for i, x := range v {
+		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(x))
+	}
+	return data
+}
