@@ -28,15 +28,23 @@ type Measurement struct {
 	// Load is the share of the machine's processor time, 0 to 1, that went to other processes while the rates of kernels
 	// and the costs were measured, at the time At, and CeilingLoad while the ceilings were.
 	Load, CeilingLoad float64
-	At                time.Time
+	// Drift is by how much the fastest of the rounds that measured the ceilings multiplied faster than the slowest: 0.1 for
+	// a tenth. It is above unsteady where others that nobody can see use the machine, or a virtual one's host.
+	Drift float64
+	At    time.Time
 }
 
 // Busy reports whether others were in the way of the measurement.
 func (m *Measurement) Busy() bool { return max(m.Load, m.CeilingLoad) > busyLoad }
 
+// Unsteady reports whether the machine's speed changed during the measurement, so that another may differ as much.
+func (m *Measurement) Unsteady() bool { return m.Drift > unsteady }
+
 const (
 	// busyLoad is the share of the processors that others may use before a measurement is not believed for ever.
 	busyLoad = 0.15
+	// unsteady is how much two measurements may differ, as Measurement.Drift.
+	unsteady = 0.1
 	// measureAgain is how long a measurement stands that was made on a busy machine or that executions contradict; with
 	// each one that does not help the latter wait twice as long.
 	measureAgain = time.Minute
@@ -55,6 +63,7 @@ type rateRecord struct {
 	Ceilings    plan.Ceilings `json:"ceilings"` // zero until somebody asks for them
 	Load        float64       `json:"load"`     // as in Measurement
 	CeilingLoad float64       `json:"ceiling_load"`
+	Drift       float64       `json:"drift"`
 	At          time.Time     `json:"at"`
 	// Doubted: executions took far less or more than the rates say. Doubts counts the measurements since that only
 	// confirmed the one before.
@@ -98,6 +107,9 @@ func readRateRecord(info *vulkan.DeviceInfo) (path string, r rateRecord, ok bool
 		if !(*x >= 0 && *x <= 1) {
 			*x = 1
 		}
+	}
+	if !(r.Drift >= 0 && r.Drift <= mostRate) {
+		r.Drift = 0
 	}
 	return path, r, true
 }
@@ -151,23 +163,24 @@ func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.F
 		load = 1 // others of this process, on the device itself
 	}
 	var ceilings plan.Ceilings
-	var ceilingLoad float64
+	var ceilingLoad, drift float64
 	if full {
 		before = readProcessors()
+		slowest := math.Inf(1)
 		for range rounds {
 			c, err := m.ceilings(rates)
 			if err != nil {
 				return fmt.Errorf("measure: %w", err)
 			}
-			ceilings = bestCeilings(ceilings, c)
+			ceilings, slowest = bestCeilings(ceilings, c), min(slowest, c.F32)
 		}
-		ceilingLoad = before.othersSince()
+		ceilingLoad, drift = before.othersSince(), ceilings.F32/slowest-1
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.record.take(facts.Bounded(rates), load, time.Now())
 	if full {
-		k.record.Ceilings, k.record.CeilingLoad = ceilings, ceilingLoad
+		k.record.Ceilings, k.record.CeilingLoad, k.record.Drift = ceilings, ceilingLoad, drift
 	}
 	d.SetRates(k.record.Rates)
 	d.SetCeilings(k.record.Ceilings)
@@ -239,7 +252,7 @@ func (r *rateRecord) measurement() Measurement {
 		FMA32: c.F32, FMA16: c.F16, Dot8: c.Dot, Cache: c.Cache, Memory: c.Memory, CopyMemory: c.Copy,
 		Matrix: t.FLOPS, Depthwise: t.Depthwise, Elementwise: t.Bandwidth,
 		Submit: t.Submit, Dispatch: t.Dispatch, Barrier: t.Barrier, Timestamp: t.Stamp,
-		Load: r.Load, CeilingLoad: r.CeilingLoad, At: r.At,
+		Load: r.Load, CeilingLoad: r.CeilingLoad, Drift: r.Drift, At: r.At,
 	}
 }
 

@@ -127,12 +127,13 @@ func TestRatesAreKept(t *testing.T) {
 		require.True(t, measured)
 		require.NotZero(t, first.Rates)
 		quiet := first
-		quiet.Load, quiet.Ceilings.F32 = 0, 1e9
+		quiet.Load, quiet.Ceilings.F32, quiet.Drift = 0, 1e9, -1
 		path := ratesOnRecord(t, d, quiet)
 		again, measured := open()
 		require.False(t, measured)
 		require.Equal(t, quiet.Rates, again.Rates)
 		require.Equal(t, 1e9, again.Ceilings.F32)
+		require.Zero(t, again.Drift, "which nobody measured")
 
 		for name, change := range map[string]func(*rateRecord){
 			"busy":           func(r *rateRecord) { r.Load, r.At = 1, time.Now().Add(-time.Hour) },

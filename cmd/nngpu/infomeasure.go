@@ -30,9 +30,12 @@ type infoMeasured struct {
 	Barrier   float64 `json:"barrier_us"`
 	Timestamp float64 `json:"timestamp_us"`
 	// Load is the share of the processors that others used meanwhile, and Busy that it was too much to rely on.
-	Load float64   `json:"load"`
-	Busy bool      `json:"busy"`
-	At   time.Time `json:"at"`
+	Load float64 `json:"load"`
+	Busy bool    `json:"busy"`
+	// Drift is by how much the machine's speed changed meanwhile, and Unsteady that another measurement may differ as much.
+	Drift    float64   `json:"drift"`
+	Unsteady bool      `json:"unsteady"`
+	At       time.Time `json:"at"`
 }
 
 func describeMeasured(m *gpu.Measurement) *infoMeasured {
@@ -45,7 +48,7 @@ func describeMeasured(m *gpu.Measurement) *infoMeasured {
 		giga(m.FMA32), giga(m.FMA16), giga(m.Dot8), giga(m.Cache), giga(m.Memory), giga(m.CopyMemory),
 		giga(m.Matrix), giga(m.Depthwise), giga(m.Elementwise),
 		micro(m.Submit), micro(m.Dispatch), micro(m.Barrier), micro(m.Timestamp),
-		round3(max(m.Load, m.CeilingLoad)), m.Busy(), m.At,
+		round3(max(m.Load, m.CeilingLoad)), m.Busy(), round3(m.Drift), m.Unsteady(), m.At,
 	}
 }
 
@@ -77,6 +80,8 @@ func (a *app) printMeasured(m *infoMeasured) {
 	busy := ""
 	if m.Busy {
 		busy = "; on a busy machine: --measure on an idle one tells more"
+	} else if m.Unsteady {
+		busy = fmt.Sprintf("; the machine's speed changed by %.0f %% meanwhile: another measurement may differ as much", 100*m.Drift)
 	}
 	printf(a.out, "     measured %s, others used %.0f %% of the processors%s\n", m.At.Local().Format("2006-01-02 15:04"), 100*m.Load, busy)
 }

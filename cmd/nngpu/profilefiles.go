@@ -102,6 +102,8 @@ func (p *profiles) page(r *profileResult) *report.Page {
 	out := &report.Page{Notes: []string{fmt.Sprintf("A run takes %.4f ms, the mean of those in the middle; all rows together %.4f ms.", r.Wall, r.Sum)}}
 	if p.measured.Busy() {
 		out.Notes = append(out.Notes, "The ceilings were measured on a busy machine: nngpu info --measure on an idle one tells more.")
+	} else if p.measured.Unsteady() {
+		out.Notes = append(out.Notes, fmt.Sprintf("The machine's speed changed by %.0f %% while the ceilings were measured.", 100*p.measured.Drift))
 	}
 	t := report.Table{
 		Title: "Where the time goes",

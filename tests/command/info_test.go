@@ -121,6 +121,8 @@ func TestInfoMeasure(t *testing.T) {
 				Dispatch   float64   `json:"dispatch_us"`
 				Load       float64   `json:"load"`
 				Busy       bool      `json:"busy"`
+				Drift      float64   `json:"drift"`
+				Unsteady   bool      `json:"unsteady"`
 				At         time.Time `json:"at"`
 			}
 		}
@@ -157,6 +159,8 @@ func TestInfoMeasure(t *testing.T) {
 		}
 		require.Equal(t, d.Features.Dot, m.Dot > 0)
 		require.Equal(t, m.Load > 0.15, m.Busy)
+		require.Equal(t, m.Drift > 0.1, m.Unsteady)
+		require.Positive(t, m.Drift)
 		require.False(t, m.At.Before(begin))
 
 		again, _ := info("--verbose", "--json")
@@ -164,5 +168,6 @@ func TestInfoMeasure(t *testing.T) {
 		_, text := info("--device", device)
 		require.Regexp(t, `(?m)^     at most  [\d.]+ GFLOP/s f32, (no|[\d.]+) f16, (no|[\d.]+) GOP/s int8; [\d.]+ GB/s in a cache`, text)
 		require.Equal(t, m.Busy, strings.Contains(text, "on a busy machine"))
+		require.Equal(t, m.Unsteady && !m.Busy, strings.Contains(text, "speed changed by"))
 	})
 }
