@@ -2,7 +2,7 @@
 // division is the slowest instruction of the CPU implementations.
 //
 // Granlund and Montgomery, "Division by invariant integers using multiplication" (1994), figure 4.1, for
-// n < 2^31, where the sum cannot overflow. lower/index.go makes the numbers.
+// n < 2^31, where the sum cannot overflow. emit/push.go makes the numbers.
 #ifndef NNGPU_DIVIDE
 #define NNGPU_DIVIDE
 

@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/lower"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -11,19 +12,19 @@ import (
 //
 // Requires: ir.Normal; lower.Check has nothing against any node.   Ensures: every output is written to host memory.
 func (u *unit) lower() error {
-	b := lower.NewBuilder(u.facts, u.graph)
+	b := emit.NewBuilder(u.facts, u.graph)
 	b.LimitWeights(u.constants)
 	b.Bound(u.ctx, u.fits)
 	u.builder, u.plan = b, &plan.Plan{}
 	u.plan.Inputs, u.plan.Outputs, u.plan.HostBytes = b.PlaceIO()
-	b.PlaceConcats()
+	lower.PlaceConcats(b)
 	b.LoadInputs()
 	for i := range u.graph.Nodes {
 		n := &u.graph.Nodes[i]
 		if err := u.ctx.Err(); err != nil {
 			return err
 		}
-		if err := b.Node(n); err != nil {
+		if err := lower.Node(b, n); err != nil {
 			return fmt.Errorf("%s: %w", n.Where(), err)
 		}
 	}
@@ -39,7 +40,7 @@ func (u *unit) finish() error {
 	if err != nil {
 		return err
 	}
-	p.Inputs, p.Outputs, p.HostBytes = u.plan.Inputs, u.plan.Outputs, u.plan.HostBytes+plan.Align // see lower.Builder.steadyViews
+	p.Inputs, p.Outputs, p.HostBytes = u.plan.Inputs, u.plan.Outputs, u.plan.HostBytes+plan.Align // see emit.Builder.steadyViews
 	p.Steps, p.Segments = segments(u.facts, p.Steps)
 	u.plan, u.weights = p, weights
 	return nil

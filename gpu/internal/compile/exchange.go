@@ -2,8 +2,8 @@ package compile
 
 import (
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
-	"github.com/nngpu/nngpu/gpu/internal/lower"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -11,7 +11,7 @@ import (
 // Exchanged is a tensor in both of its forms. The device's depends on type and dimensions alone.
 type Exchanged struct {
 	DenseBytes, DeviceBytes int64
-	// Pad and Unpad are the plans of lower.Exchange, cut into segments.
+	// Pad and Unpad are the plans of emit.Exchange, cut into segments.
 	Pad, Unpad *plan.Plan
 }
 
@@ -20,13 +20,13 @@ type Exchanged struct {
 // Errors: INVALID_ARGUMENT for a type or size that no kernel handles.
 func Exchange(f *plan.Facts, t nn.OperandType, dims nn.Dims) (*Exchanged, error) {
 	x := &ir.Tensor{Type: t, Shape: shapeOf(dims)}
-	if err := lower.CheckTensor(f, x); err != nil {
+	if err := emit.CheckTensor(f, x); err != nil {
 		return nil, nn.Invalid("tensor memory", "%w", err)
 	}
 	l := pack.LayoutOf(x)
 	e := &Exchanged{DenseBytes: l.DenseBytes(), DeviceBytes: l.Bytes()}
 	var err error
-	if e.Pad, e.Unpad, err = lower.Exchange(f, l); err != nil {
+	if e.Pad, e.Unpad, err = emit.Exchange(f, l); err != nil {
 		return nil, nn.Invalid("tensor memory", "%w", err)
 	}
 	for _, p := range []*plan.Plan{e.Pad, e.Unpad} {

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/lower"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
@@ -31,7 +32,7 @@ type unit struct {
 	refused   []error // by operation, why the device cannot run it
 	constants int64   // bytes of the model's constants
 
-	builder *lower.Builder
+	builder *emit.Builder
 	plan    *plan.Plan
 	weights []byte
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -101,10 +102,10 @@ func checkBinary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if _, err := broadcast(a, b, z); err != nil {
 		return err
 	}
-	return checkTensors(f, g, n)
+	return emit.CheckTensors(f, g, n)
 }
 
-func lowerBinary(b *Builder, n *ir.Node) error {
+func lowerBinary(b *emit.Builder, n *ir.Node) error {
 	in := [2]ir.ID{n.In[0], n.In[1]}
 	z := b.Graph.T(n.Out[0])
 	g, err := broadcast(b.Graph.T(in[0]), b.Graph.T(in[1]), z)
@@ -117,22 +118,21 @@ func lowerBinary(b *Builder, n *ir.Node) error {
 	}
 	operands, flags, strides := g.operands()
 	if operands != family.Broadcast { // the first operand lies as the output does
-		b.inPlace(n.Out[0], in[0])
+		b.InPlace(n.Out[0], in[0])
 	}
 	l := b.Layout(n.Out[0])
-	push := []uint32{uint32(l.TotalQuads())}
+	push := emit.Ints(l.TotalQuads())
 	if z.Type.IsQuant8() {
-		push = append(push, o.quantPush(b.Graph.T(in[0]), b.Graph.T(in[1]), z, activation(n))...)
+		push = push.Words(o.quantPush(b.Graph.T(in[0]), b.Graph.T(in[1]), z, activation(n))...)
 	} else {
-		lo, hi := pack.FloatRange(activation(n))
-		push = append(push, uint32(l.Quads), uint32(l.C), f32(lo), f32(hi))
+		push = push.Ints(l.Quads, l.C).Words(pack.Bounds(z, activation(n))...)
 	}
-	push = append(append(push, flags), strides...)
+	push = push.Words(flags).Words(strides...)
 	k, format := shaders.Of(o.key(z.Type, operands, family.Buffers)), plan.FormatNone
-	if texel, ok := shaders.Find(o.key(z.Type, operands, family.Texels)); ok && b.texelsPay(in[:]...) {
+	if texel, ok := shaders.Find(o.key(z.Type, operands, family.Texels)); ok && texelsPay(b, in[:]...) {
 		k, format = texel, plan.FormatRGBA32F
 	}
-	b.Dispatch(k, quadLocal, l.TotalQuads(), push, Cost{FLOP: float64(4 * l.TotalQuads())},
+	b.Quads(k, l.TotalQuads(), push, emit.Cost{FLOP: float64(4 * l.TotalQuads())},
 		b.Read(b.Tensor(in[0]), format), b.Read(b.Tensor(in[1]), format), b.Out(n.Out[0]))
 	return nil
 }
@@ -144,11 +144,11 @@ func (o *binaryOp) quantPush(x, y, z *ir.Tensor, act nn.Activation) []uint32 {
 	if o.negate {
 		negate--
 	}
-	push := []uint32{pack.SignOffset(z.Type), negate, uint32(x.Zero), uint32(y.Zero), uint32(z.Zero), uint32(lo - z.Zero), uint32(hi - z.Zero)}
+	push := emit.Push{pack.SignOffset(z.Type), negate}.Ints(int(x.Zero), int(y.Zero), int(z.Zero), int(lo-z.Zero), int(hi-z.Zero))
 	var m, s [3]uint32
 	for i, r := range o.rescale(x, y, z) {
 		multiplier, shift := pack.Multiplier(r)
 		m[i], s[i] = uint32(multiplier), uint32(int32(shift))
 	}
-	return append(append(push, m[:]...), s[:]...)
+	return push.Words(m[:]...).Words(s[:]...)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -27,15 +28,15 @@ func checkCast(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 }
 
 // lowerCast converts the stored numbers; scales and zero points do not count.
-func lowerCast(b *Builder, n *ir.Node) error {
+func lowerCast(b *emit.Builder, n *ir.Node) error {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	if x.Type == y.Type {
-		b.aliasOrCopy(n.Out[0], n.In[0])
+		b.Forward(n.Out[0], n.In[0])
 		return nil
 	}
 	l := b.Layout(n.Out[0])
 	count := l.TotalQuads()
 	push := []uint32{uint32(count), uint32(l.Quads), uint32(l.C)}
-	b.Dispatch(shaders.Of(castKey(x, y)), quadLocal, count, push, Cost{FLOP: float64(4 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
+	b.Quads(shaders.Of(castKey(x, y)), count, push, emit.Cost{FLOP: float64(4 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }

@@ -87,3 +87,20 @@ func TestChosenProducts(t *testing.T) {
 		})
 	}
 }
+
+func TestSlabs(t *testing.T) {
+	for _, tc := range []struct {
+		limit, count, texels int
+		want                 [][2]int
+	}{
+		{100, 7, 10, [][2]int{{0, 7}}},
+		{70, 7, 10, [][2]int{{0, 7}}},
+		{69, 7, 10, [][2]int{{0, 6}, {6, 7}}},
+		{29, 7, 10, [][2]int{{0, 2}, {2, 4}, {4, 6}, {6, 7}}},
+		{10, 3, 10, [][2]int{{0, 1}, {1, 2}, {2, 3}}},
+		{65536, 1, 65536, [][2]int{{0, 1}}},
+		{1 << 32, 5, 1 << 20, [][2]int{{0, 5}}},
+	} {
+		require.Equal(t, tc.want, slabs(&plan.Facts{MaxTexelElements: int64(tc.limit)}, tc.count, tc.texels))
+	}
+}

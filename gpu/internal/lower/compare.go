@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -82,10 +83,10 @@ func checkComparison(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if _, err := broadcast(a, b, z); err != nil {
 		return err
 	}
-	return checkTensors(f, g, n)
+	return emit.CheckTensors(f, g, n)
 }
 
-func lowerComparison(b *Builder, n *ir.Node) error {
+func lowerComparison(b *emit.Builder, n *ir.Node) error {
 	x, y := compared(n)
 	when := comparisons[n.Op]
 	g, err := broadcast(b.Graph.T(x), b.Graph.T(y), b.Graph.T(n.Out[0]))
@@ -97,12 +98,12 @@ func lowerComparison(b *Builder, n *ir.Node) error {
 	}
 	operands, flags, strides := g.operands()
 	elem, quads := comparedAs(b.Graph.T(x).Type), b.Layout(n.Out[0]).TotalQuads()
-	push := []uint32{uint32(quads), uint32(when), flags}
+	push := emit.Ints(quads, int(when)).Words(flags)
 	if elem == family.Q8 {
-		push = append(push, comparedBytes(n.Op, b.Graph.T(x), b.Graph.T(y))...)
+		push = push.Words(comparedBytes(n.Op, b.Graph.T(x), b.Graph.T(y))...)
 	}
-	b.Dispatch(shaders.Of(family.Compare{Elem: elem, Operands: operands}), quadLocal, quads, append(push, strides...),
-		Cost{FLOP: float64(4 * quads)}, b.In(x), b.In(y), b.Out(n.Out[0]))
+	b.Quads(shaders.Of(family.Compare{Elem: elem, Operands: operands}), quads, push.Words(strides...),
+		emit.Cost{FLOP: float64(4 * quads)}, b.In(x), b.In(y), b.Out(n.Out[0]))
 	return nil
 }
 
@@ -111,12 +112,12 @@ func lowerComparison(b *Builder, n *ir.Node) error {
 // is less: all that counts then is the sign.
 func comparedBytes(op nn.OperationType, x, y *ir.Tensor) []uint32 {
 	if zero, logical := mirrored[op]; logical {
-		return []uint32{0, 1, 0, zero, f32(1), f32(-1)}
+		return []uint32{0, 1, 0, zero, emit.F32(1), emit.F32(-1)}
 	}
 	if x.Type == nn.TensorBool8 {
-		return []uint32{0, 1, 0, 0, f32(1), f32(1)}
+		return []uint32{0, 1, 0, 0, emit.F32(1), emit.F32(1)}
 	}
 	_, exponent := math.Frexp(float64(max(x.Scale, y.Scale)))
-	scale := func(t *ir.Tensor) uint32 { return f32(max(math.Ldexp(float64(t.Scale), -exponent), 0x1p-100)) }
+	scale := func(t *ir.Tensor) uint32 { return emit.F32(max(math.Ldexp(float64(t.Scale), -exponent), 0x1p-100)) }
 	return []uint32{pack.SignOffset(x.Type), 255, uint32(x.Zero), uint32(y.Zero), scale(x), scale(y)}
 }

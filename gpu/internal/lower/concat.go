@@ -3,9 +3,11 @@ package lower
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -14,7 +16,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkConcat, lower: (*Builder).lowerConcat, divide: divideConcat}, nn.OpConcatenation)
+	register(rule{check: checkConcat, lower: lowerConcat, divide: divideConcat}, nn.OpConcatenation)
 }
 
 func checkConcat(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -50,29 +52,55 @@ func checkConcat(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 
 // rescale appends the 8-bit tensor in with the scale and zero point of out to dst, which has its layout. In
 // float32, from TensorFlow Lite's reference_ops::ConcatenationWithScaling.
-func (b *Builder) rescale(dst Value, in ir.ID, out *ir.Tensor) {
+func rescale(b *emit.Builder, dst emit.Value, in ir.ID, out *ir.Tensor) {
 	t := b.Graph.T(in)
 	lo, hi := pack.TypeRange(out.Type)
 	scale := t.Scale * (1 / out.Scale)
 	bias := float32(-t.Zero) * scale
-	table := make([]uint32, 256)
-	for i := range table {
-		q := int32(i)
-		if lo < 0 {
-			q = int32(int8(i))
-		}
+	lookUp(b, t.Type, b.Write(dst, plan.FormatNone), b.In(in), b.Layout(in).TotalQuads(), emit.Cost{}, func(q int32) int32 {
 		product := float32(q) * scale // a variable of its own, so that it is not fused with the sum
 		v := math.Round(float64(product+bias)) + float64(out.Zero)
-		table[i] = uint32(uint8(int32(min(max(v, float64(lo)), float64(hi)))))
+		return int32(min(max(v, float64(lo)), float64(hi)))
+	})
+}
+
+// PlaceConcats lets the producers of a concatenation's inputs write to their places in its output, where these are
+// whole runs of memory: behind dimensions of 1, before the innermost. It comes between Builder.PlaceIO and the nodes;
+// what it cannot place lowerConcat copies.
+func PlaceConcats(b *emit.Builder) {
+	g := b.Graph
+	made := map[ir.ID]bool{} // by a node
+	for i := range g.Nodes {
+		for _, id := range g.Nodes[i].Out {
+			made[id] = true
+		}
 	}
-	count := b.Layout(in).TotalQuads()
-	b.Dispatch(shaders.Lut8, quadLocal, count, []uint32{uint32(count)}, Cost{}, b.In(in),
-		b.Read(b.WeightsU32(table), plan.FormatR32U), b.Write(dst, plan.FormatNone))
+	for i := len(g.Nodes) - 1; i >= 0; i-- { // outer ones first, so that their parts can have parts
+		n := &g.Nodes[i]
+		if n.Op != nn.OpConcatenation {
+			continue
+		}
+		out, l := g.T(n.Out[0]), b.Layout(n.Out[0])
+		axis := n.Attrs.(ops.Concatenation).Axis
+		if axis == len(out.Shape)-1 || emit.Product(out.Shape[:axis]) != 1 {
+			continue
+		}
+		position := int64(emit.Product(out.Shape[axis+1:len(out.Shape)-1])) * int64(l.Quads) * int64(4*l.Elem) // bytes
+		at := int64(0)
+		for k, id := range n.In {
+			in, size := g.T(id), b.Layout(id).Bytes()
+			free := made[id] && !b.Placed(id) && !slices.Contains(g.Outputs, id) && !slices.Contains(n.In[:k], id)
+			if free && at%plan.Align == 0 && in.SameQuant(out) && size == int64(in.Shape[axis])*position {
+				b.PlaceIn(id, n.Out[0], at)
+			}
+			at += int64(in.Shape[axis]) * position
+		}
+	}
 }
 
 // lowerConcat copies the inputs that PlaceConcats left to their places one after the other. Along the innermost dimension a quad
 // of the output can hold elements of several inputs: each step keeps what the steps before it wrote.
-func (b *Builder) lowerConcat(n *ir.Node) error {
+func lowerConcat(b *emit.Builder, n *ir.Node) error {
 	out := b.Graph.T(n.Out[0])
 	l := b.Layout(n.Out[0])
 	axis := n.Attrs.(ops.Concatenation).Axis
@@ -80,31 +108,31 @@ func (b *Builder) lowerConcat(n *ir.Node) error {
 	at := 0 // positions along the axis
 	for _, id := range n.In {
 		in := b.Graph.T(id)
-		if !inner && b.isPart(id, n.Out[0], int64(at*product(out.Shape[axis+1:len(out.Shape)-1])*l.Quads*4*l.Elem)) {
+		if !inner && b.LiesIn(id, n.Out[0], int64(at*emit.Product(out.Shape[axis+1:len(out.Shape)-1])*l.Quads*4*l.Elem)) {
 			at += in.Shape[axis]
 			continue
 		}
 		src := b.In(id)
 		if out.Type.IsQuant8() && !in.SameQuant(out) {
 			v := b.Temp(b.Layout(id).Bytes())
-			b.rescale(v, id, out)
+			rescale(b, v, id, out)
 			src = b.Read(v, plan.FormatNone)
 		}
 		from := b.Layout(id)
 		switch {
 		case inner && at%4 != 0:
-			b.concatUnaligned(b.Out(n.Out[0]), src, l, from, at)
+			concatUnaligned(b, b.Out(n.Out[0]), src, l, from, at)
 		case inner:
-			b.copyQuads(b.Out(n.Out[0]), src, strided{
+			b.CopyQuads(b.Out(n.Out[0]), src, emit.Strided{
 				Dims: []int{l.Rows, from.Quads}, From: []int{from.Quads, 1}, To: []int{l.Quads, 1},
 				ToBase: at / 4, Elem: l.Elem,
 			})
 		default:
 			// Everything behind the axis is one run.
-			tail := product(out.Shape[axis+1:len(out.Shape)-1]) * l.Quads
+			tail := emit.Product(out.Shape[axis+1:len(out.Shape)-1]) * l.Quads
 			run := in.Shape[axis] * tail
-			b.copyQuads(b.Out(n.Out[0]), src, strided{
-				Dims: []int{product(out.Shape[:axis]), run}, From: []int{run, 1}, To: []int{out.Shape[axis] * tail, 1},
+			b.CopyQuads(b.Out(n.Out[0]), src, emit.Strided{
+				Dims: []int{emit.Product(out.Shape[:axis]), run}, From: []int{run, 1}, To: []int{out.Shape[axis] * tail, 1},
 				ToBase: at * tail, Elem: l.Elem,
 			})
 		}
@@ -114,13 +142,12 @@ func (b *Builder) lowerConcat(n *ir.Node) error {
 }
 
 // concatUnaligned places the rows of src at element `at` of the rows of dst.
-func (b *Builder) concatUnaligned(dst, src Binding, to, from pack.Layout, at int) {
+func concatUnaligned(b *emit.Builder, dst, src emit.Binding, to, from pack.Layout, at int) {
 	skip := at % 4
 	touched := (skip + from.C + 3) / 4
 	count := to.Rows * touched
-	push := append(ints(nil, count), divisor(touched)...)
-	push = ints(push, from.C, from.Quads, to.Quads, at/4, skip)
+	push := emit.Ints(count).Divisors(touched).Ints(from.C, from.Quads, to.Quads, at/4, skip)
 	k := shaders.Of(family.Move{Op: family.Concat, Bytes: to.Elem})
 	moved := float64(count) * float64(to.Elem) * 4
-	b.Dispatch(k, quadLocal, count, push, Cost{Bytes: 2 * moved}, src, dst)
+	b.Quads(k, count, push, emit.Cost{Bytes: 2 * moved}, src, dst)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -17,14 +18,6 @@ func init() {
 	register(rule{check: checkConv, lower: lowerConv, divide: divideConv}, nn.OpConv2D, nn.OpFullyConnected)
 	register(rule{check: checkConv, lower: lowerDepthwise, divide: divideConv}, nn.OpDepthwiseConv2D)
 }
-
-// maxLoop bounds the iterations of the rolled loops of one invocation: an old lavapipe ends an invocation
-// silently after 65,535.
-const maxLoop = 60000
-
-// maxInvocations bounds one dispatch: kernels count in int32, and a dispatch has two dimensions of at most
-// 32768 workgroups.
-const maxInvocations = 1 << 30
 
 // maxReach bounds paddings and the extent of a dilated window. Kernels compute positions in int32; with both below
 // it, a position outside of the image does not wrap around into it.
@@ -97,16 +90,16 @@ func (c *conv) loops() int {
 }
 
 // push appends to fixed, of a kernel that has variants with and without a window, what describes that.
-func (c *conv) push(fixed []uint32) []uint32 {
+func (c *conv) push(fixed emit.Push) emit.Push {
 	if c.window() {
-		return append(fixed, c.windowPush()...)
+		return fixed.Words(c.windowPush()...)
 	}
 	return fixed
 }
 
 // windowPush is the part of the push constants that describes the window.
-func (c *conv) windowPush() []uint32 {
-	return ints(nil, c.inH, c.inW, c.outH, c.outW, c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW, c.padTop, c.padLeft)
+func (c *conv) windowPush() emit.Push {
+	return emit.Ints(c.inH, c.inW, c.outH, c.outW, c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW, c.padTop, c.padLeft)
 }
 
 func (c *conv) flop() float64 {
@@ -141,26 +134,26 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if c.Depthwise && (c.multiplier <= 0 || c.In*c.multiplier != c.Out) {
 		return fmt.Errorf("%d channels times multiplier %d are not %d", c.In, c.multiplier, c.Out)
 	}
-	if loop := c.loops(); loop > maxLoop {
-		return fmt.Errorf("%d steps in one sum, at most %d", loop, maxLoop)
+	if loop := c.loops(); loop > emit.MaxLoop {
+		return fmt.Errorf("%d steps in one sum, at most %d", loop, emit.MaxLoop)
 	}
 	if reach := max((c.kH-1)*c.dilH, (c.kW-1)*c.dilW, c.pad.Top, c.pad.Bottom, c.pad.Left, c.pad.Right); reach > maxReach {
 		return fmt.Errorf("a window or padding of %d, at most %d", reach, maxReach)
 	}
-	if c.pixels*c.OutQuads() > maxInvocations {
+	if c.pixels*c.OutQuads() > emit.MaxInvocations {
 		return errors.New("output too large")
 	}
 	if c.X.Type.IsQuant8() && !c.constant() && c.Out > maxFedChannels {
 		return fmt.Errorf("%d output channels of a filter that is known only at run time, at most %d", c.Out, maxFedChannels)
 	}
-	if err := checkWork(c.flop()); err != nil {
+	if err := emit.CheckWork(c.flop()); err != nil {
 		return err
 	}
 	m := *n
 	if !c.mayBeDirect(f) {
 		m.In = []ir.ID{n.In[0], n.In[2]} // the filter is packed and cut into slabs
 	}
-	return checkTensors(f, g, &m)
+	return emit.CheckTensors(f, g, &m)
 }
 
 // mayBeDirect reports whether lowerDirect could be chosen, which binds the filter as a whole. It is true in
@@ -174,7 +167,7 @@ func (c *conv) mayBeDirect(f *plan.Facts) bool {
 // constant reports whether filter and bias are known, so that they can be packed.
 func (c *conv) constant() bool { return c.W.Const != nil && c.Bias.Const != nil }
 
-func lowerConv(b *Builder, n *ir.Node) error {
+func lowerConv(b *emit.Builder, n *ir.Node) error {
 	c := convOf(b.Graph, n)
 	if !c.constant() {
 		return lowerDirect(b, c, "the filter is known at run time only")
@@ -203,109 +196,96 @@ func slabs(f *plan.Facts, count, tileTexels int) [][2]int {
 	return runs
 }
 
-func lowerGemmFloat(b *Builder, c *conv) error {
-	k, ok := b.chooseGemm(c, false)
+func lowerGemmFloat(b *emit.Builder, c *conv) error {
+	k, ok := chooseGemm(b, c, false)
 	if !ok {
 		return lowerDirect(b, c, filterTooLarge)
 	}
-	tiles, tileTexels := (c.Out+k.N-1)/k.N, c.tileTexels(k)
-	recipe := pack.Recipe{How: "bias", Shape: [6]int{int(c.Bias.Type), tiles * k.N}}
-	bias := b.Packed(c.Bias.Const, recipe, int64(4*tiles*k.N), func() []byte {
-		bias := make([]float32, tiles*k.N)
+	channels := c.tiles(k) * k.N
+	recipe := pack.Recipe{How: "bias", Shape: [6]int{int(c.Bias.Type), channels}}
+	bias := b.Packed(c.Bias.Const, recipe, int64(4*channels), func() []byte {
+		bias := make([]float32, channels)
 		copy(bias, pack.Floats(c.Bias))
 		return pack.FloatBytes(bias)
 	})
-	x, y := b.reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
-	slab := func(run [2]int) Value {
+	slab := func(run [2]int) emit.Value {
 		part, n := c.Tiles(k.N, run), run[1]-run[0]
-		return b.Packed(part.W.Const, part.Recipe("FloatTiles", 0, k.N), int64(n*tileTexels)*16, func() []byte {
+		return b.Packed(part.W.Const, part.Recipe("FloatTiles", 0, k.N), int64(n*c.tileTexels(k))*16, func() []byte {
 			return pack.FloatBytes(part.FloatTiles(pack.Floats(part.W), k.N, 0, n))
 		})
 	}
-	lo, hi := pack.FloatRange(activation(c.node))
-	rows := (c.pixels + k.M - 1) / k.M
-	if k.Shared {
-		push := c.push(append(ints(nil, c.pixels, c.InQuads(), c.OutQuads()), f32(lo), f32(hi)))
-		b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(rows), uint32(tiles), 1}, push, Cost{FLOP: c.flop()},
-			x, b.Read(slab([2]int{0, tiles}), plan.FormatNone), b.Read(bias, plan.FormatNone), y)
-		return nil
-	}
-	for _, run := range slabs(b.Facts, tiles, tileTexels) {
-		n := run[1] - run[0]
-		push := c.push(append(ints(nil, rows*n, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads()), f32(lo), f32(hi)))
-		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n, push, Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
-			x, b.Read(slab(run), plan.FormatRGBA32F), b.Read(bias, plan.FormatNone), y)
-	}
+	dispatchTiles(b, c, k, slab, bias, c.push(pack.Bounds(c.Y, activation(c.node))))
 	return nil
 }
 
-func lowerGemmQ8(b *Builder, c *conv) error {
+func lowerGemmQ8(b *emit.Builder, c *conv) error {
 	q := pack.Quantize(&c.Filter)
 	bias, bound := q.FoldZeroPoints()
-	k, ok := b.chooseGemm(c, !pack.ExactSums(bound))
+	k, ok := chooseGemm(b, c, !pack.ExactSums(bound))
 	if !ok {
 		return lowerDirect(b, c, filterTooLarge)
 	}
-	format := plan.FormatRGBA32F
-	if k.Dot {
-		format = plan.FormatRGBA32U
-	}
-	tiles, tileTexels := (c.Out+k.N-1)/k.N, c.tileTexels(k)
 	// Where sums of floats are not exact, they are flushed to integers and requantised with shifts.
-	channels := b.WeightsU32(c.Channels(tiles*k.N/4, k.Dot || k.Flush, bias))
-	x, y := b.reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
-	slab := func(run [2]int) Value {
+	channels := b.WeightsU32(c.Channels(c.tiles(k)*k.N/4, k.Dot || k.Flush, bias))
+	slab := func(run [2]int) emit.Value {
 		part, n := q.Tiles(k.N, run), run[1]-run[0]
 		how, do := "FloatTiles", func() []byte { return pack.FloatBytes(part.FloatTiles(part.Floats(), k.N, 0, n)) }
 		if k.Dot {
 			how, do = "DotTiles", func() []byte { return pack.WordBytes(part.DotTiles(k.N, 0, n)) }
 		}
-		return b.Packed(part.W.Const, part.Recipe(how, q.WZero, k.N), int64(n*tileTexels)*16, do)
+		return b.Packed(part.W.Const, part.Recipe(how, q.WZero, k.N), int64(n*c.tileTexels(k))*16, do)
 	}
-	lo, hi := pack.QuantRange(c.Y, activation(c.node))
-	rows := (c.pixels + k.M - 1) / k.M
-	for _, run := range slabs(b.Facts, tiles, tileTexels) {
+	push := emit.Push{q.Flip}.Ints(q.WZero, q.Rounding, int(c.Y.Zero)).Words(pack.Bounds(c.Y, activation(c.node))...)
+	if c.window() {
+		push = push.Ints(q.XZero * 0x01010101)
+	}
+	dispatchTiles(b, c, k, slab, channels, c.push(push))
+	return nil
+}
+
+// dispatchTiles appends the product k of c. slab packs tiles run[0] to run[1] of the filter, of which there may be more
+// than one texel buffer holds; channels is what the kernel adds to sums, push what it takes behind sizes.
+func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int) emit.Value, channels emit.Value, push []uint32) {
+	x, y := b.Reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
+	tiles, rows := c.tiles(k), c.rows(k)
+	if k.Shared {
+		b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(rows), uint32(tiles), 1},
+			emit.Ints(c.pixels, c.InQuads(), c.OutQuads()).Words(push...), emit.Cost{FLOP: c.flop()},
+			x, b.Read(slab([2]int{0, tiles}), plan.FormatNone), b.Read(channels, plan.FormatNone), y)
+		return
+	}
+	format := plan.FormatRGBA32F
+	if k.Dot {
+		format = plan.FormatRGBA32U
+	}
+	for _, run := range slabs(b.Facts, tiles, c.tileTexels(k)) {
 		n := run[1] - run[0]
-		push := ints(nil, rows*n, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads())
-		push = append(push, q.Flip)
-		push = ints(push, q.WZero, q.Rounding, int(c.Y.Zero), int(lo), int(hi))
-		if c.window() {
-			push = append(push, uint32(q.XZero)*0x01010101)
-		}
-		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n, c.push(push), Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
+		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n,
+			emit.Ints(rows*n, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads()).Words(push...), emit.Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
 			x, b.Read(slab(run), format), b.Read(channels, plan.FormatNone), y)
 	}
-	return nil
 }
 
 // filterTooLarge is why there is no tile.
 const filterTooLarge = "a tile of the filter exceeds a texel buffer"
 
 // lowerDirect uses the kernel that reads filter and bias as ordinary tensors.
-func lowerDirect(b *Builder, c *conv, why string) error {
-	b.why = nil // of what was tried before
-	b.because("direct: " + why)
+func lowerDirect(b *emit.Builder, c *conv, why string) error {
+	b.Instead("direct: " + why)
 	n := c.node
-	push := ints(nil, c.pixels*c.OutQuads(), c.InQuads(), c.In, c.OutQuads(), c.Out)
-	push = append(push, c.windowPush()...)
-	push = append(push, uint32(max(1, c.multiplier)))
-	bindings := []Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
-	switch c.X.Type {
-	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
-		off, woff := pack.SignOffset(c.X.Type), pack.SignOffset(c.W.Type)
-		lo, hi := pack.QuantRange(c.Y, activation(n))
+	push := emit.Ints(c.pixels*c.OutQuads(), c.InQuads(), c.In, c.OutQuads(), c.Out).Words(c.windowPush()...).Ints(max(1, c.multiplier))
+	bindings := []emit.Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
+	if c.X.Type.IsQuant8() {
+		off, woff := int(pack.SignOffset(c.X.Type)), int(pack.SignOffset(c.W.Type))
 		wzero := 0
 		if c.W.Type.IsQuant8() {
 			wzero = int(c.W.Zero)
 		}
-		push = append(push, off*0x01010101, woff*0x01010101)
-		push = ints(push, int(c.X.Zero)+int(off), wzero+int(woff), c.RoundingMask(), int(c.Y.Zero), int(lo), int(hi))
+		push = push.Ints(off*0x01010101, woff*0x01010101, int(c.X.Zero)+off, wzero+woff, c.RoundingMask(), int(c.Y.Zero))
 		bindings = append(bindings, b.Read(b.WeightsU32(c.Multipliers()), plan.FormatNone))
-	default:
-		lo, hi := pack.FloatRange(activation(n))
-		push = append(push, f32(lo), f32(hi))
 	}
+	push = push.Words(pack.Bounds(c.Y, activation(n))...)
 	k := shaders.Of(family.Direct{Elem: elem(c.X.Type), Depthwise: c.Depthwise})
-	b.Dispatch(k, quadLocal, c.pixels*c.OutQuads(), push, Cost{FLOP: c.flop()}, bindings...)
+	b.Quads(k, c.pixels*c.OutQuads(), push, emit.Cost{FLOP: c.flop()}, bindings...)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
@@ -18,13 +19,13 @@ import (
 func lowerFor(t *testing.T, f plan.Facts, g *ir.Graph) (*plan.Plan, []byte) {
 	t.Helper()
 	require.NoError(t, g.Verify(ir.Normal))
-	b := NewBuilder(&f, g)
+	b := emit.NewBuilder(&f, g)
 	in, out, hostBytes := b.PlaceIO()
-	b.PlaceConcats()
+	PlaceConcats(b)
 	b.LoadInputs()
 	for i := range g.Nodes {
 		require.NoError(t, Check(&f, g, &g.Nodes[i]))
-		require.NoError(t, b.Node(&g.Nodes[i]))
+		require.NoError(t, Node(b, &g.Nodes[i]))
 	}
 	b.StoreOutputs()
 	p, weights, err := b.Finish()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -107,7 +108,7 @@ func divideMean(g *ir.Graph, n *ir.Node) []division {
 			}
 		}
 	}
-	if to >= len(y.Shape) || y.Shape[to] != x.Shape[at] || product(y.Shape[:to]) != 1 {
+	if to >= len(y.Shape) || y.Shape[to] != x.Shape[at] || emit.Product(y.Shape[:to]) != 1 {
 		return nil
 	}
 	return []division{{x.Shape[at], func(first, last int) ([]extent, ops.Attrs) {
@@ -268,7 +269,10 @@ func divideWindows(g *ir.Graph, n *ir.Node, w windows) []division {
 		return divideImages(g, n)
 	}
 	row := along(x, 1, 1, 2).at // bytes
-	unit := plan.Align / gcd(plan.Align, int(row%plan.Align))
+	unit := 1                   // rows, a power of two as plan.Align is
+	for int64(unit)*row%plan.Align != 0 {
+		unit *= 2
+	}
 	return []division{{w.out, func(from, to int) ([]extent, ops.Attrs) {
 		start := from*w.stride - w.above
 		end := (to-1)*w.stride - w.above + w.reach

@@ -4,21 +4,12 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders/family"
 )
-
-// activation is the fused one of n, none for operations that fuse none.
-func activation(n *ir.Node) nn.Activation {
-	if a, ok := n.Attrs.(ops.Activated); ok {
-		return a.Activation()
-	}
-	return nn.ActNone
-}
 
 // checkElementwise reports why the output of n is no elementwise image of its input.
 func checkElementwise(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -26,7 +17,7 @@ func checkElementwise(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if lx, ly := pack.LayoutOf(x), pack.LayoutOf(y); lx.C != ly.C || lx.Rows != ly.Rows {
 		return fmt.Errorf("input %v, output %v", x.Shape, y.Shape)
 	}
-	return checkTensors(f, g, n)
+	return emit.CheckTensors(f, g, n)
 }
 
 // grid is where the operands of a broadcasting operation lie: the quads of the output as dimensions, the
@@ -140,13 +131,13 @@ func (g *grid) operands() (family.Operands, uint32, []uint32) {
 
 // push returns the word flags of shaders/elementwise/broadcast.glsl and, for its case 1, the words of
 // BROADCAST_PUSH.
-func (g *grid) push() (flags uint32, words []uint32) {
+func (g *grid) push() (flags uint32, words emit.Push) {
 	for k := range 3 {
+		size := math.MaxInt32 // of the outermost dimension: nothing is left above it
 		if k < g.dims-1 {
-			words = append(words, divisor(g.size[k])...)
-		} else { // the outermost dimension: nothing is left above it
-			words = append(words, divisor(math.MaxInt32)...)
+			size = g.size[k]
 		}
+		words = words.Divisors(size)
 	}
 	if g.splatA {
 		flags |= 1
@@ -154,12 +145,12 @@ func (g *grid) push() (flags uint32, words []uint32) {
 	if g.splatB {
 		flags |= 2
 	}
-	return flags, ints(ints(words, g.strideA[:]...), g.strideB[:]...)
+	return flags, words.Ints(g.strideA[:]...).Ints(g.strideB[:]...)
 }
 
 // texelsPay reports whether a kernel should read float32 tensors as texel buffers: they fit, and the
 // device is one whose loads are faster that way. SwiftShader's, with its small limit, are not here.
-func (b *Builder) texelsPay(tensors ...ir.ID) bool {
+func texelsPay(b *emit.Builder, tensors ...ir.ID) bool {
 	if b.Facts.Class != plan.ClassCPU || b.Facts.MaxTexelElements < 1<<24 {
 		return false
 	}
@@ -169,16 +160,4 @@ func (b *Builder) texelsPay(tensors ...ir.ID) bool {
 		}
 	}
 	return true
-}
-
-// isFloatTensor reports whether kernels compute t in float32.
-func isFloatTensor(t nn.OperandType) bool { return t == nn.TensorFloat32 || t == nn.TensorFloat16 }
-
-// aliasOrCopy gives out the value of in, which has the same device layout.
-func (b *Builder) aliasOrCopy(out, in ir.ID) {
-	if b.CanAlias(out) {
-		b.Alias(out, in)
-		return
-	}
-	b.Copy(b.Tensor(out), b.Tensor(in), b.Layout(in).Bytes())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -172,8 +173,8 @@ func TestElementwiseLowers(t *testing.T) {
 					t.Errorf("%v of %v: check says %v", op, typ, err)
 				}
 				if err == nil {
-					b := NewBuilder(&softwareFacts, g)
-					if err := b.Node(&n); err != nil {
+					b := emit.NewBuilder(&softwareFacts, g)
+					if err := Node(b, &n); err != nil {
 						t.Errorf("%v of %v: %v", op, typ, err)
 					}
 					if p, _, err := b.Finish(); err != nil || len(p.Steps) != 1 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -51,23 +52,18 @@ func checkPadFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkMoved(f, g, firstInputOnly(n))
 }
 
-func (b *Builder) lowerPadFed(n *ir.Node) {
+func lowerPadFed(b *emit.Builder, n *ir.Node) {
 	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
-	push := append(ints(nil, to.TotalQuads()), divisor(to.Quads)...)
-	push = ints(push, len(to.Dims), 4*from.Quads, 4*from.TotalQuads()-1)
+	push := emit.Ints(to.TotalQuads()).Divisors(to.Quads).Ints(len(to.Dims), 4*from.Quads, 4*from.TotalQuads()-1)
 	var k shaders.Kernel
 	if n.Op == nn.OpMirrorPad {
 		k = shaders.Of(family.Move{Op: family.MirrorFed, Bytes: to.Elem})
-		edge := 0
-		if n.Attrs.(ops.MirrorPadding).Symmetric {
-			edge = 1
-		}
-		push = ints(push, edge)
+		push = push.Ints(edge(n.Attrs.(ops.MirrorPadding).Symmetric))
 	} else {
 		k = shaders.Of(family.Move{Op: family.PadFed, Bytes: to.Elem})
-		push = append(push, fillOf(n, b.Graph.T(n.Out[0]).Type))
+		push = push.Words(fillOf(n, b.Graph.T(n.Out[0]).Type))
 	}
-	b.moveFed(k, n, from.Dims, push)
+	moveFed(b, k, n, from.Dims, push)
 }
 
 func checkTransposeFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -81,7 +77,7 @@ func checkTransposeFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkMoved(f, g, firstInputOnly(n))
 }
 
-func (b *Builder) lowerTransposeFed(n *ir.Node) {
+func lowerTransposeFed(b *emit.Builder, n *ir.Node) {
 	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
 	last := len(from.Dims) - 1
 	strides := make([]int, len(from.Dims))
@@ -91,21 +87,20 @@ func (b *Builder) lowerTransposeFed(n *ir.Node) {
 		strides[i] = size
 		size *= from.Dims[i]
 	}
-	push := append(ints(nil, to.TotalQuads()), divisor(to.Quads)...)
-	push = ints(push, len(to.Dims), 4*from.TotalQuads()-1)
+	push := emit.Ints(to.TotalQuads()).Divisors(to.Quads).Ints(len(to.Dims), 4*from.TotalQuads()-1)
 	k := shaders.Of(family.Move{Op: family.TransposeFed, Bytes: to.Elem})
-	b.moveFed(k, n, strides, push)
+	moveFed(b, k, n, strides, push)
 }
 
 // moveFed dispatches a kernel that gathers the output's quads. of is what it wants to know of each dimension
 // of the input.
-func (b *Builder) moveFed(k shaders.Kernel, n *ir.Node, of []int, push []uint32) {
+func moveFed(b *emit.Builder, k shaders.Kernel, n *ir.Node, of []int, push []uint32) {
 	to := b.Layout(n.Out[0])
-	var table []uint32
+	var table emit.Push
 	for i := range to.Dims {
-		table = ints(table, of[i], to.Dims[i])
+		table = table.Ints(of[i], to.Dims[i])
 	}
-	b.Dispatch(k, quadLocal, to.TotalQuads(), push, Cost{}, b.In(n.In[0]), b.In(n.In[1]),
+	b.Quads(k, to.TotalQuads(), push, emit.Cost{}, b.In(n.In[0]), b.In(n.In[1]),
 		b.Read(b.WeightsU32(table), plan.FormatNone), b.Out(n.Out[0]))
 }
 
@@ -135,39 +130,27 @@ func checkMeanFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if count > maxFedSum {
 		return fmt.Errorf("the mean of %d elements over axes that are known only at run time", count)
 	}
-	if err := checkWork(40 * float64(max(count, axes[0])) * float64(pack.LayoutOf(out).TotalQuads())); err != nil {
+	if err := emit.CheckWork(40 * float64(max(count, axes[0])) * float64(pack.LayoutOf(out).TotalQuads())); err != nil {
 		return err
 	}
-	switch {
-	case isFloatTensor(in.Type):
-	case in.Type.IsQuant8():
-		if err := checkScales(in, out); err != nil {
-			return err
-		}
-	default:
-		return fmt.Errorf("MEAN of %v", in.Type)
+	if err := checkNumbers(n.Op, in, out); err != nil {
+		return err
 	}
-	return checkTensors(f, g, n)
+	return emit.CheckTensors(f, g, n)
 }
 
-func (b *Builder) lowerMeanFed(n *ir.Node) {
+func lowerMeanFed(b *emit.Builder, n *ir.Node) {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
 	count := in.Elements() / out.Elements()
-	push := append(ints(nil, to.TotalQuads()), divisor(to.Quads)...)
-	push = ints(push, to.C, b.Graph.T(n.In[1]).Shape[0], len(from.Dims))
-	push = ints(push, outermost(from.Dims, 4, 1)...)
-	push = ints(push, 4*from.Quads, count)
+	push := emit.Ints(to.TotalQuads()).Divisors(to.Quads).Ints(to.C, b.Graph.T(n.In[1]).Shape[0], len(from.Dims))
+	push = push.Ints(emit.Outermost(from.Dims, 4, 1)...).Ints(4*from.Quads, count)
 	f := meanFinish(in, out, count)
 	if in.Type.IsQuant8() {
-		off := int(pack.SignOffset(in.Type))
-		m := pack.MultiplierWords(f.factor)
-		push = ints(push, off, off*count)
-		push = append(push, m[:]...)
-		push = ints(push, int(f.zero), int(int32(f.low)), int(int32(f.high)))
+		push = push.Words(f.bytes(int(pack.SignOffset(in.Type)), count)...)
 	} else {
-		push = append(push, f32(f.factor), f32(f.low), f32(f.high))
+		push = push.Words(f.floats()...)
 	}
-	b.Dispatch(shaders.Of(family.MeanFed{Elem: elem(in.Type)}), quadLocal, to.TotalQuads(), push, Cost{FLOP: 4 * float64(count*to.TotalQuads())},
+	b.Quads(shaders.Of(family.MeanFed{Elem: elem(in.Type)}), to.TotalQuads(), push, emit.Cost{FLOP: 4 * float64(count*to.TotalQuads())},
 		b.In(n.In[0]), b.Out(n.Out[0]), b.In(n.In[1]))
 }

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -11,9 +12,9 @@ import (
 
 // chooseGemm returns the matrix product for c, which is of the type of x. flush: sums of floats are not exact. Not ok: none
 // holds a tile of the filter.
-func (b *Builder) chooseGemm(c *conv, flush bool) (k family.Gemm, ok bool) {
+func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
-	return choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
+	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
 		zero := c.W.Type.IsQuant8() // by type, not by value: a network whose filters have many zero points needs one kernel then
 		if k.Elem != elem(c.X.Type) || k.Window != c.window() || k.ZeroPoint != (k.Dot && zero) || k.Flush != (flush && !k.Dot) {
 			return 0, ""
@@ -25,7 +26,7 @@ func (b *Builder) chooseGemm(c *conv, flush bool) (k family.Gemm, ok bool) {
 			return 0, ""
 		}
 		speed, why := tileSpeed(b.Facts, c, k)
-		speed *= b.accessSpeed(k.Access, x, y, gemmTexels(k))
+		speed *= b.AccessSpeed(k.Access, x, y, gemmTexels(k))
 		if k.Elem == family.Q8 {
 			products, what := productSpeed(b.Facts, k.Dot)
 			speed, why = speed*products, why+"; "+what
@@ -44,6 +45,10 @@ func gemmTexels(k family.Gemm) plan.Format {
 	}
 	return plan.FormatRGBA32F
 }
+
+// tiles is the number of tiles that the output channels take, rows that of its pixels.
+func (c *conv) tiles(k family.Gemm) int { return (c.Out + k.N - 1) / k.N }
+func (c *conv) rows(k family.Gemm) int  { return (c.pixels + k.M - 1) / k.M }
 
 // tileTexels is the number of texels (or quads) of the packed filter in a tile of k.
 func (c *conv) tileTexels(k family.Gemm) int {
@@ -108,7 +113,7 @@ func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
 // sharedSpeed scores tiles in shared memory: on a GPU loads that a whole workgroup shares decide; on the software devices
 // barriers cost more than loads. What a tile has beyond the output is wasted.
 func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
-	rows, tiles := (c.pixels+k.M-1)/k.M, (c.Out+k.N-1)/k.N
+	rows, tiles := c.rows(k), c.tiles(k)
 	if max(rows, tiles) > plan.MaxGroups || int64(tiles*c.tileTexels(k))*16 > f.MaxStorageRange {
 		return 0, ""
 	}

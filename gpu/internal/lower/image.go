@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -17,7 +18,7 @@ import (
 //
 // The error says why the device cannot. Precondition: nn.ImageLayout.Check and CheckTensor are nil.
 func Image(f *plan.Facts, d nn.ImageLayout, t *ir.Tensor) (*plan.Plan, error) {
-	if err := CheckTensor(f, t); err != nil {
+	if err := emit.CheckTensor(f, t); err != nil {
 		return nil, err
 	}
 	bytes := (d.Bytes() + 3) / 4 * 4
@@ -26,34 +27,28 @@ func Image(f *plan.Facts, d nn.ImageLayout, t *ir.Tensor) (*plan.Plan, error) {
 	}
 	g := &ir.Graph{}
 	g.Outputs = []ir.ID{g.Add(*t)}
-	b := NewBuilder(f, g)
+	b := emit.NewBuilder(f, g)
 	_, outputs, hostBytes := b.PlaceIO()
 	input := plan.IO{Offset: hostBytes, Size: d.Bytes(), DeviceBytes: bytes}
-	x := b.newValue(plan.Host, bytes, hostBytes)
-	b.values[x.id].of = plan.InputRef(0)
+	x := b.Host(bytes, hostBytes, plan.InputRef(0))
 	hostBytes += plan.AlignUp(bytes)
 
 	l := pack.LayoutOf(t)
 	count := l.TotalQuads()
-	push := append(ints(nil, count), divisor(int(d.Width))...)
-	push = append(push, d.Stride, uint32(bytes/4-1), uint32(l.C))
+	push := emit.Ints(count).Divisors(int(d.Width)).Words(d.Stride).Ints(int(bytes/4-1), l.C)
 	if !d.Float16 {
-		push = append(push, d.TexelBytes)
+		push = push.Words(d.TexelBytes)
 	}
 	if t.Type.IsQuant8() {
-		lo, hi := 0, 255
-		if t.Type == nn.TensorQuant8AsymmSigned {
-			lo, hi = -128, 127
-		}
 		if d.Float16 {
-			push = append(push, uint32(t.Zero), f32(float64(t.Scale)), uint32(lo), uint32(hi))
+			push = push.Ints(int(t.Zero)).Floats(float64(t.Scale)).Words(pack.Bounds(t, nn.ActNone)...)
 		} else {
-			push = append(push, uint32(-lo))
+			push = push.Words(pack.SignOffset(t.Type))
 		}
 	}
-	b.label = "image"
-	b.serve(plan.InputRef(0), plan.Always, func() {
-		b.Dispatch(shaders.Of(family.Image{Half: d.Float16, Elem: elem(t.Type)}), quadLocal, count, push, Cost{}, b.Read(x, plan.FormatNone), b.Out(g.Outputs[0]))
+	b.Begin("image")
+	b.Serve(plan.InputRef(0), plan.Always, func() {
+		b.Quads(shaders.Of(family.Image{Half: d.Float16, Elem: elem(t.Type)}), count, push, emit.Cost{}, b.Read(x, plan.FormatNone), b.Out(g.Outputs[0]))
 	})
 	b.StoreOutputs()
 	p, _, err := b.Finish()

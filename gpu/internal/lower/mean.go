@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -14,7 +15,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkMean, lower: (*Builder).lowerMean, divide: divideMean}, nn.OpMean)
+	register(rule{check: checkMean, lower: lowerMean, divide: divideMean}, nn.OpMean)
 }
 
 // maxByteSum is the number of bytes whose sum fits an int32 whatever they are.
@@ -25,8 +26,8 @@ func checkMean(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return checkMeanFed(f, g, n)
 	}
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	if in.Type != out.Type {
-		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
+	if err := checkSameType(in, out); err != nil {
+		return err
 	}
 	last, axes := -1, n.Attrs.(ops.Mean).Axes
 	for _, a := range axes {
@@ -39,25 +40,17 @@ func checkMean(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if out.Elements()*count != in.Elements() {
 		return fmt.Errorf("the mean of %v over %v does not have shape %v", in.Shape, axes, out.Shape)
 	}
-	switch {
-	case isFloatTensor(in.Type):
-	case in.Type.IsQuant8():
-		if count > maxByteSum {
-			return fmt.Errorf("the mean of %d bytes", count)
-		}
-		if err := checkScales(in, out); err != nil {
-			return err
-		}
-	default:
-		return fmt.Errorf("MEAN of %v", in.Type)
+	if in.Type.IsQuant8() && count > maxByteSum {
+		return fmt.Errorf("the mean of %d bytes", count)
+	}
+	if err := checkNumbers(n.Op, in, out); err != nil {
+		return err
 	}
 	// Between stages an element takes 4 bytes, and the first one halves their number at least.
 	if need := int64(pack.LayoutOf(in).TotalQuads()) * 8; need > f.MaxStorageRange {
 		return fmt.Errorf("partial sums of %d bytes are more than the %d that the device binds", need, f.MaxStorageRange)
 	}
-	m := *n
-	m.In = n.In[:1]
-	return checkTensors(f, g, &m)
+	return emit.CheckTensors(f, g, firstInputOnly(n))
 }
 
 func reducedCount(shape, axes []int) int {
@@ -68,48 +61,55 @@ func reducedCount(shape, axes []int) int {
 	return n
 }
 
-func (b *Builder) lowerMean(n *ir.Node) error {
+func lowerMean(b *emit.Builder, n *ir.Node) error {
 	if fed(n) {
-		b.lowerMeanFed(n)
+		lowerMeanFed(b, n)
 		return nil
 	}
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	axes := n.Attrs.(ops.Mean).Axes
 	count := reducedCount(in.Shape, axes)
 	if count == 1 && in.SameQuant(out) {
-		b.reshapeTensor(n.Out[0], n.In[0])
+		reshapeTensor(b, n.Out[0], n.In[0])
 		return nil
 	}
-	b.average(n.Out[0], n.In[0], axes, meanFinish(in, out, count))
+	average(b, n.Out[0], n.In[0], axes, meanFinish(in, out, count))
 	return nil
 }
 
 // meanFinish turns the sum of count elements of in into an element of out.
 func meanFinish(in, out *ir.Tensor, count int) finish {
-	f := finish{factor: 1 / float64(count), low: math.Inf(-1), high: math.Inf(1)}
+	f := finish{factor: 1 / float64(count), bounds: pack.Bounds(out, nn.ActNone)}
 	if in.Type.IsQuant8() {
 		// From TensorFlow Lite's optimized_integer_ops::Mean: stored integers are summed, and the zero
 		// points become one bias that is rounded by itself; scales are combined in float32.
 		f.factor = float64(in.Scale / (float32(count) * out.Scale))
 		f.zero = out.Zero - int32(math.Round(float64(float32(in.Zero)*in.Scale/out.Scale)))
-		lo, hi := pack.TypeRange(out.Type)
-		f.low, f.high = float64(lo), float64(hi)
 	}
 	return f
 }
 
 // finish is how a sum becomes an element of the output: times factor, plus zero (8-bit), clamped.
 type finish struct {
-	factor    float64
-	zero      int32
-	low, high float64
+	factor float64
+	zero   int32
+	bounds []uint32 // see pack.Bounds
+}
+
+// floats are the push constants of f for sums of floats.
+func (f finish) floats() emit.Push { return emit.Push{emit.F32(f.factor)}.Words(f.bounds...) }
+
+// bytes are those for sums of count bytes, off apart from unsigned ones.
+func (f finish) bytes(off, count int) emit.Push {
+	m := pack.MultiplierWords(f.factor)
+	return emit.Ints(off, off*count).Words(m[:]...).Ints(int(f.zero)).Words(f.bounds...)
 }
 
 // partial is a tensor on its way through the stages of a reduction.
 type partial struct {
-	memory  Binding
+	memory  emit.Binding
 	elem    family.Elem // I32: sums of bytes
-	signed  bool        // 8-bit elements with a sign
+	offset  int         // of 8-bit elements, see pack.SignOffset
 	dims    []int       // without the innermost
 	reduced []bool
 	row     int // elements of a row
@@ -127,7 +127,7 @@ func sumOf(t family.Elem) family.Elem {
 // average reduces the axes of in to out: first the outer dimensions, one group of neighbours after the
 // other, then the innermost. Long sums are split in two stages, which keeps loops short, gives enough
 // invocations and rounds less.
-func (b *Builder) average(out, in ir.ID, axes []int, f finish) {
+func average(b *emit.Builder, out, in ir.ID, axes []int, f finish) {
 	t := b.Graph.T(in)
 	l, to := b.Layout(in), b.Layout(out)
 	reduced := make([]bool, len(l.Dims))
@@ -138,7 +138,7 @@ func (b *Builder) average(out, in ir.ID, axes []int, f finish) {
 	// One element a row and one in the output: nothing to do along the rows.
 	rows := reduced[last] && !(l.C == 1 && to.C == 1)
 	p := partial{
-		memory: b.In(in), elem: elem(t.Type), signed: t.Type == nn.TensorQuant8AsymmSigned, row: l.C, quads: l.Quads,
+		memory: b.In(in), elem: elem(t.Type), offset: int(pack.SignOffset(t.Type)), row: l.C, quads: l.Quads,
 	}
 	for i, d := range l.Dims[:last] {
 		if d == 1 {
@@ -172,7 +172,7 @@ func (b *Builder) average(out, in ir.ID, axes []int, f finish) {
 
 // sums appends the stages of one reduction.
 type sums struct {
-	b     *Builder
+	b     *emit.Builder
 	f     finish
 	bytes int // elements that are summed for one of the output
 	out   ir.ID
@@ -182,7 +182,7 @@ type sums struct {
 // column reduces dimension i of p.
 func (s *sums) column(p *partial, i int, final bool) {
 	n := p.dims[i]
-	outer, inner := product(p.dims[:i]), product(p.dims[i+1:])*p.quads
+	outer, inner := emit.Product(p.dims[:i]), emit.Product(p.dims[i+1:])*p.quads
 	if seg := segment(n, outer*inner); seg < n {
 		s.columnStage(p, outer, n, inner, seg, 0xffffffff, false)
 		n = (n + seg - 1) / seg
@@ -204,15 +204,13 @@ func segment(n, columns int) int {
 func (s *sums) columnStage(p *partial, outer, n, inner, seg int, lastMask uint32, final bool) {
 	segments := (n + seg - 1) / seg
 	count := outer * segments * inner
-	push := append(ints(nil, count), divisors(inner, segments)...)
-	push = append(ints(push, n, seg), lastMask)
-	push = ints(push, p.quads, p.row)
+	push := emit.Ints(count).Divisors(inner, segments).Ints(n, seg).Words(lastMask).Ints(p.quads, p.row)
 	s.dispatch(p, true, push, count, outer*n*inner, final)
 }
 
 // row reduces the rows of p to the output.
 func (s *sums) row(p *partial, to pack.Layout) {
-	rows := product(p.dims)
+	rows := emit.Product(p.dims)
 	if seg := segment(p.quads, rows); seg < p.quads {
 		// The quads of a row as a column; four sums remain for each segment.
 		n := p.quads
@@ -223,8 +221,7 @@ func (s *sums) row(p *partial, to pack.Layout) {
 		p.row, p.quads = 4*segments, segments
 	}
 	count := to.TotalQuads()
-	push := append(ints(nil, count), divisor(to.Quads)...)
-	push = append(ints(push, to.C, p.quads), lastBytes(p.row))
+	push := emit.Ints(count).Divisors(to.Quads).Ints(to.C, p.quads).Words(lastBytes(p.row))
 	s.dispatch(p, false, push, count, rows*p.quads, true)
 }
 
@@ -237,32 +234,24 @@ func lastBytes(row int) uint32 {
 }
 
 // dispatch appends a stage that reads p and makes p its result, of count quads.
-func (s *sums) dispatch(p *partial, column bool, push []uint32, count, quads int, final bool) {
+func (s *sums) dispatch(p *partial, column bool, push emit.Push, count, quads int, final bool) {
 	to := sumOf(p.elem)
-	var dst Binding
+	var dst emit.Binding
 	if final {
 		to = s.final
 		dst = s.b.Out(s.out)
 	} else {
 		dst = s.b.Write(s.b.Temp(int64(count)*16), plan.FormatNone)
 	}
-	if to == family.F32 || to == family.F16 {
-		factor, low, high := 1.0, math.Inf(-1), math.Inf(1)
-		if final {
-			factor, low, high = s.f.factor, s.f.low, s.f.high
-		}
-		push = append(push, f32(factor), f32(low), f32(high))
-	} else {
-		off := 0
-		if p.signed {
-			off = 128
-		}
-		m := pack.MultiplierWords(s.f.factor)
-		push = ints(push, off, off*s.bytes)
-		push = append(push, m[:]...)
-		push = ints(push, int(s.f.zero), int(int32(s.f.low)), int(int32(s.f.high)))
+	switch {
+	case to != family.F32 && to != family.F16:
+		push = push.Words(s.f.bytes(p.offset, s.bytes)...)
+	case final:
+		push = push.Words(s.f.floats()...)
+	default:
+		push = push.Floats(1, math.Inf(-1), math.Inf(1))
 	}
-	s.b.Dispatch(shaders.Of(family.Sum{Column: column, From: p.elem, To: to}), quadLocal, count, push, Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
+	s.b.Quads(shaders.Of(family.Sum{Column: column, From: p.elem, To: to}), count, push, emit.Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
 	p.memory = s.b.Read(dst.Value, plan.FormatNone)
 	p.elem = to
 }

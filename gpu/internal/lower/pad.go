@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -14,7 +15,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkPad, lower: (*Builder).lowerPad, divide: dividePad}, nn.OpPad, nn.OpPadV2, nn.OpMirrorPad)
+	register(rule{check: checkPad, lower: lowerPad, divide: dividePad}, nn.OpPad, nn.OpPadV2, nn.OpMirrorPad)
 }
 
 func checkPad(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -48,6 +49,14 @@ func paddings(n *ir.Node) (pads [][2]int, symmetric bool) {
 		return a.Pads, a.Symmetric
 	}
 	return n.Attrs.(ops.Padding).Pads, false
+}
+
+// edge is the push constant that says whether a mirror repeats the edge.
+func edge(symmetric bool) int {
+	if symmetric {
+		return 1
+	}
+	return 0
 }
 
 // fillOf is what node n fills tensors of type t with; nothing where it mirrors.
@@ -90,15 +99,15 @@ func newPadding(shape []int, pads [][2]int, mirror bool) padding {
 	return p
 }
 
-func (b *Builder) lowerPad(n *ir.Node) error {
+func lowerPad(b *emit.Builder, n *ir.Node) error {
 	if fed(n) {
-		b.lowerPadFed(n)
+		lowerPadFed(b, n)
 		return nil
 	}
 	in, out := n.In[0], n.Out[0]
 	t := b.Graph.T(out)
 	if b.Graph.T(in).Elements() == t.Elements() {
-		b.aliasOrCopy(out, in)
+		b.Forward(out, in)
 		return nil
 	}
 	pads, symmetric := paddings(n)
@@ -124,11 +133,11 @@ func (b *Builder) lowerPad(n *ir.Node) error {
 		s.padding = newPadding(shape, now, s.mirror)
 		s.from, s.to = pack.LayoutOf(&ir.Tensor{Type: t.Type, Shape: shape}), pack.LayoutOf(&ir.Tensor{Type: t.Type, Shape: next})
 		if left == 0 {
-			b.pad(b.Out(out), src, &s)
+			padQuads(b, b.Out(out), src, &s)
 			return nil
 		}
 		v := b.Temp(s.to.Bytes())
-		b.pad(b.Write(v, plan.FormatNone), src, &s)
+		padQuads(b, b.Write(v, plan.FormatNone), src, &s)
 		src, shape = b.Read(v, plan.FormatNone), next
 	}
 }
@@ -141,7 +150,7 @@ type padStage struct {
 	from, to          pack.Layout
 }
 
-func (b *Builder) pad(dst, src Binding, s *padStage) {
+func padQuads(b *emit.Builder, dst, src emit.Binding, s *padStage) {
 	last := len(s.shape) - 1
 	before := make([]int, last)
 	yDims := make([]int, last)
@@ -149,52 +158,41 @@ func (b *Builder) pad(dst, src Binding, s *padStage) {
 		before[i] = s.pads[i][0]
 		yDims[i] = s.shape[i] + s.pads[i][0] + s.pads[i][1]
 	}
-	yDims = outermost(yDims, maxPadded-1, 1)
-	place := ints(nil, outermost(s.shape[:last], maxPadded-1, 1)...)
-	place = ints(place, outermost(before, maxPadded-1, 0)...)
-	edge := 0
-	if s.symmetric {
-		edge = 1
-	}
+	yDims = emit.Outermost(yDims, maxPadded-1, 1)
+	place := emit.Ints(emit.Outermost(s.shape[:last], maxPadded-1, 1)...).Ints(emit.Outermost(before, maxPadded-1, 0)...)
 	from, to := s.from, s.to
 	if inner := s.pads[last]; inner != [2]int{} {
 		count := to.TotalQuads()
-		push := append(ints(nil, count), divisor(to.Quads)...)
-		push = append(push, divisors(yDims[1:]...)...)
-		push = append(push, place...)
-		push = ints(push, from.C, to.C, inner[0], 4*from.Quads)
+		push := emit.Ints(count).Divisors(to.Quads).Divisors(yDims[1:]...).Words(place...).Ints(from.C, to.C, inner[0], 4*from.Quads)
 		k := shaders.Of(family.Move{Op: family.PadLanes, Bytes: to.Elem})
 		if s.mirror {
 			k = shaders.Of(family.Move{Op: family.MirrorLanes, Bytes: to.Elem})
-			push = ints(push, edge)
+			push = push.Ints(edge(s.symmetric))
 		} else {
-			push = append(push, s.fill)
+			push = push.Words(s.fill)
 		}
-		b.Dispatch(k, quadLocal, count, push, Cost{}, src, dst)
+		b.Quads(k, count, push, emit.Cost{}, src, dst)
 		return
 	}
 	line := yDims[maxPadded-2] * to.Quads
-	runs := (line + b.run() - 1) / b.run()
+	runs := (line + b.RunQuads() - 1) / b.RunQuads()
 	count := to.TotalQuads() / line * runs
-	push := append(ints(nil, count, b.run()), divisor(runs)...)
-	push = append(push, divisors(yDims[1:maxPadded-2]...)...)
-	push = append(push, divisor(to.Quads)...)
-	push = append(ints(push, line), place...)
+	push := emit.Ints(count, b.RunQuads()).Divisors(runs).Divisors(yDims[1 : maxPadded-2]...).Divisors(to.Quads).Ints(line).Words(place...)
 	k := shaders.Of(family.Move{Op: family.PadRows, Bytes: to.Elem})
 	if s.mirror {
 		k = shaders.Of(family.Move{Op: family.MirrorRows, Bytes: to.Elem})
-		push = ints(push, edge)
+		push = push.Ints(edge(s.symmetric))
 	} else {
-		push = ints(append(push, s.fill), to.C-4*(to.Quads-1))
+		push = push.Words(s.fill).Ints(to.C - 4*(to.Quads-1))
 	}
-	b.Dispatch(k, quadLocal, count, push, Cost{}, src, dst)
+	b.Quads(k, count, push, emit.Cost{}, src, dst)
 }
 
 // fillBits is an element of type t with the value that PAD fills with.
 func fillBits(t nn.OperandType, value float64) uint32 {
 	switch t {
 	case nn.TensorFloat32:
-		return f32(value)
+		return emit.F32(value)
 	case nn.TensorFloat16:
 		return uint32(nn.HalfOf(value))
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -13,7 +14,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkPool, lower: (*Builder).lowerPool, divide: dividePool}, nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D)
+	register(rule{check: checkPool, lower: lowerPool, divide: dividePool}, nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D)
 }
 
 // longWindow is the number of positions of a global pool from which the stages of MEAN are quicker.
@@ -21,8 +22,8 @@ const longWindow = 1024
 
 func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	if in.Type != out.Type {
-		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
+	if err := checkSameType(in, out); err != nil {
+		return err
 	}
 	switch {
 	case isFloatTensor(in.Type):
@@ -46,7 +47,7 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			before, after = a.Pad.Left, a.Pad.Right
 		}
 		size, window, stride := in.Shape[1+i], a.Window[i], a.Stride[i]
-		if window < 1 || stride < 1 || after < 0 || max(window, stride, before, -before) > maxElements/4 {
+		if window < 1 || stride < 1 || after < 0 || max(window, stride, before, -before) > emit.MaxElements/4 {
 			return fmt.Errorf("window %v, stride %v, padding %v", a.Window, a.Stride, a.Pad)
 		}
 		// Every window covers something of the image.
@@ -61,24 +62,24 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		if taps := in.Shape[1] * in.Shape[2]; in.Type.IsQuant8() && taps > maxByteSum {
 			return fmt.Errorf("the mean of %d bytes", taps)
 		}
-	case p.loops() <= loopLimit:
+	case p.loops() <= emit.MaxLoop:
 	case n.Op == nn.OpMaxPool2D:
 		rows, columns := p.split()
-		if max(rows.loops(), columns.loops()) > loopLimit {
+		if max(rows.loops(), columns.loops()) > emit.MaxLoop {
 			return fmt.Errorf("windows of %v positions", a.Window)
 		}
 		// What is between must be bound, too.
 		l := pack.LayoutOf(&ir.Tensor{Type: in.Type, Shape: []int{in.Shape[0], in.Shape[1], out.Shape[2], in.Shape[3]}})
-		if l.Bytes() > f.MaxStorageRange || l.TotalQuads() > maxElements/4 {
+		if !emit.Bindable(f, l) {
 			return fmt.Errorf("maxima of rows of %d bytes, more than the device binds", l.Bytes())
 		}
 	default:
 		return fmt.Errorf("windows of %v positions", a.Window)
 	}
-	if err := checkWork(4 * float64(p.count()) * float64(min(p.loops(), loopLimit))); err != nil {
+	if err := emit.CheckWork(4 * float64(p.count()) * float64(min(p.loops(), emit.MaxLoop))); err != nil {
 		return err
 	}
-	return checkTensors(f, g, n)
+	return emit.CheckTensors(f, g, n)
 }
 
 // globalPool reports whether each channel has one window, all of the image.
@@ -87,38 +88,25 @@ func globalPool(in, out *ir.Tensor, a ops.Pool) bool {
 		a.Window[0] >= in.Shape[1] && a.Window[1] >= in.Shape[2]
 }
 
-func (b *Builder) lowerPool(n *ir.Node) error {
+func lowerPool(b *emit.Builder, n *ir.Node) error {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	a := n.Attrs.(ops.Pool)
 	height, width := in.Shape[1], in.Shape[2]
 	taps := min(a.Window[0], height) * min(a.Window[1], width)
 	if n.Op == nn.OpAveragePool2D && taps > longWindow && globalPool(in, out, a) {
-		f := finish{factor: 1 / float64(height*width)}
-		if in.Type.IsQuant8() {
-			lo, hi := pack.QuantRange(out, a.Act)
-			f.low, f.high = float64(lo), float64(hi)
-		} else {
-			f.low, f.high = pack.FloatRange(a.Act)
-		}
-		b.average(n.Out[0], n.In[0], []int{1, 2}, f)
+		average(b, n.Out[0], n.In[0], []int{1, 2}, finish{factor: 1 / float64(height*width), bounds: pack.Bounds(out, a.Act)})
 		return nil
 	}
 	src, dst := b.In(n.In[0]), b.Out(n.Out[0])
 	p := newPool(n, in, out)
-	if in.Type.IsQuant8() {
-		lo, hi := pack.QuantRange(out, a.Act)
-		p.low, p.high = uint32(lo), uint32(hi)
-	} else {
-		lo, hi := pack.FloatRange(a.Act)
-		p.low, p.high = f32(lo), f32(hi)
-	}
-	if n.Op == nn.OpMaxPool2D && p.loops() > loopLimit {
+	p.bounds = pack.Bounds(out, a.Act)
+	if n.Op == nn.OpMaxPool2D && p.loops() > emit.MaxLoop {
 		rows, columns := p.split()
 		v := b.Temp(int64(rows.count()*4) * int64(in.Type.Bytes()))
-		b.pool(b.Write(v, plan.FormatNone), src, rows)
+		poolQuads(b, b.Write(v, plan.FormatNone), src, rows)
 		src, p = b.Read(v, plan.FormatNone), columns
 	}
-	b.pool(dst, src, p)
+	poolQuads(b, dst, src, p)
 	return nil
 }
 
@@ -130,7 +118,7 @@ type pool struct {
 	size, out     [2]int
 	pad, window   [2]int
 	stride        [2]int
-	low, high     uint32
+	bounds        []uint32
 }
 
 // newPool describes node n but for its activation.
@@ -173,25 +161,24 @@ func (p *pool) loops() int {
 	return 1 + min(p.window[0], p.size[0])*(3+min(p.window[1], p.size[1]))
 }
 
-func (b *Builder) pool(dst, src Binding, p pool) {
+func poolQuads(b *emit.Builder, dst, src emit.Binding, p pool) {
 	count := p.count()
-	push := append(ints(nil, count), divisors(p.quads, p.out[1], p.out[0])...)
-	push = ints(push, p.size[1], p.size[0], p.stride[1], p.stride[0], p.pad[1], p.pad[0], p.window[1], p.window[0])
-	push = append(push, p.low, p.high)
-	k, _ := choose(b, quadLocal, func(k family.Pool) (float64, string) {
+	push := emit.Ints(count).Divisors(p.quads, p.out[1], p.out[0])
+	push = push.Ints(p.size[1], p.size[0], p.stride[1], p.stride[0], p.pad[1], p.pad[0], p.window[1], p.window[0]).Words(p.bounds...)
+	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Pool) (float64, string) {
 		if k.Op != poolOps[p.op] || k.Elem != elem(p.t) {
 			return 0, ""
 		}
-		return b.accessSpeed(k.Access, src.Value, dst.Value, quadTexels(p.t)), ""
+		return b.AccessSpeed(k.Access, src.Value, dst.Value, quadTexels(p.t)), ""
 	})
 	if p.t.IsQuant8() {
-		push = append(push, pack.SignOffset(p.t))
+		push = push.Words(pack.SignOffset(p.t))
 	}
 	if k.Access == family.Texels {
 		src.Format = quadTexels(p.t)
 	}
 	taps := float64(min(p.window[0], p.size[0]) * min(p.window[1], p.size[1]))
-	b.Dispatch(shaders.Of(k), quadLocal, count, push, Cost{FLOP: 4 * float64(count) * taps}, src, dst)
+	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: 4 * float64(count) * taps}, src, dst)
 }
 
 var poolOps = map[nn.OperationType]family.PoolOp{

@@ -3,9 +3,9 @@ package lower
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -16,16 +16,6 @@ import (
 func init() {
 	register(rule{check: checkQuantize, lower: lowerQuantize, divide: divideElementwise}, nn.OpQuantize, nn.OpRequantize)
 	register(rule{check: checkDequantize, lower: lowerDequantize, divide: divideDequantize}, nn.OpDequantize)
-}
-
-// checkScales reports a quantised tensor whose scale is no positive number.
-func checkScales(tensors ...*ir.Tensor) error {
-	for _, t := range tensors {
-		if !(t.Scale > 0) || math.IsInf(float64(t.Scale), 1) {
-			return fmt.Errorf("scale %v", t.Scale)
-		}
-	}
-	return nil
 }
 
 // requantize is shaders/include/fixedpoint.glsl's requantize4 on the host: x * m * 2^(shift-31), rounded
@@ -42,8 +32,14 @@ func requantize(x, m int32, shift int) int32 {
 
 // lut8 makes the single output of n from its first input through a table; both are 8-bit tensors of one
 // layout. f maps stored integers.
-func (b *Builder) lut8(n *ir.Node, f func(q int32) int32) {
-	signed := pack.SignOffset(b.Graph.T(n.In[0]).Type) != 0
+func lut8(b *emit.Builder, n *ir.Node, f func(q int32) int32) {
+	count := b.Layout(n.Out[0]).TotalQuads()
+	lookUp(b, b.Graph.T(n.In[0]).Type, b.Out(n.Out[0]), b.In(n.In[0]), count, emit.Cost{FLOP: float64(4 * count)}, f)
+}
+
+// lookUp appends the step that makes count quads of dst from those of src, which is of 8-bit type t, through a table of f.
+func lookUp(b *emit.Builder, t nn.OperandType, dst, src emit.Binding, count int, c emit.Cost, f func(q int32) int32) {
+	signed := pack.SignOffset(t) != 0
 	table := make([]uint32, 256)
 	for i := range table {
 		q := int32(i)
@@ -52,9 +48,7 @@ func (b *Builder) lut8(n *ir.Node, f func(q int32) int32) {
 		}
 		table[i] = uint32(uint8(f(q)))
 	}
-	count := b.Layout(n.Out[0]).TotalQuads()
-	b.Dispatch(shaders.Lut8, quadLocal, count, []uint32{uint32(count)}, Cost{FLOP: float64(4 * count)},
-		b.In(n.In[0]), b.Read(b.WeightsU32(table), plan.FormatR32U), b.Out(n.Out[0]))
+	b.Quads(shaders.Lut8, count, emit.Ints(count), c, src, b.Read(b.WeightsU32(table), plan.FormatR32U), dst)
 }
 
 func checkQuantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -77,22 +71,22 @@ func checkQuantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkElementwise(f, g, n)
 }
 
-func lowerQuantize(b *Builder, n *ir.Node) error {
+func lowerQuantize(b *emit.Builder, n *ir.Node) error {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	lo, hi := pack.TypeRange(y.Type)
 	if x.Type == y.Type && x.SameQuant(y) {
-		b.aliasOrCopy(n.Out[0], n.In[0])
+		b.Forward(n.Out[0], n.In[0])
 		return nil
 	}
 	if x.Type.IsQuant8() {
 		m, shift := pack.Multiplier(min(float64(x.Scale)/float64(y.Scale), 1<<20))
-		b.lut8(n, func(q int32) int32 { return min(max(requantize(q-x.Zero, m, shift)+y.Zero, lo), hi) })
+		lut8(b, n, func(q int32) int32 { return min(max(requantize(q-x.Zero, m, shift)+y.Zero, lo), hi) })
 		return nil
 	}
 	k := shaders.Of(family.Quantize{Elem: elem(x.Type)})
 	count := b.Layout(n.Out[0]).TotalQuads()
-	push := []uint32{uint32(count), f32(float64(y.Scale)), uint32(y.Zero), uint32(lo), uint32(hi)}
-	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
+	push := []uint32{uint32(count), emit.F32(float64(y.Scale)), uint32(y.Zero), uint32(lo), uint32(hi)}
+	b.Quads(k, count, push, emit.Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }
 
@@ -116,7 +110,7 @@ func checkDequantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkElementwise(f, g, n)
 }
 
-func lowerDequantize(b *Builder, n *ir.Node) error {
+func lowerDequantize(b *emit.Builder, n *ir.Node) error {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	l := b.Layout(n.Out[0])
 	scales, inner := dequantizeScales(x, l)
@@ -125,7 +119,7 @@ func lowerDequantize(b *Builder, n *ir.Node) error {
 	push := []uint32{
 		uint32(count), uint32(l.Quads), uint32(l.C), pack.SignOffset(x.Type), uint32(x.Zero), uint32(inner), uint32(len(scales) / 4),
 	}
-	b.Dispatch(k, quadLocal, count, push, Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Read(b.WeightsF32(scales), plan.FormatNone), b.Out(n.Out[0]))
+	b.Quads(k, count, push, emit.Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Read(b.WeightsF32(scales), plan.FormatNone), b.Out(n.Out[0]))
 	return nil
 }
 

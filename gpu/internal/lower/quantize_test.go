@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
@@ -151,10 +152,10 @@ func TestPaddingLanes(t *testing.T) {
 				wide := g.Add(f32(5, 4))
 				facts := d.Facts()
 				g.Outputs = []ir.ID{wide}
-				b := NewBuilder(&facts, g)
+				b := emit.NewBuilder(&facts, g)
 				in, out, hostBytes := b.PlaceIO()
 				b.LoadInputs()
-				require.NoError(t, b.Node(&g.Nodes[0]))
+				require.NoError(t, Node(b, &g.Nodes[0]))
 				b.Copy(b.Tensor(wide), b.Tensor(g.Nodes[0].Out[0]), 5*16)
 				b.StoreOutputs()
 				p, weights, err := b.Finish()

@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 func init() {
-	register(rule{check: checkReshape, lower: (*Builder).lowerReshape}, nn.OpReshape, nn.OpSqueeze, nn.OpExpandDims)
+	register(rule{check: checkReshape, lower: lowerReshape}, nn.OpReshape, nn.OpSqueeze, nn.OpExpandDims)
 }
 
 func checkReshape(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -27,11 +28,7 @@ func checkReshape(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if movesNothing(to, from) {
 		return nil
 	}
-	if limit := f.MaxStorageRange; (to.Bytes() > limit || from.Bytes() > limit) && reshapeRanges(f, to, from) == nil {
-		return fmt.Errorf("a tensor of %d bytes is larger than the %d that the device binds, and cannot be converted in parts",
-			max(to.Bytes(), from.Bytes()), limit)
-	}
-	return nil
+	return emit.CheckReshape(f, to, from)
 }
 
 // movesNothing reports whether elements lie alike in both layouts.
@@ -39,16 +36,16 @@ func movesNothing(to, from pack.Layout) bool { return from.C == to.C || from.Den
 
 // lowerReshape: another shape for the same elements in row-major order. Only a change of the innermost
 // dimension moves anything.
-func (b *Builder) lowerReshape(n *ir.Node) error {
-	b.reshapeTensor(n.Out[0], n.In[0])
+func lowerReshape(b *emit.Builder, n *ir.Node) error {
+	reshapeTensor(b, n.Out[0], n.In[0])
 	return nil
 }
 
-func (b *Builder) reshapeTensor(out, in ir.ID) {
+func reshapeTensor(b *emit.Builder, out, in ir.ID) {
 	from, to := b.Layout(in), b.Layout(out)
 	if !movesNothing(to, from) {
-		b.reshape(b.Tensor(out), b.Tensor(in), to, from)
+		b.Reshape(b.Tensor(out), b.Tensor(in), to, from)
 		return
 	}
-	b.aliasOrCopy(out, in)
+	b.Forward(out, in)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -13,13 +14,13 @@ import (
 )
 
 func init() {
-	register(rule{check: checkResize, lower: (*Builder).lowerResize, divide: divideResize}, nn.OpResizeBilinear, nn.OpResizeNearestNeighbor)
+	register(rule{check: checkResize, lower: lowerResize, divide: divideResize}, nn.OpResizeBilinear, nn.OpResizeNearestNeighbor)
 }
 
 func checkResize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	if in.Type != out.Type {
-		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
+	if err := checkSameType(in, out); err != nil {
+		return err
 	}
 	if !isFloatTensor(in.Type) && !in.Type.IsQuant8() {
 		return fmt.Errorf("%v of %v", n.Op, in.Type)
@@ -34,7 +35,7 @@ func checkResize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if max(in.Shape[1], in.Shape[2], out.Shape[1], out.Shape[2]) > 1<<22 {
 		return fmt.Errorf("resizing %v to %v", in.Shape, out.Shape)
 	}
-	return checkTensors(f, g, firstInputOnly(n))
+	return emit.CheckTensors(f, g, firstInputOnly(n))
 }
 
 // resizeScale is the distance in the input of neighbouring output pixels, from TensorFlow Lite's
@@ -46,10 +47,10 @@ func resizeScale(in, out int, alignCorners bool) float32 {
 	return float32(in) / float32(out)
 }
 
-func (b *Builder) lowerResize(n *ir.Node) error {
+func lowerResize(b *emit.Builder, n *ir.Node) error {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	if in.Shape[1] == out.Shape[1] && in.Shape[2] == out.Shape[2] {
-		b.aliasOrCopy(n.Out[0], n.In[0])
+		b.Forward(n.Out[0], n.In[0])
 		return nil
 	}
 	l := b.Layout(n.Out[0])
@@ -62,16 +63,13 @@ func (b *Builder) lowerResize(n *ir.Node) error {
 		}
 	}
 	// The place of a pixel costs more than its quads.
-	run := min(4*b.run(), units)
-	if b.run() == 1 {
+	run := min(4*b.RunQuads(), units)
+	if b.RunQuads() == 1 {
 		run = 1
 	}
 	runs := (units + run - 1) / run
 	count := l.Rows * runs
-	push := append(ints(nil, count, run, units), divisors(runs, out.Shape[2], out.Shape[1])...)
-	push = ints(push, in.Shape[2], in.Shape[1])
-	push = append(push, f32(float64(resizeScale(in.Shape[2], out.Shape[2], a.AlignCorners))),
-		f32(float64(resizeScale(in.Shape[1], out.Shape[1], a.AlignCorners))))
+	push := emit.Ints(count, run, units).Divisors(runs, out.Shape[2], out.Shape[1]).Ints(in.Shape[2], in.Shape[1])
 	shift, round := 0.0, 0.0
 	if a.HalfPixel {
 		shift = 0.5
@@ -79,20 +77,21 @@ func (b *Builder) lowerResize(n *ir.Node) error {
 	if a.AlignCorners {
 		round = 0.5
 	}
-	push = append(push, f32(shift))
+	scale := func(axis int) float64 { return float64(resizeScale(in.Shape[axis], out.Shape[axis], a.AlignCorners)) }
+	push = push.Floats(scale(2), scale(1), shift)
 	if n.Op == nn.OpResizeNearestNeighbor {
-		b.Dispatch(shaders.Of(family.Nearest{Words: unit}), quadLocal, count, append(push, f32(round)), Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
+		b.Quads(shaders.Of(family.Nearest{Words: unit}), count, push.Floats(round), emit.Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
 		return nil
 	}
-	push = append(push, pack.SignOffset(in.Type))
+	push = push.Words(pack.SignOffset(in.Type))
 	x, y, texels := b.Tensor(n.In[0]), b.Tensor(n.Out[0]), quadTexels(in.Type)
-	k, _ := choose(b, quadLocal, func(k family.Bilinear) (float64, string) {
+	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Bilinear) (float64, string) {
 		if k.Elem != elem(in.Type) {
 			return 0, ""
 		}
-		return b.accessSpeed(k.Access, x, y, texels), ""
+		return b.AccessSpeed(k.Access, x, y, texels), ""
 	})
-	read, write := b.reach(k.Access, x, y, texels)
-	b.Dispatch(shaders.Of(k), quadLocal, count, push, Cost{FLOP: 40 * float64(l.TotalQuads())}, read, write)
+	read, write := b.Reach(k.Access, x, y, texels)
+	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: 40 * float64(l.TotalQuads())}, read, write)
 	return nil
 }

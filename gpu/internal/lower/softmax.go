@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -14,20 +15,16 @@ import (
 )
 
 func init() {
-	register(rule{check: checkSoftmax, lower: (*Builder).lowerSoftmax, divide: divideSoftmax}, nn.OpSoftmax, nn.OpLogSoftmax)
+	register(rule{check: checkSoftmax, lower: lowerSoftmax, divide: divideSoftmax}, nn.OpSoftmax, nn.OpLogSoftmax)
 }
 
-// loopLimit keeps the loops of one invocation short of 65,535 iterations in all, where lavapipe before
-// Mesa 23 stops a loop without a word.
-const loopLimit = 60_000
-
 // longRow is the number of quads of a row from which softmax handles four an iteration of its three loops.
-const longRow = loopLimit / 3
+const longRow = emit.MaxLoop / 3
 
 func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	if in.Type != out.Type {
-		return fmt.Errorf("the input is of %v, the output of %v", in.Type, out.Type)
+	if err := checkSameType(in, out); err != nil {
+		return err
 	}
 	l := pack.LayoutOf(in)
 	if to := pack.LayoutOf(out); to.C != l.C || to.Rows != l.Rows {
@@ -37,7 +34,7 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if axis < 0 || axis >= len(l.Dims) {
 		return fmt.Errorf("axis %d of a tensor of rank %d", axis, len(in.Shape))
 	}
-	limit := loopLimit / 3
+	limit := emit.MaxLoop / 3
 	steps := l.Dims[axis]
 	if axis == len(l.Dims)-1 {
 		steps = l.Quads
@@ -45,7 +42,7 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	switch {
 	case isFloatTensor(in.Type):
 		if axis == len(l.Dims)-1 {
-			limit = 4 * loopLimit / 3
+			limit = 4 * emit.MaxLoop / 3
 		}
 	case in.Type.IsQuant8() && n.Op == nn.OpSoftmax:
 		if err := checkScales(in, out); err != nil {
@@ -57,10 +54,10 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if steps > limit {
 		return fmt.Errorf("softmax over %d elements", l.Dims[axis])
 	}
-	return checkTensors(f, g, n)
+	return emit.CheckTensors(f, g, n)
 }
 
-func (b *Builder) lowerSoftmax(n *ir.Node) error {
+func lowerSoftmax(b *emit.Builder, n *ir.Node) error {
 	l := b.Layout(n.In[0])
 	a := n.Attrs.(ops.Softmax)
 	axis := a.Axis
@@ -68,32 +65,31 @@ func (b *Builder) lowerSoftmax(n *ir.Node) error {
 	inner := 1
 	count, steps := l.Rows, l.Quads
 	if column {
-		inner = product(l.Dims[axis+1:len(l.Dims)-1]) * l.Quads
+		inner = emit.Product(l.Dims[axis+1:len(l.Dims)-1]) * l.Quads
 		steps = l.Dims[axis]
-		count = product(l.Dims[:axis]) * inner
+		count = emit.Product(l.Dims[:axis]) * inner
 	}
 	t := b.Graph.T(n.In[0])
 	// An exponential is some 20 operations.
-	cost := Cost{FLOP: 40 * float64(l.Rows) * float64(l.C)}
+	cost := emit.Cost{FLOP: 40 * float64(l.Rows) * float64(l.C)}
 	if t.Type.IsQuant8() {
-		b.softmaxQ8(n, l, column, inner, steps, count, cost)
+		softmaxQ8(b, n, l, column, inner, steps, count, cost)
 		return nil
 	}
-	var push []uint32
+	var push emit.Push
 	if column {
-		push = append(ints(nil, count), divisor(inner)...)
-		push = append(ints(push, steps, l.Quads, l.C), f32(a.Beta))
+		push = emit.Ints(count).Divisors(inner).Ints(steps, l.Quads, l.C)
 	} else {
-		push = append(ints(nil, count, steps, l.C), f32(a.Beta))
+		push = emit.Ints(count, steps, l.C)
 	}
 	k := shaders.Of(family.Softmax{
 		Log: n.Op == nn.OpLogSoftmax, Elem: elem(t.Type), Column: column, Long: !column && steps > longRow,
 	})
-	b.Dispatch(k, quadLocal, count, push, cost, b.In(n.In[0]), b.Out(n.Out[0]))
+	b.Quads(k, count, push.Floats(a.Beta), cost, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }
 
-func (b *Builder) softmaxQ8(n *ir.Node, l pack.Layout, column bool, inner, steps, count int, cost Cost) {
+func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, steps, count int, cost emit.Cost) {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	// From TensorFlow Lite's PopulateSoftmaxLookupTable; float32 like there.
 	table := make([]float32, 256)
@@ -101,12 +97,9 @@ func (b *Builder) softmaxQ8(n *ir.Node, l pack.Layout, column bool, inner, steps
 	for d := range table {
 		table[d] = float32(math.Exp(float64(scale * float32(d))))
 	}
-	lo, hi := pack.TypeRange(out.Type)
-	push := append(ints(nil, count), divisor(inner)...)
-	push = ints(push, steps, l.C, int(pack.SignOffset(in.Type)))
-	push = append(push, f32(1/float64(out.Scale)))
-	push = ints(push, int(out.Zero), int(lo), int(hi))
+	push := emit.Ints(count).Divisors(inner).Ints(steps, l.C).Words(pack.SignOffset(in.Type))
+	push = push.Floats(1 / float64(out.Scale)).Ints(int(out.Zero)).Words(pack.Bounds(out, nn.ActNone)...)
 	k := shaders.Of(family.Softmax{Elem: family.Q8, Column: column})
-	b.Dispatch(k, quadLocal, count, push, cost,
+	b.Quads(k, count, push, cost,
 		b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
 }

@@ -2,237 +2,79 @@ package lower
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
+	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// A node with a tensor that is larger than what the device binds is lowered in pieces: the same operation on parts of
-// its tensors, each a run of memory, by the same kernels. What an operation's parts are, its rule's divide says;
-// whether a piece can be lowered, its check.
-
-// division is a way to divide a node.
-type division struct {
-	size int // positions, of which each piece has some
-	// part returns what a piece of the positions from to to has of the node's tensors, n.In before n.Out, and its
-	// attributes.
-	part func(from, to int) ([]extent, ops.Attrs)
+func init() {
+	register(rule{check: checkSplit, lower: lowerSplit}, nn.OpSplit)
 }
 
-// extent is what a piece has of a tensor: all of it, nothing, or a part of its memory.
-type extent struct {
-	whole bool
-	omit  bool // the piece does without this input
-	shape []int
-	at    int64 // bytes from the beginning
-}
-
-// piece is a part of the work of a node.
-type piece struct {
-	graph *ir.Graph // with the tensors of node only
-	node  ir.Node
-	from  []source // by tensor of graph
-}
-
-// source is where a tensor of a piece lies.
-type source struct {
-	id    ir.ID // of the divided node's graph
-	at    int64 // bytes from its beginning
-	whole bool
-}
-
-// oversized reports whether n has a tensor that is larger than what the device binds.
-func oversized(f *plan.Facts, g *ir.Graph, n *ir.Node) bool {
-	return slices.ContainsFunc(slices.Concat(n.In, n.Out), func(id ir.ID) bool {
-		return id != ir.None && pack.LayoutOf(g.T(id)).Bytes() > f.MaxStorageRange
-	})
-}
-
-// checkExchanges reports a tensor of n that cannot be brought to the device's form or back; any that is no constant
-// may be an input or output of the model.
-func checkExchanges(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
-	for _, id := range slices.Concat(n.In, n.Out) {
-		if id == ir.None || g.T(id).Const != nil {
-			continue
+func checkSplit(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	in, axis := g.T(n.In[0]), n.Attrs.(ops.Split).Axis
+	if axis < 0 || axis >= len(in.Shape) {
+		return fmt.Errorf("axis %d of a tensor of rank %d", axis, len(in.Shape))
+	}
+	first := g.T(n.Out[0])
+	for _, id := range n.Out {
+		out := g.T(id)
+		if out.Type != in.Type || !out.SameQuant(in) || len(out.Shape) != len(in.Shape) {
+			return fmt.Errorf("%v of shape %v is no part of %v of shape %v", out.Type, out.Shape, in.Type, in.Shape)
 		}
-		if l := pack.LayoutOf(g.T(id)); !exchanges(f, l) {
-			return fmt.Errorf("a tensor of %d bytes is larger than the %d that the device binds, and cannot be converted in parts",
-				l.Bytes(), f.MaxStorageRange)
+		for i, d := range out.Shape {
+			if i != axis && d != in.Shape[i] || d != first.Shape[i] {
+				return fmt.Errorf("a part of shape %v of %v", out.Shape, in.Shape)
+			}
 		}
+	}
+	if len(n.Out)*first.Shape[axis] != in.Shape[axis] {
+		return fmt.Errorf("%d parts of %v of %v", len(n.Out), first.Shape, in.Shape)
+	}
+	if axis == len(in.Shape)-1 {
+		rows := partRows(in, len(n.Out))
+		if l := pack.LayoutOf(&rows); !emit.Bindable(f, l) {
+			return fmt.Errorf("parts of rows in %d bytes, more than the device binds", l.Bytes())
+		}
+	}
+	return checkMoved(f, g, n)
+}
+
+// partRows is t with each row cut into n, so that each part of a row is one.
+func partRows(t *ir.Tensor, n int) ir.Tensor {
+	last := len(t.Shape) - 1
+	return ir.Tensor{Type: t.Type, Shape: []int{emit.Product(t.Shape[:last]) * n, t.Shape[last] / n}}
+}
+
+// lowerSplit copies each part: runs of whole quads. Parts of rows become rows first, unless they are whole quads.
+func lowerSplit(b *emit.Builder, n *ir.Node) error {
+	in, axis := b.Graph.T(n.In[0]), n.Attrs.(ops.Split).Axis
+	if len(n.Out) == 1 {
+		b.Forward(n.Out[0], n.In[0])
+		return nil
+	}
+	l, src, last := b.Layout(n.In[0]), b.In(n.In[0]), len(in.Shape)-1
+	count, run := emit.Product(in.Shape[:axis]), 0 // parts of one tensor, quads of each
+	if axis == last {
+		rows := partRows(in, len(n.Out))
+		to := pack.LayoutOf(&rows)
+		count, run = l.Rows, to.Quads
+		if to.C%4 != 0 {
+			v := b.Temp(to.Bytes())
+			b.Reshape(v, b.Tensor(n.In[0]), to, l)
+			src = b.Read(v, plan.FormatNone)
+		}
+	} else {
+		run = b.Graph.T(n.Out[0]).Shape[axis] * emit.Product(in.Shape[axis+1:last]) * l.Quads
+	}
+	for i, id := range n.Out {
+		b.CopyQuads(b.Out(id), src, emit.Strided{
+			Dims: []int{count, run}, From: []int{len(n.Out) * run, 1}, To: []int{run, 1}, FromBase: i * run, Elem: l.Elem,
+		})
 	}
 	return nil
 }
-
-// divide returns the pieces of n, which the device cannot run as a whole because of tooLarge.
-func divide(f *plan.Facts, g *ir.Graph, n *ir.Node, tooLarge error) ([]piece, error) {
-	r := rules[n.Op]
-	if r.divide == nil || !oversized(f, g, n) {
-		return nil, tooLarge
-	}
-	for _, id := range slices.Concat(n.In, n.Out) { // what can only fail may fail early
-		if id != ir.None && g.T(id).Const == nil && pack.LayoutOf(g.T(id)).Bytes()/maxRanges > f.MaxStorageRange {
-			return nil, fmt.Errorf("%w, and the operation cannot be divided into %d parts that fit", tooLarge, maxRanges)
-		}
-	}
-	unlimited := *f
-	unlimited.MaxStorageRange = math.MaxInt64
-	if err := r.check(&unlimited, g, n); err != nil {
-		return nil, err
-	}
-	whole := piece{graph: &ir.Graph{}, node: *n}
-	ids := map[ir.ID]ir.ID{}
-	rename := func(list []ir.ID) []ir.ID {
-		list = slices.Clone(list)
-		for i, id := range list {
-			if id == ir.None {
-				continue
-			}
-			if _, ok := ids[id]; !ok {
-				ids[id] = whole.graph.Add(*g.T(id))
-				whole.from = append(whole.from, source{id: id, whole: true})
-			}
-			list[i] = ids[id]
-		}
-		return list
-	}
-	whole.node.In, whole.node.Out = rename(n.In), rename(n.Out)
-	pieces, ok := whole.divide(f, nil)
-	if !ok {
-		return nil, fmt.Errorf("%w, and the operation cannot be divided into parts that fit", tooLarge)
-	}
-	return pieces, nil
-}
-
-// divide appends pieces that the device can run, and that do the work of p together, to list.
-func (p *piece) divide(f *plan.Facts, list []piece) ([]piece, bool) {
-	r := rules[p.node.Op]
-	for _, d := range r.divide(p.graph, &p.node) {
-		if d.size < 2 {
-			continue
-		}
-		fits := func(from, to int) bool {
-			q := p.part(&d, from, to)
-			return r.check(f, q.graph, &q.node) == nil
-		}
-		start := func(at int) bool {
-			extents, _ := d.part(at, at+1)
-			return !slices.ContainsFunc(extents, func(x extent) bool { return x.at%plan.Align != 0 })
-		}
-		all, ok := list, true
-		runs := ranges(d.size, fits, start)
-		for _, run := range runs {
-			q := p.part(&d, run[0], run[1])
-			if r.check(f, q.graph, &q.node) == nil {
-				all = append(all, q)
-			} else if run[1]-run[0] > 1 {
-				ok = false
-			} else if all, ok = q.divide(f, all); !ok {
-				break
-			}
-			if ok = ok && len(all) <= maxRanges; !ok {
-				break
-			}
-		}
-		if ok && len(runs) > 0 {
-			return all, true
-		}
-	}
-	return nil, false
-}
-
-// part returns the piece of p that has the positions from to to of d.
-func (p *piece) part(d *division, from, to int) piece {
-	extents, attrs := d.part(from, to)
-	q := piece{graph: &ir.Graph{}, node: p.node}
-	q.node.Attrs = attrs
-	k := 0
-	take := func(list []ir.ID) (kept []ir.ID) {
-		for _, id := range list {
-			x := extents[k]
-			k++
-			if x.omit {
-				continue
-			}
-			if id == ir.None {
-				kept = append(kept, id)
-				continue
-			}
-			t, s := *p.graph.T(id), p.from[id]
-			if !x.whole {
-				t.Shape, t.Const = x.shape, nil
-				s = source{id: s.id, at: s.at + x.at}
-			}
-			kept = append(kept, q.graph.Add(t))
-			q.from = append(q.from, s)
-		}
-		return kept
-	}
-	q.node.In, q.node.Out = take(p.node.In), take(p.node.Out)
-	return q
-}
-
-// inPieces lowers n, which is too large as a whole.
-func (b *Builder) inPieces(n *ir.Node, tooLarge error) error {
-	pieces, err := divide(b.Facts, b.Graph, n, tooLarge)
-	if err != nil {
-		return err
-	}
-	if rules[n.Op].inPlace && pack.LayoutOf(b.Graph.T(n.In[0])).Bytes() == pack.LayoutOf(b.Graph.T(n.Out[0])).Bytes() {
-		b.inPlace(n.Out[0], n.In[0])
-	}
-	graph, tensors := b.Graph, b.tensors
-	defer func() { b.Graph, b.tensors = graph, tensors }()
-	for i := range pieces {
-		p := &pieces[i]
-		b.Graph, b.tensors = graph, tensors
-		views := make([]Value, len(p.graph.Tensors))
-		for k, s := range p.from {
-			switch {
-			case !s.whole:
-				v := b.Tensor(s.id)
-				views[k] = b.newValue(b.values[v.id].buffer, pack.LayoutOf(p.graph.T(ir.ID(k))).Bytes(), s.at)
-				b.values[views[k].id].parent = v.id
-			case graph.T(s.id).Const == nil || tensors[s.id].id != 0:
-				views[k] = b.Tensor(s.id)
-			} // other constants are placed, or packed, where the lowering asks for them
-		}
-		b.Graph, b.tensors = p.graph, views
-		if err := rules[n.Op].lower(b, &p.node); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// along returns the positions from to to of dimension axis of t, outside of which all dimensions must be 1.
-func along(t *ir.Tensor, axis, from, to int) extent {
-	x := extent{shape: slices.Clone(t.Shape), at: int64(from) * int64(t.Type.Bytes())}
-	x.shape[axis] = to - from
-	if last := len(t.Shape) - 1; axis < last {
-		x.at *= int64(product(t.Shape[axis+1:last])) * int64(pack.LayoutOf(t).Quads) * 4
-	}
-	return x
-}
-
-// outer returns the outermost dimension of shape that is more than 1, or -1.
-func outer(shape []int) int { return slices.IndexFunc(shape, func(d int) bool { return d > 1 }) }
-
-// shaped is t with another shape, in which it must lie as it does.
-func shaped(t *ir.Tensor, shape []int) *ir.Tensor {
-	u := *t
-	u.Shape = shape
-	return &u
-}
-
-// rowsOf is t as rows, one below the other.
-func rowsOf(t *ir.Tensor) *ir.Tensor {
-	l := pack.LayoutOf(t)
-	return shaped(t, []int{l.Rows, l.C})
-}
-
-// elementsOf is t as one row. Precondition: its layout is dense.
-func elementsOf(t *ir.Tensor) *ir.Tensor { return shaped(t, []int{t.Elements()}) }

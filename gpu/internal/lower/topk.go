@@ -5,6 +5,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -76,7 +77,7 @@ func checkTopK(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if size := topKRowBytes(l.C, k); size > f.MaxStorageRange {
 		return fmt.Errorf("a row needs %d bytes to be sorted, more than the device binds", size)
 	}
-	return checkTensors(f, g, n)
+	return emit.CheckTensors(f, g, n)
 }
 
 // divideTopK divides between rows.
@@ -94,39 +95,36 @@ func divideTopK(g *ir.Graph, n *ir.Node) []division {
 	}}}
 }
 
-func lowerTopK(b *Builder, n *ir.Node) error {
+func lowerTopK(b *emit.Builder, n *ir.Node) error {
 	l, k := b.Layout(n.In[0]), n.Attrs.(ops.TopK).K
 	part := int(max(1, min(int64(l.Rows), min(b.Facts.MaxStorageRange, topKScratch)/topKRowBytes(l.C, k))))
 	for first := 0; first < l.Rows; first += part {
-		b.topKRows(n, first, min(part, l.Rows-first))
+		topKRows(b, n, first, min(part, l.Rows-first))
 	}
 	return nil
 }
 
 // topKRows does some of the rows.
-func (b *Builder) topKRows(n *ir.Node, first, rows int) {
+func topKRows(b *emit.Builder, n *ir.Node, first, rows int) {
 	x, l, k := b.Graph.T(n.In[0]), b.Layout(n.In[0]), n.Attrs.(ops.TopK).K
 	passes := topKPasses(l.C, k)
 	runs := passes[0]
 	pairs := b.Temp(int64(rows) * runs.bytes())
 	count := rows * l.Quads
-	push := append(ints(nil, count), divisor(l.Quads)...)
-	push = ints(push, first*l.Quads, l.C, runs.count, runs.room, int(pack.SignOffset(x.Type)))
-	b.Dispatch(shaders.Of(family.TopKSort{Elem: elem(x.Type)}), quadLocal, count, push, Cost{FLOP: float64(count) * 4 * topKBlock},
+	push := emit.Ints(count).Divisors(l.Quads).Ints(first*l.Quads, l.C, runs.count, runs.room, int(pack.SignOffset(x.Type)))
+	b.Quads(shaders.Of(family.TopKSort{Elem: elem(x.Type)}), count, push, emit.Cost{FLOP: float64(count) * 4 * topKBlock},
 		b.In(n.In[0]), b.Write(pairs, plan.FormatNone))
 	for _, next := range passes[1:] {
 		merged := b.Temp(int64(rows) * next.bytes())
 		count := rows * runs.count * runs.room
-		push := append(ints(nil, count), divisors(runs.room, runs.count)...)
-		push = ints(push, l.C, runs.span, next.count, next.room)
-		b.Dispatch(shaders.TopkMerge, quadLocal, count, push, Cost{},
+		push := emit.Ints(count).Divisors(runs.room, runs.count).Ints(l.C, runs.span, next.count, next.room)
+		b.Quads(shaders.TopkMerge, count, push, emit.Cost{},
 			b.Read(pairs, plan.FormatNone), b.Write(merged, plan.FormatNone))
 		pairs, runs = merged, next
 	}
 	to := b.Layout(n.Out[0])
 	count = rows * to.Quads
-	push = append(ints(nil, count), divisor(to.Quads)...)
-	push = ints(push, k, l.C, l.Quads, first)
-	b.Dispatch(shaders.Of(family.TopKTake{Bytes: l.Elem}), quadLocal, count, push, Cost{},
+	push = emit.Ints(count).Divisors(to.Quads).Ints(k, l.C, l.Quads, first)
+	b.Quads(shaders.Of(family.TopKTake{Bytes: l.Elem}), count, push, emit.Cost{},
 		b.In(n.In[0]), b.Read(pairs, plan.FormatNone), b.Out(n.Out[0]), b.Out(n.Out[1]))
 }

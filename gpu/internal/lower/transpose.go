@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -13,7 +14,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkTranspose, lower: (*Builder).lowerTranspose, divide: divideTranspose}, nn.OpTranspose)
+	register(rule{check: checkTranspose, lower: lowerTranspose, divide: divideTranspose}, nn.OpTranspose)
 }
 
 func checkTranspose(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -32,7 +33,7 @@ func checkTranspose(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		}
 		seen[p] = true
 	}
-	if m := newMoves(in.Shape, perm); m.dims() > maxStrided {
+	if m := newMoves(in.Shape, perm); m.dims() > emit.MaxStrided {
 		return fmt.Errorf("a transposition of %d dimensions", m.dims())
 	}
 	return checkMoved(f, g, firstInputOnly(n))
@@ -109,19 +110,19 @@ func (m moves) identity() bool {
 	return slices.IsSorted(big)
 }
 
-func (b *Builder) lowerTranspose(n *ir.Node) error {
+func lowerTranspose(b *emit.Builder, n *ir.Node) error {
 	if fed(n) {
-		b.lowerTransposeFed(n)
+		lowerTransposeFed(b, n)
 		return nil
 	}
-	b.transpose(n.Out[0], n.In[0], n.Attrs.(ops.Transpose).Perm)
+	transpose(b, n.Out[0], n.In[0], n.Attrs.(ops.Transpose).Perm)
 	return nil
 }
 
-func (b *Builder) transpose(out, in ir.ID, perm []int) {
+func transpose(b *emit.Builder, out, in ir.ID, perm []int) {
 	m := newMoves(b.Graph.T(in).Shape, perm)
 	if m.identity() {
-		b.reshapeTensor(out, in)
+		reshapeTensor(b, out, in)
 		return
 	}
 	last := m.dims() - 1
@@ -133,12 +134,12 @@ func (b *Builder) transpose(out, in ir.ID, perm []int) {
 	}
 	to := rowStrides(outShape)
 	if m.perm[last] == last {
-		s := strided{Dims: outShape, From: make([]int, m.dims()), To: to, Elem: elem}
+		s := emit.Strided{Dims: outShape, From: make([]int, m.dims()), To: to, Elem: elem}
 		s.Dims[last] = (outShape[last] + 3) / 4
 		for i, p := range m.perm {
 			s.From[i] = from[p]
 		}
-		b.copyQuads(b.Out(out), b.In(in), s)
+		b.CopyQuads(b.Out(out), b.In(in), s)
 		return
 	}
 	a, bDim := outShape[last], m.shape[last]
@@ -152,16 +153,11 @@ func (b *Builder) transpose(out, in ir.ID, perm []int) {
 		dims, xs, ys = append(dims, outShape[i]), append(xs, from[p]), append(ys, to[i])
 	}
 	aQuads, bQuads := (a+3)/4, (bDim+3)/4
-	count := aQuads * bQuads * product(dims)
-	push := ints(nil, count, a, bDim)
-	push = append(push, divisors(aQuads, bQuads)...)
-	push = append(push, divisors(outermost(dims, 4, 1)[1:]...)...)
-	push = ints(push, from[m.perm[last]])
-	push = ints(push, outermost(xs, 4, 0)...)
-	push = ints(push, bStride)
-	push = ints(push, outermost(ys, 4, 0)...)
+	count := aQuads * bQuads * emit.Product(dims)
+	push := emit.Ints(count, a, bDim).Divisors(aQuads, bQuads).Divisors(emit.Outermost(dims, 4, 1)[1:]...)
+	push = push.Ints(from[m.perm[last]]).Ints(emit.Outermost(xs, 4, 0)...).Ints(bStride).Ints(emit.Outermost(ys, 4, 0)...)
 	k := shaders.Of(family.Move{Op: family.Transpose, Bytes: elem})
-	b.Dispatch(k, quadLocal, count, push, Cost{}, b.In(in), b.Out(out))
+	b.Quads(k, count, push, emit.Cost{}, b.In(in), b.Out(out))
 }
 
 // rowStrides returns for each dimension of a tensor the distance in quads of neighbours along it; that of

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -94,12 +95,12 @@ func checkUnary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkElementwise(f, g, n)
 }
 
-func lowerUnary(b *Builder, n *ir.Node) error {
+func lowerUnary(b *emit.Builder, n *ir.Node) error {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	u := unaries[n.Op]
-	b.inPlace(n.Out[0], n.In[0])
+	b.InPlace(n.Out[0], n.In[0])
 	if x.Type.IsQuant8() {
-		b.lut8(n, u.table(n, x, y))
+		lut8(b, n, u.table(n, x, y))
 		return nil
 	}
 	l := b.Layout(n.Out[0])
@@ -107,9 +108,9 @@ func lowerUnary(b *Builder, n *ir.Node) error {
 	if u.params != nil {
 		p = u.params(n.Attrs)
 	}
-	push := []uint32{uint32(l.TotalQuads()), uint32(l.Quads), uint32(l.C), f32(p[0]), f32(p[1])}
-	b.Dispatch(shaders.Of(family.Unary{Op: u.op, Elem: elem(x.Type)}), quadLocal, l.TotalQuads(), push,
-		Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
+	push := []uint32{uint32(l.TotalQuads()), uint32(l.Quads), uint32(l.C), emit.F32(p[0]), emit.F32(p[1])}
+	b.Quads(shaders.Of(family.Unary{Op: u.op, Elem: elem(x.Type)}), l.TotalQuads(), push,
+		emit.Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
 	return nil
 }
 

@@ -12,7 +12,7 @@ type Lifetime struct {
 // begins a value, the last read before the next write of the same bytes ends it. A step that reads what it
 // overwrites, and a write before anything was read, go on with the value that is there.
 //
-// Values that a step only reads in passing, behind the end of what it binds (see lower.Builder.steadyViews), do
+// Values that a step only reads in passing, behind the end of what it binds (see emit.Builder.steadyViews), do
 // not count as read.
 func (p *Plan) Lifetimes() []Lifetime {
 	t := &lifetimes{}

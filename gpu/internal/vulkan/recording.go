@@ -93,7 +93,7 @@ func (r *recording) locate(b *plan.Binding) (x *block, offset, size int64) {
 }
 
 // fit is the size of b in imported memory: without what lowering added behind the tensor (see
-// lower.Builder.steadyViews), unless it fits in there as well. For other inputs and outputs it would count as an
+// emit.Builder.steadyViews), unless it fits in there as well. For other inputs and outputs it would count as an
 // access to them.
 func (r *recording) fit(b *plan.Binding, p place) int64 {
 	size := min(b.Size, r.slot.x.plan.IO(b.Of).DeviceBytes-b.At)

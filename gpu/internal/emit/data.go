@@ -1,29 +1,11 @@
-package lower
+package emit
 
 import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
 )
-
-// checkMoved is the check of operations that move elements without computing: one element type of 1, 2 or
-// 4 bytes in and out.
-func checkMoved(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
-	out := g.T(n.Out[0])
-	for _, id := range n.In {
-		if g.T(id).Type != out.Type {
-			return fmt.Errorf("the input is of %v, the output of %v", g.T(id).Type, out.Type)
-		}
-	}
-	if e := out.Type.Bytes(); e != 1 && e != 2 && e != 4 {
-		return fmt.Errorf("elements of %v cannot be moved", out.Type)
-	}
-	return checkTensors(f, g, n)
-}
 
 // repack copies a tensor of layout l between its dense and its device form; pad: dense to device. It binds
 // whole quads of the dense form, so that it may see, or write, a few bytes behind its end.
@@ -31,35 +13,32 @@ func (b *Builder) repack(dst, src Value, l pack.Layout, pad bool) {
 	dense := denseLayout(l)
 	switch {
 	case !pad:
-		b.reshape(dst, src, dense, l)
+		b.Reshape(dst, src, dense, l)
 	case l.Bytes() > b.Facts.MaxStorageRange:
-		b.reshape(dst, src, l, dense)
-	case l.C == 3 && l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows: // reads whole groups, which the padded form has room for
+		b.Reshape(dst, src, l, dense)
+	case l.C == 3 && (l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows || l.Elem == 1 && l.Rows%4 == 0):
+		// Reads whole groups of four rows, which the padded form has room for.
 		count := (l.Rows + 3) / 4
-		b.Dispatch(shaders.Of(family.Move{Op: family.RGB, Bytes: 4}), quadLocal, count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
-			Binding{Value: src, Size: 3 * 16 * int64(count)}, b.Write(dst, plan.FormatNone))
-	case l.C == 3 && l.Elem == 1 && l.Rows%4 == 0:
-		count := l.Rows / 4
-		b.Dispatch(shaders.Of(family.Move{Op: family.RGB, Bytes: 1}), quadLocal, count, []uint32{uint32(count), uint32(l.Rows)}, Cost{},
-			Binding{Value: src, Size: 3 * 4 * int64(count)}, b.Write(dst, plan.FormatNone))
+		b.Quads(shaders.Of(family.Move{Op: family.RGB, Bytes: l.Elem}), count, Ints(count, l.Rows), Cost{},
+			Binding{Value: src, Size: 3 * 4 * int64(count*l.Elem)}, b.Write(dst, plan.FormatNone))
 	default:
-		b.reshape(dst, src, l, dense)
+		b.Reshape(dst, src, l, dense)
 	}
 }
 
-// run is how many neighbouring quads one invocation of a moving kernel handles: on the software
+// RunQuads is how many neighbouring quads one invocation of a moving kernel handles: on the software
 // implementations several, because finding the place costs more than moving, elsewhere one, so that
 // neighbouring invocations touch neighbouring memory.
-func (b *Builder) run() int {
+func (b *Builder) RunQuads() int {
 	if b.Facts.Class == plan.ClassCPU {
 		return 8
 	}
 	return 1
 }
 
-// reshape copies the elements of src in row-major order into the form of dst, in parts where the device cannot bind
+// Reshape copies the elements of src in row-major order into the form of dst, in parts where the device cannot bind
 // all of both. Precondition: there are such parts.
-func (b *Builder) reshape(dst, src Value, to, from pack.Layout) {
+func (b *Builder) Reshape(dst, src Value, to, from pack.Layout) {
 	runs := [][2]int{{0, to.Rows * to.C}}
 	if limit := b.Facts.MaxStorageRange; to.Bytes() > limit || from.Bytes() > limit {
 		runs = reshapeRanges(b.Facts, to, from)
@@ -73,33 +52,30 @@ func (b *Builder) reshape(dst, src Value, to, from pack.Layout) {
 	}
 }
 
-// reshapePart is one dispatch of reshape.
+// reshapePart is one dispatch of Reshape.
 func (b *Builder) reshapePart(dst, src Value, yPart, xPart stretch) {
 	to, from := yPart.layout, xPart.layout
-	total, run := to.TotalQuads(), b.run()
+	total, run := to.TotalQuads(), b.RunQuads()
 	count := (total + run - 1) / run
-	push := ints(nil, count, run, total, to.C)
-	push = append(push, divisors(to.Quads, from.C)...)
-	push = ints(push, 4*from.Quads)
-	k := shaders.Of(family.Move{Op: family.Reshape, Bytes: to.Elem})
+	push := Ints(count, run, total, to.C).Divisors(to.Quads, from.C).Ints(4 * from.Quads)
 	// Not more than the elements: behind them may be memory of a client.
-	b.Dispatch(k, quadLocal, count, push, Cost{},
+	b.Quads(shaders.Of(family.Move{Op: family.Reshape, Bytes: to.Elem}), count, push, Cost{},
 		Binding{Value: src, Offset: xPart.at, Size: from.Bytes()}, Binding{Value: dst, Offset: yPart.at, Size: to.Bytes(), Write: true})
 }
 
-// strided is a copy between two tensors of quads: dimension i has Dims[i] positions, From[i] and To[i]
+// Strided is a copy between two tensors of quads: dimension i has Dims[i] positions, From[i] and To[i]
 // quads apart; FromBase and ToBase are the quads of position 0.
-type strided struct {
+type Strided struct {
 	Dims, From, To   []int
 	FromBase, ToBase int
 	Elem             int // bytes of an element
 }
 
-// maxStrided is the number of dimensions that copyQuads handles after coalescing.
-const maxStrided = 6
+// MaxStrided is the number of dimensions that CopyQuads handles after coalescing.
+const MaxStrided = 6
 
 // coalesce drops dimensions of size 1 and joins neighbours that are contiguous on both sides.
-func (s *strided) coalesce() {
+func (s *Strided) coalesce() {
 	var dims, from, to []int
 	for i, d := range s.Dims {
 		if d == 1 {
@@ -118,10 +94,10 @@ func (s *strided) coalesce() {
 	s.Dims, s.From, s.To = dims, from, to
 }
 
-// copyQuads appends the copy s from src to dst.
+// CopyQuads appends the copy s from src to dst.
 //
-// Precondition: at most maxStrided dimensions after coalescing.
-func (b *Builder) copyQuads(dst, src Binding, s strided) {
+// Precondition: at most MaxStrided dimensions after coalescing.
+func (b *Builder) CopyQuads(dst, src Binding, s Strided) {
 	s.coalesce()
 	last := len(s.Dims) - 1
 	unit, run := s.Elem, 1
@@ -131,28 +107,24 @@ func (b *Builder) copyQuads(dst, src Binding, s strided) {
 			s.scaleDown(2)
 			unit *= 2
 		}
-		for run < b.run() && s.Dims[last]%(2*run) == 0 {
+		for run < b.RunQuads() && s.Dims[last]%(2*run) == 0 {
 			run *= 2
 		}
 		s.Dims[last], s.From[last], s.To[last] = s.Dims[last]/run, run, run
 	}
-	count := product(s.Dims)
+	count := Product(s.Dims)
 	dims := 3
 	if len(s.Dims) > 3 {
-		dims = maxStrided
+		dims = MaxStrided
 	}
-	d := outermost(s.Dims, dims, 1)
-	push := ints(nil, count, run, s.FromBase, s.ToBase)
-	push = append(push, divisors(d[1:]...)...)
-	push = ints(push, outermost(s.From, dims, 0)...)
-	push = ints(push, outermost(s.To, dims, 0)...)
-	k := shaders.Of(family.Copy{Words: unit, Dims: dims})
+	push := Ints(count, run, s.FromBase, s.ToBase).Divisors(Outermost(s.Dims, dims, 1)[1:]...)
+	push = push.Ints(Outermost(s.From, dims, 0)...).Ints(Outermost(s.To, dims, 0)...)
 	moved := float64(count*run*unit) * 4
-	b.Dispatch(k, quadLocal, count, push, Cost{Bytes: 2 * moved}, src, dst)
+	b.Quads(shaders.Of(family.Copy{Words: unit, Dims: dims}), count, push, Cost{Bytes: 2 * moved}, src, dst)
 }
 
 // divisible reports whether the copy can count in units of f of its present units.
-func (s *strided) divisible(f int) bool {
+func (s *Strided) divisible(f int) bool {
 	last := len(s.Dims) - 1
 	if s.Dims[last]%f != 0 || s.FromBase%f != 0 || s.ToBase%f != 0 {
 		return false
@@ -165,7 +137,7 @@ func (s *strided) divisible(f int) bool {
 	return true
 }
 
-func (s *strided) scaleDown(f int) {
+func (s *Strided) scaleDown(f int) {
 	last := len(s.Dims) - 1
 	s.Dims[last] /= f
 	s.FromBase /= f

@@ -1,4 +1,4 @@
-package lower
+package emit
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func TestRanges(t *testing.T) {
 		{"no place to begin", 40, 15, 16, 0, nil},
 		{"one does not fit", 10, 4, 1, 6, [][2]int{{0, 4}, {4, 5}, {5, 6}, {6, 10}}},
 		{"none fits", 3, 0, 1, 0, [][2]int{{0, 1}, {1, 2}, {2, 3}}},
-		{"too many", maxRanges + 1, 1, 1, 0, nil},
+		{"too many", MaxRanges + 1, 1, 1, 0, nil},
 		{"nothing", 0, 1, 1, 0, nil},
 		{"far", 1<<31 - 1, 1 << 30, 256, 0, [][2]int{{0, 1 << 30}, {1 << 30, 1<<31 - 1}}},
 	} {
@@ -31,7 +31,7 @@ func TestRanges(t *testing.T) {
 			fits := func(from, to int) bool {
 				return to-from <= tc.most && (tc.big == 0 || to < tc.big || from >= tc.big)
 			}
-			require.Equal(t, tc.want, ranges(tc.size, fits, func(at int) bool { return at%tc.start == 0 }))
+			require.Equal(t, tc.want, Ranges(tc.size, fits, func(at int) bool { return at%tc.start == 0 }))
 		})
 	}
 }
@@ -39,7 +39,7 @@ func TestRanges(t *testing.T) {
 // TestReshapeRanges: runs cover all elements, begin where bindings may and fit.
 func TestReshapeRanges(t *testing.T) {
 	layout := func(elem int, dims ...int) pack.Layout {
-		l := pack.Layout{Dims: dims, Rows: product(dims[:len(dims)-1]), C: dims[len(dims)-1], Elem: elem}
+		l := pack.Layout{Dims: dims, Rows: Product(dims[:len(dims)-1]), C: dims[len(dims)-1], Elem: elem}
 		l.Quads = (l.C + 3) / 4
 		return l
 	}

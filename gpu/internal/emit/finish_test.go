@@ -1,7 +1,6 @@
-package lower
+package emit
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -13,6 +12,11 @@ import (
 	"github.com/nngpu/nngpu/memory/planner"
 	"github.com/nngpu/nngpu/shaders"
 )
+
+var softwareFacts = plan.Facts{
+	Class: plan.ClassCPU, MaxStorageRange: 128 << 20, MaxTexelElements: 128 << 20, StorageAlign: 16, TexelAlign: 16,
+	MaxInvocations: 1024, SubgroupSize: 8, Unified: true,
+}
 
 func TestPlaceBarriers(t *testing.T) {
 	read := func(b plan.Buffer, at, n int64) plan.Binding { return plan.Binding{Buffer: b, Offset: at, Size: n} }
@@ -85,50 +89,6 @@ func TestAlternativesNeedNoBarrier(t *testing.T) {
 	}
 }
 
-// TestInputsAndOutputsAreNamed: each binding of a model's input or output says so, whether it lies in host memory
-// or in the arena; what is copied between two of them belongs to both.
-func TestInputsAndOutputsAreNamed(t *testing.T) {
-	for _, tc := range []struct {
-		name, graph string
-		unified     bool
-		want        []string // serves, when, and what each binding is of
-	}{
-		{"dense", "input %0 TENSOR_FLOAT32 [2,4]\n%1 TENSOR_FLOAT32 [2,4] = RELU %0\noutput %1", true, []string{
-			"none always: input 0, output 0",
-		}},
-		{"padded", "input %0 TENSOR_FLOAT32 [2,5]\n%1 TENSOR_FLOAT32 [2,5] = RELU %0\noutput %1", true, []string{
-			"input 0 dense: input 0, input 0", "none always: input 0, output 0", "output 0 dense: output 0, output 0",
-		}},
-		{"staged", "input %0 TENSOR_FLOAT32 [2,4]\n%1 TENSOR_FLOAT32 [2,4] = RELU %0\noutput %1", false, []string{
-			"input 0 dense: input 0, input 0", "none always: input 0, output 0", "output 0 dense: output 0, output 0",
-		}},
-		{"an input is an output, dense", "input %0 TENSOR_FLOAT32 [2,4]\noutput %0", true, []string{"output 0 always: input 0, output 0"}},
-		{"an input is an output, padded", "input %0 TENSOR_FLOAT32 [2,5]\noutput %0", true, []string{
-			"input 0 dense: input 0, input 0", "output 0 dense: input 0, output 0", "output 0 device: input 0, output 0",
-		}},
-		{"two outputs", "input %0 TENSOR_FLOAT32 [2,5]\n%1 TENSOR_FLOAT32 [2,5] = RELU %0\noutput %1\noutput %1", true, []string{
-			"input 0 dense: input 0, input 0", "none always: input 0, output 0", "output 0 dense: output 0, output 0",
-			"output 1 dense: output 0, output 1", "output 1 device: output 0, output 1",
-		}},
-		{"a constant", "const %0 TENSOR_FLOAT32 [2,5] zeroes\noutput %0", true, []string{
-			"output 0 dense: none, output 0", "output 0 device: none, output 0",
-		}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			g, err := ir.Parse(tc.graph)
-			require.NoError(t, err)
-			f := softwareFacts
-			f.Unified = tc.unified
-			p, _ := lowerFor(t, f, g)
-			var got []string
-			for _, s := range p.Steps {
-				got = append(got, fmt.Sprintf("%v %v: %v, %v", s.Serves, s.When, s.Bindings[0].Of, s.Bindings[1].Of))
-			}
-			require.Equal(t, tc.want, got)
-		})
-	}
-}
-
 // TestBarriersOrderEveryHazard: between any two steps that conflict there is a barrier.
 func TestBarriersOrderEveryHazard(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -166,23 +126,6 @@ func TestBarriersOrderEveryHazard(t *testing.T) {
 	}
 }
 
-func TestSlabs(t *testing.T) {
-	for _, tc := range []struct {
-		limit, count, texels int
-		want                 [][2]int
-	}{
-		{100, 7, 10, [][2]int{{0, 7}}},
-		{70, 7, 10, [][2]int{{0, 7}}},
-		{69, 7, 10, [][2]int{{0, 6}, {6, 7}}},
-		{29, 7, 10, [][2]int{{0, 2}, {2, 4}, {4, 6}, {6, 7}}},
-		{10, 3, 10, [][2]int{{0, 1}, {1, 2}, {2, 3}}},
-		{65536, 1, 65536, [][2]int{{0, 1}}},
-		{1 << 32, 5, 1 << 20, [][2]int{{0, 5}}},
-	} {
-		require.Equal(t, tc.want, slabs(&plan.Facts{MaxTexelElements: int64(tc.limit)}, tc.count, tc.texels))
-	}
-}
-
 // emptyBuilder returns a builder whose graph is g, for steps made by hand.
 func emptyBuilder(g *ir.Graph) *Builder {
 	f := softwareFacts
@@ -211,15 +154,17 @@ func TestAnAliasLivesAsLongAsBothNames(t *testing.T) {
 	b := emptyBuilder(g)
 	w := b.Weights(make([]byte, 32))
 	b.Copy(b.Tensor(0), w, 32)
-	require.True(t, b.CanAlias(1))
-	b.Alias(1, 0)
-	require.False(t, b.CanAlias(1))
+	require.False(t, b.Placed(1))
+	b.Forward(1, 0)
+	require.True(t, b.Placed(1))
 	require.Equal(t, b.Tensor(0), b.Tensor(1))
 	b.Copy(b.Tensor(2), w, 32)
 	b.Copy(b.Tensor(2), b.Tensor(1), 32)
 	items, _ := b.lifetimes()
 	require.Equal(t, planner.Item{Size: 32, First: 0, Last: 2}, items[0])
-	require.Panics(t, func() { b.Alias(1, 2) })
+	copies := len(b.steps)
+	b.Forward(1, 2)
+	require.Len(t, b.steps, copies+1, "what has a place is copied")
 }
 
 func TestWeightsAreAligned(t *testing.T) {
@@ -247,7 +192,7 @@ func TestDispatchCountsEveryInvocation(t *testing.T) {
 		{65, [3]uint32{2, 1, 1}},
 		{64 * rowGroups, [3]uint32{rowGroups, 1, 1}},
 		{64*rowGroups + 1, [3]uint32{rowGroups, 2, 1}},
-		{maxInvocations, [3]uint32{rowGroups, 512, 1}},
+		{MaxInvocations, [3]uint32{rowGroups, 512, 1}},
 	} {
 		b := emptyBuilder(&ir.Graph{})
 		v := b.Temp(64)
@@ -276,7 +221,7 @@ func TestFinishRefusesWhatTheDeviceCannotBind(t *testing.T) {
 	b := NewBuilder(&f, &ir.Graph{})
 	b.Copy(b.Temp(2048), b.Temp(2048), 2048) // binds nothing
 	dispatch := func(size int64) {
-		b.Dispatch(shaders.UnaryClampF32, 64, 1, make([]uint32, 5), Cost{}, Binding{Value: b.Temp(2048), Size: size}, b.Out(b.Graph.Add(floatTensor(4))))
+		b.Dispatch(shaders.UnaryClampF32, 64, 1, make([]uint32, 5), Cost{}, Binding{Value: b.Temp(2048), Size: size}, b.Out(b.Graph.Add(ir.Tensor{Type: nn.TensorFloat32, Shape: []int{4}})))
 	}
 	b = NewBuilder(&f, &ir.Graph{})
 	b.tensors = make([]Value, 1)
@@ -333,7 +278,8 @@ func TestPlaceIO(t *testing.T) {
 			}
 			b.LoadInputs()
 			loads := len(b.steps)
-			require.NoError(t, b.Node(&b.Graph.Nodes[0]))
+			relu := &b.Graph.Nodes[0]
+			b.Quads(shaders.UnaryClampF32, 6, make([]uint32, shaders.UnaryClampF32.Info().PushWords), Cost{}, b.In(relu.In[0]), b.Out(relu.Out[0]))
 			b.StoreOutputs()
 			require.Equal(t, tc.steps, len(b.steps)-1, "%d of them loads", loads)
 			p, _, err := b.Finish()

@@ -1,9 +1,8 @@
-package lower
+package emit
 
 import (
 	"fmt"
 
-	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -14,10 +13,10 @@ import (
 // 0 where it cannot do it. Ratios come from docs/measurements.md. Rates that were measured are no part of it: plans for
 // equal facts are equal, however busy the machine was.
 
-// choose returns the variant with the highest score that the device can run in workgroups of localX, where the
+// Choose returns the variant with the highest score that the device can run in workgroups of localX, where the
 // description leaves them open; the first in the registry's order among equals. It notes for profiles why, and what
 // would have been next.
-func choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed float64, why string)) (key K, ok bool) {
+func Choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed float64, why string)) (key K, ok bool) {
 	var best, second float64
 	var next K
 	reason := ""
@@ -37,10 +36,10 @@ func choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed floa
 		return key, false
 	}
 	if reason != "" {
-		b.because(reason)
+		b.Because(reason)
 	}
 	if second > 0 {
-		b.because(fmt.Sprintf("score %.2f, next %s %.2f", best, next.Name(), second))
+		b.Because(fmt.Sprintf("score %.2f, next %s %.2f", best, next.Name(), second))
 	}
 	return key, true
 }
@@ -54,32 +53,9 @@ func localShape(k *family.Info, localX uint32) [3]uint32 {
 	return shape
 }
 
-// elem is the element type of kernels for tensors of t; "" where there is none.
-func elem(t nn.OperandType) family.Elem {
-	switch t {
-	case nn.TensorFloat32:
-		return family.F32
-	case nn.TensorFloat16:
-		return family.F16
-	case nn.TensorInt32:
-		return family.I32
-	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned:
-		return family.Q8
-	}
-	return ""
-}
-
-// quadTexels is the format of texels that hold a quad of a tensor of t each.
-func quadTexels(t nn.OperandType) plan.Format {
-	if t.IsQuant8() {
-		return plan.FormatR32U
-	}
-	return plan.FormatRGBA32F
-}
-
-// accessSpeed scores how a kernel reaches x and y: loads through texels of format f are faster on the software devices,
+// AccessSpeed scores how a kernel reaches x and y: loads through texels of format f are faster on the software devices,
 // and stores on those whose drivers say so (plan.Facts.TexelStores).
-func (b *Builder) accessSpeed(a family.Access, x, y Value, f plan.Format) float64 {
+func (b *Builder) AccessSpeed(a family.Access, x, y Value, f plan.Format) float64 {
 	const load, store = 1.5, 1.1
 	switch {
 	case a == family.Buffers:
@@ -96,8 +72,8 @@ func (b *Builder) accessSpeed(a family.Access, x, y Value, f plan.Format) float6
 	return load / store
 }
 
-// reach binds x and y for a kernel of the given access, with texels of format f.
-func (b *Builder) reach(a family.Access, x, y Value, f plan.Format) (read, write Binding) {
+// Reach binds x and y for a kernel of the given access, with texels of format f.
+func (b *Builder) Reach(a family.Access, x, y Value, f plan.Format) (read, write Binding) {
 	read, write = b.Read(x, plan.FormatNone), b.Write(y, plan.FormatNone)
 	if a != family.Buffers {
 		read.Format = f

@@ -1,4 +1,4 @@
-package lower
+package emit
 
 import (
 	"sort"
@@ -7,16 +7,16 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// maxRanges bounds what a node or a conversion is divided into: tensors that can be indexed are at most 64 times as
+// MaxRanges bounds what a node or a conversion is divided into: tensors that can be indexed are at most 64 times as
 // large as the smallest range that Vulkan lets a device bind.
-const maxRanges = 1 << 8
+const MaxRanges = 1 << 8
 
-// ranges divides positions 0 to size into runs that fit, each as long as it can be. A run begins where start says
+// Ranges divides positions 0 to size into runs that fit, each as long as it can be. A run begins where start says
 // that one can, which is to repeat after plan.Align positions at most. A single position that does not fit is a run by
 // itself. It returns nil where that is impossible.
 //
 // Precondition: what is within a run that fits, fits, too.
-func ranges(size int, fits func(from, to int) bool, start func(at int) bool) [][2]int {
+func Ranges(size int, fits func(from, to int) bool, start func(at int) bool) [][2]int {
 	var runs [][2]int
 	most := 0 // that fit the last time, and so again as a rule
 	for from := 0; from < size; {
@@ -29,7 +29,7 @@ func ranges(size int, fits func(from, to int) bool, start func(at int) bool) [][
 				return nil
 			}
 		}
-		if len(runs) == maxRanges {
+		if len(runs) == MaxRanges {
 			return nil
 		}
 		runs = append(runs, [2]int{from, to})
@@ -67,7 +67,7 @@ func reshapeRanges(f *plan.Facts, to, from pack.Layout) [][2]int {
 		}
 	}
 	end := func(at int) int { return min(at*unit, total) }
-	runs := ranges((total+unit-1)/unit, func(a, b int) bool {
+	runs := Ranges((total+unit-1)/unit, func(a, b int) bool {
 		return stretchOf(to, end(a), end(b)).layout.Bytes() <= f.MaxStorageRange &&
 			stretchOf(from, end(a), end(b)).layout.Bytes() <= f.MaxStorageRange
 	}, func(at int) bool {
@@ -97,8 +97,3 @@ func oneRow(n, elem int) pack.Layout {
 
 // denseLayout is that of the elements of a tensor of layout l without padding.
 func denseLayout(l pack.Layout) pack.Layout { return oneRow(l.Rows*l.C, l.Elem) }
-
-// exchanges reports whether a tensor of layout l can be brought to its dense form and back.
-func exchanges(f *plan.Facts, l pack.Layout) bool {
-	return l.Dense() || l.Bytes() <= f.MaxStorageRange || reshapeRanges(f, l, denseLayout(l)) != nil
-}

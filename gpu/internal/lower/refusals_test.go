@@ -1,42 +1,16 @@
 package lower
 
 import (
-	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
-
-func TestDivisor(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 2000 {
-		d := i + 1
-		if i >= 1000 {
-			d = 1 + rng.IntN(math.MaxInt32)
-		}
-		p := divisor(d)
-		for k := range 100 {
-			n := uint32(rng.IntN(1 << 31))
-			switch k {
-			case 0:
-				n = math.MaxInt32
-			case 1:
-				n = uint32(d) - 1
-			case 2:
-				n = uint32(d) & math.MaxInt32
-			}
-			// As shaders/include/divide.glsl.
-			high := uint32(uint64(n) * uint64(p[1]) >> 32)
-			require.Equal(t, n/uint32(d), (high+n)>>p[2], "%d / %d", n, d)
-		}
-	}
-}
 
 func TestMoves(t *testing.T) {
 	for _, tc := range []struct {
@@ -92,8 +66,8 @@ func TestSegment(t *testing.T) {
 		for _, columns := range []int{1, 8, 256, 1 << 20} {
 			seg := segment(n, columns)
 			require.LessOrEqual(t, seg, n)
-			require.Less(t, seg, loopLimit)
-			require.Less(t, (n+seg-1)/seg, loopLimit)
+			require.Less(t, seg, emit.MaxLoop)
+			require.Less(t, (n+seg-1)/seg, emit.MaxLoop)
 		}
 	}
 }
