@@ -101,3 +101,23 @@ func TestClock(t *testing.T) {
 	c.bound(time.Hour, time.Hour+ms, 60*ms, 62*ms) // the device's clock was set
 	require.InDelta(t, 60*ms, c.host(time.Hour), float64(ms))
 }
+
+// TestStampRoom: timestamps, the reading of them and the writing of their commands stay within 3 % of an execution.
+func TestStampRoom(t *testing.T) {
+	const us = time.Microsecond
+	for _, tc := range []struct {
+		whole, stamp, record time.Duration
+		points, want         int
+	}{
+		{100 * us, 1, 0, 4, 0},       // not even the reading, however cheap they seem
+		{150 * us, 1, 0, 4, 1},       // which is none
+		{200 * us, 1, 0, 4, 4},       // all, with some room left
+		{200 * us, us, 0, 4, 2},      // some, written anew for nothing
+		{200 * us, us, 3 * us, 4, 0}, // and for something
+		{10 * time.Millisecond, us, 0, 150, 296},
+		{10 * time.Millisecond, 40 * us, us, 150, 7}, // lavapipe
+		{0, 0, 0, 1, 0},
+	} {
+		require.Equal(t, tc.want, stampRoom(tc.whole, tc.stamp, tc.record, tc.points), tc)
+	}
+}
