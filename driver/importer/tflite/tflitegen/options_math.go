@@ -5,55 +5,35 @@ type AddOptions struct {
 	Activation Activation
 }
 
-func (o AddOptions) table() (byte, []Field) {
-	return 11, []Field{
-		Int8Field(0, int8(o.Activation)),
-	}
-}
+func (o AddOptions) table() (byte, []Field) { return 11, fieldsOf(o) }
 
 // SubOptions belong to SUB.
 type SubOptions struct {
 	Activation Activation
 }
 
-func (o SubOptions) table() (byte, []Field) {
-	return 28, []Field{
-		Int8Field(0, int8(o.Activation)),
-	}
-}
+func (o SubOptions) table() (byte, []Field) { return 28, fieldsOf(o) }
 
 // MulOptions belong to MUL.
 type MulOptions struct {
 	Activation Activation
 }
 
-func (o MulOptions) table() (byte, []Field) {
-	return 21, []Field{
-		Int8Field(0, int8(o.Activation)),
-	}
-}
+func (o MulOptions) table() (byte, []Field) { return 21, fieldsOf(o) }
 
 // DivOptions belong to DIV.
 type DivOptions struct {
 	Activation Activation
 }
 
-func (o DivOptions) table() (byte, []Field) {
-	return 29, []Field{
-		Int8Field(0, int8(o.Activation)),
-	}
-}
+func (o DivOptions) table() (byte, []Field) { return 29, fieldsOf(o) }
 
 // ReducerOptions belong to MEAN, SUM and the REDUCE family.
 type ReducerOptions struct {
 	KeepDims bool
 }
 
-func (o ReducerOptions) table() (byte, []Field) {
-	return 27, []Field{
-		BoolField(0, o.KeepDims),
-	}
-}
+func (o ReducerOptions) table() (byte, []Field) { return 27, fieldsOf(o) }
 
 // CumsumOptions belong to CUMSUM.
 type CumsumOptions struct {
@@ -61,12 +41,7 @@ type CumsumOptions struct {
 	Reverse   bool
 }
 
-func (o CumsumOptions) table() (byte, []Field) {
-	return 102, []Field{
-		BoolField(0, o.Exclusive),
-		BoolField(1, o.Reverse),
-	}
-}
+func (o CumsumOptions) table() (byte, []Field) { return 102, fieldsOf(o) }
 
 // CastOptions belong to CAST.
 type CastOptions struct {
@@ -74,56 +49,35 @@ type CastOptions struct {
 	OutDataType TensorType
 }
 
-func (o CastOptions) table() (byte, []Field) {
-	return 37, []Field{
-		Int8Field(0, int8(o.InDataType)),
-		Int8Field(1, int8(o.OutDataType)),
-	}
-}
+func (o CastOptions) table() (byte, []Field) { return 37, fieldsOf(o) }
 
 // ArgMaxOptions belong to ARG_MAX.
 type ArgMaxOptions struct {
 	OutputType TensorType
 }
 
-func (o ArgMaxOptions) table() (byte, []Field) {
-	return 40, []Field{
-		Int8Field(0, int8(o.OutputType)),
-	}
-}
+func (o ArgMaxOptions) table() (byte, []Field) { return 40, fieldsOf(o) }
 
 // ArgMinOptions belong to ARG_MIN.
 type ArgMinOptions struct {
 	OutputType TensorType
 }
 
-func (o ArgMinOptions) table() (byte, []Field) {
-	return 57, []Field{
-		Int8Field(0, int8(o.OutputType)),
-	}
-}
+func (o ArgMinOptions) table() (byte, []Field) { return 57, fieldsOf(o) }
 
 // LeakyReluOptions belong to LEAKY_RELU.
 type LeakyReluOptions struct {
 	Alpha float32
 }
 
-func (o LeakyReluOptions) table() (byte, []Field) {
-	return 75, []Field{
-		FloatField(0, o.Alpha),
-	}
-}
+func (o LeakyReluOptions) table() (byte, []Field) { return 75, fieldsOf(o) }
 
 // GeluOptions belong to GELU.
 type GeluOptions struct {
 	Approximate bool
 }
 
-func (o GeluOptions) table() (byte, []Field) {
-	return 116, []Field{
-		BoolField(0, o.Approximate),
-	}
-}
+func (o GeluOptions) table() (byte, []Field) { return 116, fieldsOf(o) }
 
 // IfOptions belong to IF.
 type IfOptions struct {
@@ -131,12 +85,7 @@ type IfOptions struct {
 	ElseSubgraphIndex int32
 }
 
-func (o IfOptions) table() (byte, []Field) {
-	return 92, []Field{
-		Int32Field(0, o.ThenSubgraphIndex),
-		Int32Field(1, o.ElseSubgraphIndex),
-	}
-}
+func (o IfOptions) table() (byte, []Field) { return 92, fieldsOf(o) }
 
 // WhileOptions belong to WHILE.
 type WhileOptions struct {
@@ -144,9 +93,4 @@ type WhileOptions struct {
 	BodySubgraphIndex int32
 }
 
-func (o WhileOptions) table() (byte, []Field) {
-	return 93, []Field{
-		Int32Field(0, o.CondSubgraphIndex),
-		Int32Field(1, o.BodySubgraphIndex),
-	}
-}
+func (o WhileOptions) table() (byte, []Field) { return 93, fieldsOf(o) }

@@ -3,99 +3,58 @@ package tflitegen
 // Conv2DOptions belong to CONV_2D. A stride or dilation of 0 means 1.
 type Conv2DOptions struct {
 	Padding    Padding
-	StrideW    int32
-	StrideH    int32
+	StrideW    int32 `zero:"1"`
+	StrideH    int32 `zero:"1"`
 	Activation Activation
-	DilationW  int32
-	DilationH  int32
+	DilationW  int32 `zero:"1" default:"1"`
+	DilationH  int32 `zero:"1" default:"1"`
 }
 
-func (o Conv2DOptions) table() (byte, []Field) {
-	return 1, []Field{
-		Int8Field(0, int8(o.Padding)),
-		Int32Field(1, orOne(o.StrideW)),
-		Int32Field(2, orOne(o.StrideH)),
-		Int8Field(3, int8(o.Activation)),
-		Int32FieldOr(4, orOne(o.DilationW), 1),
-		Int32FieldOr(5, orOne(o.DilationH), 1),
-	}
-}
+func (o Conv2DOptions) table() (byte, []Field) { return 1, fieldsOf(o) }
 
 // DepthwiseConv2DOptions belong to DEPTHWISE_CONV_2D. A stride, dilation or depth multiplier of 0 means 1.
 type DepthwiseConv2DOptions struct {
 	Padding         Padding
-	StrideW         int32
-	StrideH         int32
-	DepthMultiplier int32
+	StrideW         int32 `zero:"1"`
+	StrideH         int32 `zero:"1"`
+	DepthMultiplier int32 `zero:"1"`
 	Activation      Activation
-	DilationW       int32
-	DilationH       int32
+	DilationW       int32 `zero:"1" default:"1"`
+	DilationH       int32 `zero:"1" default:"1"`
 }
 
-func (o DepthwiseConv2DOptions) table() (byte, []Field) {
-	return 2, []Field{
-		Int8Field(0, int8(o.Padding)),
-		Int32Field(1, orOne(o.StrideW)),
-		Int32Field(2, orOne(o.StrideH)),
-		Int32Field(3, orOne(o.DepthMultiplier)),
-		Int8Field(4, int8(o.Activation)),
-		Int32FieldOr(5, orOne(o.DilationW), 1),
-		Int32FieldOr(6, orOne(o.DilationH), 1),
-	}
-}
+func (o DepthwiseConv2DOptions) table() (byte, []Field) { return 2, fieldsOf(o) }
 
 // TransposeConvOptions belong to TRANSPOSE_CONV. A stride of 0 means 1.
 type TransposeConvOptions struct {
 	Padding    Padding
-	StrideW    int32
-	StrideH    int32
+	StrideW    int32 `zero:"1"`
+	StrideH    int32 `zero:"1"`
 	Activation Activation
 }
 
-func (o TransposeConvOptions) table() (byte, []Field) {
-	return 49, []Field{
-		Int8Field(0, int8(o.Padding)),
-		Int32Field(1, orOne(o.StrideW)),
-		Int32Field(2, orOne(o.StrideH)),
-		Int8Field(3, int8(o.Activation)),
-	}
-}
+func (o TransposeConvOptions) table() (byte, []Field) { return 49, fieldsOf(o) }
 
 // Pool2DOptions belong to AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D. A stride or filter size of 0 means 1.
 type Pool2DOptions struct {
 	Padding      Padding
-	StrideW      int32
-	StrideH      int32
-	FilterWidth  int32
-	FilterHeight int32
+	StrideW      int32 `zero:"1"`
+	StrideH      int32 `zero:"1"`
+	FilterWidth  int32 `zero:"1"`
+	FilterHeight int32 `zero:"1"`
 	Activation   Activation
 }
 
-func (o Pool2DOptions) table() (byte, []Field) {
-	return 5, []Field{
-		Int8Field(0, int8(o.Padding)),
-		Int32Field(1, orOne(o.StrideW)),
-		Int32Field(2, orOne(o.StrideH)),
-		Int32Field(3, orOne(o.FilterWidth)),
-		Int32Field(4, orOne(o.FilterHeight)),
-		Int8Field(5, int8(o.Activation)),
-	}
-}
+func (o Pool2DOptions) table() (byte, []Field) { return 5, fieldsOf(o) }
 
 // FullyConnectedOptions belong to FULLY_CONNECTED with weights in their plain order.
 type FullyConnectedOptions struct {
 	Activation               Activation
-	KeepNumDims              bool
+	KeepNumDims              bool `slot:"2"`
 	AsymmetricQuantizeInputs bool
 }
 
-func (o FullyConnectedOptions) table() (byte, []Field) {
-	return 8, []Field{
-		Int8Field(0, int8(o.Activation)),
-		BoolField(2, o.KeepNumDims),
-		BoolField(3, o.AsymmetricQuantizeInputs),
-	}
-}
+func (o FullyConnectedOptions) table() (byte, []Field) { return 8, fieldsOf(o) }
 
 // BatchMatMulOptions belong to BATCH_MATMUL.
 type BatchMatMulOptions struct {
@@ -104,35 +63,21 @@ type BatchMatMulOptions struct {
 	AsymmetricQuantizeInputs bool
 }
 
-func (o BatchMatMulOptions) table() (byte, []Field) {
-	return 101, []Field{
-		BoolField(0, o.AdjX),
-		BoolField(1, o.AdjY),
-		BoolField(2, o.AsymmetricQuantizeInputs),
-	}
-}
+func (o BatchMatMulOptions) table() (byte, []Field) { return 101, fieldsOf(o) }
 
 // SoftmaxOptions belong to SOFTMAX. A beta of 0 means 1.
 type SoftmaxOptions struct {
-	Beta float32
+	Beta float32 `zero:"1"`
 }
 
-func (o SoftmaxOptions) table() (byte, []Field) {
-	return 9, []Field{
-		FloatField(0, orOne(o.Beta)),
-	}
-}
+func (o SoftmaxOptions) table() (byte, []Field) { return 9, fieldsOf(o) }
 
 // L2NormOptions belong to L2_NORMALIZATION.
 type L2NormOptions struct {
 	Activation Activation
 }
 
-func (o L2NormOptions) table() (byte, []Field) {
-	return 12, []Field{
-		Int8Field(0, int8(o.Activation)),
-	}
-}
+func (o L2NormOptions) table() (byte, []Field) { return 12, fieldsOf(o) }
 
 // LocalResponseNormalizationOptions belong to LOCAL_RESPONSE_NORMALIZATION.
 type LocalResponseNormalizationOptions struct {
@@ -142,14 +87,7 @@ type LocalResponseNormalizationOptions struct {
 	Beta   float32
 }
 
-func (o LocalResponseNormalizationOptions) table() (byte, []Field) {
-	return 13, []Field{
-		Int32Field(0, o.Radius),
-		FloatField(1, o.Bias),
-		FloatField(2, o.Alpha),
-		FloatField(3, o.Beta),
-	}
-}
+func (o LocalResponseNormalizationOptions) table() (byte, []Field) { return 13, fieldsOf(o) }
 
 // SVDFOptions belong to SVDF.
 type SVDFOptions struct {
@@ -158,13 +96,7 @@ type SVDFOptions struct {
 	AsymmetricQuantizeInputs bool
 }
 
-func (o SVDFOptions) table() (byte, []Field) {
-	return 6, []Field{
-		Int32Field(0, o.Rank),
-		Int8Field(1, int8(o.Activation)),
-		BoolField(2, o.AsymmetricQuantizeInputs),
-	}
-}
+func (o SVDFOptions) table() (byte, []Field) { return 6, fieldsOf(o) }
 
 // RNNOptions belong to RNN.
 type RNNOptions struct {
@@ -172,12 +104,7 @@ type RNNOptions struct {
 	AsymmetricQuantizeInputs bool
 }
 
-func (o RNNOptions) table() (byte, []Field) {
-	return 7, []Field{
-		Int8Field(0, int8(o.Activation)),
-		BoolField(1, o.AsymmetricQuantizeInputs),
-	}
-}
+func (o RNNOptions) table() (byte, []Field) { return 7, fieldsOf(o) }
 
 // SequenceRNNOptions belong to UNIDIRECTIONAL_SEQUENCE_RNN.
 type SequenceRNNOptions struct {
@@ -186,13 +113,7 @@ type SequenceRNNOptions struct {
 	AsymmetricQuantizeInputs bool
 }
 
-func (o SequenceRNNOptions) table() (byte, []Field) {
-	return 31, []Field{
-		BoolField(0, o.TimeMajor),
-		Int8Field(1, int8(o.Activation)),
-		BoolField(2, o.AsymmetricQuantizeInputs),
-	}
-}
+func (o SequenceRNNOptions) table() (byte, []Field) { return 31, fieldsOf(o) }
 
 // LSTMOptions belong to LSTM.
 type LSTMOptions struct {
@@ -203,15 +124,7 @@ type LSTMOptions struct {
 	AsymmetricQuantizeInputs bool
 }
 
-func (o LSTMOptions) table() (byte, []Field) {
-	return 14, []Field{
-		Int8Field(0, int8(o.Activation)),
-		FloatField(1, o.CellClip),
-		FloatField(2, o.ProjClip),
-		Int8Field(3, int8(o.KernelType)),
-		BoolField(4, o.AsymmetricQuantizeInputs),
-	}
-}
+func (o LSTMOptions) table() (byte, []Field) { return 14, fieldsOf(o) }
 
 // UnidirectionalSequenceLSTMOptions belong to UNIDIRECTIONAL_SEQUENCE_LSTM.
 type UnidirectionalSequenceLSTMOptions struct {
@@ -223,16 +136,7 @@ type UnidirectionalSequenceLSTMOptions struct {
 	DiagonalRecurrentTensors bool
 }
 
-func (o UnidirectionalSequenceLSTMOptions) table() (byte, []Field) {
-	return 71, []Field{
-		Int8Field(0, int8(o.Activation)),
-		FloatField(1, o.CellClip),
-		FloatField(2, o.ProjClip),
-		BoolField(3, o.TimeMajor),
-		BoolField(4, o.AsymmetricQuantizeInputs),
-		BoolField(5, o.DiagonalRecurrentTensors),
-	}
-}
+func (o UnidirectionalSequenceLSTMOptions) table() (byte, []Field) { return 71, fieldsOf(o) }
 
 // BidirectionalSequenceLSTMOptions belong to BIDIRECTIONAL_SEQUENCE_LSTM, always time-major.
 type BidirectionalSequenceLSTMOptions struct {
@@ -240,23 +144,7 @@ type BidirectionalSequenceLSTMOptions struct {
 	CellClip                 float32
 	ProjClip                 float32
 	MergeOutputs             bool
-	AsymmetricQuantizeInputs bool
+	AsymmetricQuantizeInputs bool `slot:"5"`
 }
 
-func (o BidirectionalSequenceLSTMOptions) table() (byte, []Field) {
-	return 69, []Field{
-		Int8Field(0, int8(o.Activation)),
-		FloatField(1, o.CellClip),
-		FloatField(2, o.ProjClip),
-		BoolField(3, o.MergeOutputs),
-		BoolField(5, o.AsymmetricQuantizeInputs),
-	}
-}
-
-// orOne replaces the zero value of a field whose useful default is 1.
-func orOne[T int32 | float32](v T) T {
-	if v == 0 {
-		return 1
-	}
-	return v
-}
+func (o BidirectionalSequenceLSTMOptions) table() (byte, []Field) { return 69, fieldsOf(o) }

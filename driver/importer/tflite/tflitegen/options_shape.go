@@ -5,22 +5,14 @@ type ReshapeOptions struct {
 	NewShape []int32
 }
 
-func (o ReshapeOptions) table() (byte, []Field) {
-	return 17, []Field{
-		IntsField(0, o.NewShape),
-	}
-}
+func (o ReshapeOptions) table() (byte, []Field) { return 17, fieldsOf(o) }
 
 // SqueezeOptions belong to SQUEEZE.
 type SqueezeOptions struct {
 	SqueezeDims []int32
 }
 
-func (o SqueezeOptions) table() (byte, []Field) {
-	return 30, []Field{
-		IntsField(0, o.SqueezeDims),
-	}
-}
+func (o SqueezeOptions) table() (byte, []Field) { return 30, fieldsOf(o) }
 
 // ConcatenationOptions belong to CONCATENATION.
 type ConcatenationOptions struct {
@@ -28,12 +20,7 @@ type ConcatenationOptions struct {
 	Activation Activation
 }
 
-func (o ConcatenationOptions) table() (byte, []Field) {
-	return 10, []Field{
-		Int32Field(0, o.Axis),
-		Int8Field(1, int8(o.Activation)),
-	}
-}
+func (o ConcatenationOptions) table() (byte, []Field) { return 10, fieldsOf(o) }
 
 // PackOptions belong to PACK.
 type PackOptions struct {
@@ -41,12 +28,7 @@ type PackOptions struct {
 	Axis        int32
 }
 
-func (o PackOptions) table() (byte, []Field) {
-	return 59, []Field{
-		Int32Field(0, o.ValuesCount),
-		Int32Field(1, o.Axis),
-	}
-}
+func (o PackOptions) table() (byte, []Field) { return 59, fieldsOf(o) }
 
 // UnpackOptions belong to UNPACK.
 type UnpackOptions struct {
@@ -54,34 +36,21 @@ type UnpackOptions struct {
 	Axis int32
 }
 
-func (o UnpackOptions) table() (byte, []Field) {
-	return 64, []Field{
-		Int32Field(0, o.Num),
-		Int32Field(1, o.Axis),
-	}
-}
+func (o UnpackOptions) table() (byte, []Field) { return 64, fieldsOf(o) }
 
 // SplitOptions belong to SPLIT.
 type SplitOptions struct {
 	NumSplits int32
 }
 
-func (o SplitOptions) table() (byte, []Field) {
-	return 35, []Field{
-		Int32Field(0, o.NumSplits),
-	}
-}
+func (o SplitOptions) table() (byte, []Field) { return 35, fieldsOf(o) }
 
 // SplitVOptions belong to SPLIT_V.
 type SplitVOptions struct {
 	NumSplits int32
 }
 
-func (o SplitVOptions) table() (byte, []Field) {
-	return 79, []Field{
-		Int32Field(0, o.NumSplits),
-	}
-}
+func (o SplitVOptions) table() (byte, []Field) { return 79, fieldsOf(o) }
 
 // StridedSliceOptions belong to STRIDED_SLICE.
 type StridedSliceOptions struct {
@@ -93,16 +62,7 @@ type StridedSliceOptions struct {
 	Offset         bool
 }
 
-func (o StridedSliceOptions) table() (byte, []Field) {
-	return 32, []Field{
-		Int32Field(0, o.BeginMask),
-		Int32Field(1, o.EndMask),
-		Int32Field(2, o.EllipsisMask),
-		Int32Field(3, o.NewAxisMask),
-		Int32Field(4, o.ShrinkAxisMask),
-		BoolField(5, o.Offset),
-	}
-}
+func (o StridedSliceOptions) table() (byte, []Field) { return 32, fieldsOf(o) }
 
 // GatherOptions belong to GATHER.
 type GatherOptions struct {
@@ -110,56 +70,35 @@ type GatherOptions struct {
 	BatchDims int32
 }
 
-func (o GatherOptions) table() (byte, []Field) {
-	return 23, []Field{
-		Int32Field(0, o.Axis),
-		Int32Field(1, o.BatchDims),
-	}
-}
+func (o GatherOptions) table() (byte, []Field) { return 23, fieldsOf(o) }
 
 // OneHotOptions belong to ONE_HOT.
 type OneHotOptions struct {
 	Axis int32
 }
 
-func (o OneHotOptions) table() (byte, []Field) {
-	return 61, []Field{
-		Int32Field(0, o.Axis),
-	}
-}
+func (o OneHotOptions) table() (byte, []Field) { return 61, fieldsOf(o) }
 
 // MirrorPadOptions belong to MIRROR_PAD.
 type MirrorPadOptions struct {
 	Mode MirrorPadMode
 }
 
-func (o MirrorPadOptions) table() (byte, []Field) {
-	return 77, []Field{
-		Int8Field(0, int8(o.Mode)),
-	}
-}
+func (o MirrorPadOptions) table() (byte, []Field) { return 77, fieldsOf(o) }
 
 // SpaceToDepthOptions belong to SPACE_TO_DEPTH.
 type SpaceToDepthOptions struct {
 	BlockSize int32
 }
 
-func (o SpaceToDepthOptions) table() (byte, []Field) {
-	return 19, []Field{
-		Int32Field(0, o.BlockSize),
-	}
-}
+func (o SpaceToDepthOptions) table() (byte, []Field) { return 19, fieldsOf(o) }
 
 // DepthToSpaceOptions belong to DEPTH_TO_SPACE.
 type DepthToSpaceOptions struct {
 	BlockSize int32
 }
 
-func (o DepthToSpaceOptions) table() (byte, []Field) {
-	return 94, []Field{
-		Int32Field(0, o.BlockSize),
-	}
-}
+func (o DepthToSpaceOptions) table() (byte, []Field) { return 94, fieldsOf(o) }
 
 // ReverseSequenceOptions belong to REVERSE_SEQUENCE.
 type ReverseSequenceOptions struct {
@@ -167,25 +106,15 @@ type ReverseSequenceOptions struct {
 	BatchDim int32
 }
 
-func (o ReverseSequenceOptions) table() (byte, []Field) {
-	return 87, []Field{
-		Int32Field(0, o.SeqDim),
-		Int32Field(1, o.BatchDim),
-	}
-}
+func (o ReverseSequenceOptions) table() (byte, []Field) { return 87, fieldsOf(o) }
 
 // ResizeBilinearOptions belong to RESIZE_BILINEAR.
 type ResizeBilinearOptions struct {
-	AlignCorners     bool
+	AlignCorners     bool `slot:"2"`
 	HalfPixelCenters bool
 }
 
-func (o ResizeBilinearOptions) table() (byte, []Field) {
-	return 15, []Field{
-		BoolField(2, o.AlignCorners),
-		BoolField(3, o.HalfPixelCenters),
-	}
-}
+func (o ResizeBilinearOptions) table() (byte, []Field) { return 15, fieldsOf(o) }
 
 // ResizeNearestNeighborOptions belong to RESIZE_NEAREST_NEIGHBOR.
 type ResizeNearestNeighborOptions struct {
@@ -193,20 +122,11 @@ type ResizeNearestNeighborOptions struct {
 	HalfPixelCenters bool
 }
 
-func (o ResizeNearestNeighborOptions) table() (byte, []Field) {
-	return 74, []Field{
-		BoolField(0, o.AlignCorners),
-		BoolField(1, o.HalfPixelCenters),
-	}
-}
+func (o ResizeNearestNeighborOptions) table() (byte, []Field) { return 74, fieldsOf(o) }
 
 // ShapeOptions belong to SHAPE.
 type ShapeOptions struct {
 	OutType TensorType
 }
 
-func (o ShapeOptions) table() (byte, []Field) {
-	return 55, []Field{
-		Int8Field(0, int8(o.OutType)),
-	}
-}
+func (o ShapeOptions) table() (byte, []Field) { return 55, fieldsOf(o) }

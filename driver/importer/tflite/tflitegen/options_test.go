@@ -33,6 +33,20 @@ func TestOptionValues(t *testing.T) {
 		{SoftmaxOptions{Beta: 2.5}, 9, func(t *testing.T, o table) { require.Equal(t, float32(2.5), o.float(0)) }},
 		{ReshapeOptions{NewShape: []int32{1, -1}}, 17, func(t *testing.T, o table) { require.Equal(t, []int{1, -1}, o.ints(0)) }},
 		{ReshapeOptions{}, 17, func(t *testing.T, o table) { require.False(t, o.has(0)) }},
+		{Conv2DOptions{StrideW: 3, DilationH: 2}, 1, func(t *testing.T, o table) {
+			require.Equal(t, []int32{3, 1, 1, 2}, []int32{o.int32(1, 0), o.int32(2, 0), o.int32(4, 1), o.int32(5, 1)})
+			require.False(t, o.has(4), "the schema's default")
+		}},
+		{FullyConnectedOptions{Activation: ActivationRelu, KeepNumDims: true}, 8, func(t *testing.T, o table) {
+			require.Equal(t, int8(ActivationRelu), o.int8(0))
+			require.False(t, o.has(1))
+			require.True(t, o.bool(2))
+		}},
+		{BidirectionalSequenceLSTMOptions{CellClip: 0.5, AsymmetricQuantizeInputs: true}, 69, func(t *testing.T, o table) {
+			require.Equal(t, float32(0.5), o.float(1))
+			require.False(t, o.has(4))
+			require.True(t, o.bool(5))
+		}},
 		{ReducerOptions{KeepDims: true}, 27, func(t *testing.T, o table) { require.True(t, o.bool(0)) }},
 		{ResizeBilinearOptions{HalfPixelCenters: true}, 15, func(t *testing.T, o table) {
 			require.False(t, o.bool(2))

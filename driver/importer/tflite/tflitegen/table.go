@@ -1,6 +1,12 @@
 package tflitegen
 
-import flatbuffers "github.com/google/flatbuffers/go"
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+)
 
 // Options are the parameters of an operator: one table of the schema's union BuiltinOptions.
 type Options interface {
@@ -26,6 +32,50 @@ type Field struct {
 	f    float32
 	ints []int32
 	off  flatbuffers.UOffsetT // a child written earlier
+}
+
+// fieldsOf are the fields of a struct of options in the schema's order. Each has the slot behind the one before it, or
+// that of its tag `slot`. Tag `zero` is the value that the zero value stands for, `default` the schema's default.
+func fieldsOf(options any) []Field {
+	v := reflect.ValueOf(options)
+	list := make([]Field, v.NumField())
+	slot := 0
+	for i := range list {
+		of, tag := v.Field(i), v.Type().Field(i).Tag
+		slot = int(number(tag, "slot", int64(slot)))
+		if zero := number(tag, "zero", 0); of.IsZero() && zero != 0 {
+			of = reflect.ValueOf(zero).Convert(of.Type())
+		}
+		f := Field{slot: slot, def: number(tag, "default", 0)}
+		switch of.Kind() {
+		case reflect.Bool:
+			f = BoolField(slot, of.Bool())
+		case reflect.Int8:
+			f.kind, f.i = kindInt8, of.Int()
+		case reflect.Int32:
+			f.kind, f.i = kindInt32, of.Int()
+		case reflect.Float32:
+			f.kind, f.f = kindFloat, float32(of.Float())
+		default:
+			f.kind, f.ints = kindInts, of.Interface().([]int32)
+		}
+		list[i] = f
+		slot++
+	}
+	return list
+}
+
+// number is the number of a tag, or instead.
+func number(tag reflect.StructTag, key string, instead int64) int64 {
+	text, ok := tag.Lookup(key)
+	if !ok {
+		return instead
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		panic(fmt.Sprintf("tflitegen: tag %s", tag))
+	}
+	return n
 }
 
 type kind uint8
