@@ -58,20 +58,12 @@ func (a Conv) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
 
 // DepthwiseConv are the attributes of DEPTHWISE_CONV_2D: those of a Conv, and Co / Ci.
 type DepthwiseConv struct {
-	Act        nn.Activation `json:"act,omitempty"`
-	Stride     [2]int        `json:"stride,omitzero"`
-	Dilation   [2]int        `json:"dilation,omitzero"`
-	Pad        Pad           `json:"pad,omitzero"`
-	NCHW       bool          `json:"nchw,omitempty"`
-	Multiplier int           `json:"multiplier,omitempty"`
+	Conv
+	Multiplier int `json:"multiplier,omitempty"`
 }
 
-func (a DepthwiseConv) attrs()                                 {}
-func (a DepthwiseConv) Activation() nn.Activation              { return a.Act }
 func (a DepthwiseConv) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
-func (a DepthwiseConv) ChannelsFirst() bool                    { return a.NCHW }
 func (a DepthwiseConv) ChannelsLast() Attrs                    { a.NCHW = false; return a }
-func (a DepthwiseConv) Padding() Pad                           { return a.Pad }
 func (a DepthwiseConv) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
 
 func convAttrs(_ *Call, p *params, a *Conv) {
@@ -83,10 +75,8 @@ func convAttrs(_ *Call, p *params, a *Conv) {
 }
 
 func depthwiseAttrs(c *Call, p *params, a *DepthwiseConv) {
-	multiplier := p.atLeast("depth multiplier", 1)
-	var conv Conv
-	convAttrs(c, p, &conv)
-	*a = DepthwiseConv{conv.Act, conv.Stride, conv.Dilation, conv.Pad, conv.NCHW, multiplier}
+	a.Multiplier = p.atLeast("depth multiplier", 1)
+	convAttrs(c, p, &a.Conv)
 }
 
 // convShape: filter [Co, Kh, Kw, Ci] whatever the layout of the image, bias [Co].
@@ -99,12 +89,7 @@ func convShape(c *Call, a *Conv) (nn.Dims, error) {
 	if bias[0] != filter[0] {
 		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[0])
 	}
-	out, pad, err := window{stride: a.Stride, dilation: a.Dilation, pad: a.Pad, nchw: a.NCHW}.slide(c, [2]int64{int64(filter[1]), int64(filter[2])})
-	if err != nil {
-		return nil, err
-	}
-	a.Pad = pad
-	return image(a.NCHW, x[0], out, filter[0]), nil
+	return a.slide(c, filter[0])
 }
 
 // depthwiseShape: filter [1, Kh, Kw, Co] with Co = Ci * multiplier, bias [Co].
@@ -120,10 +105,16 @@ func depthwiseShape(c *Call, a *DepthwiseConv) (nn.Dims, error) {
 	if bias[0] != filter[3] {
 		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[3])
 	}
+	return a.slide(c, filter[3])
+}
+
+// slide moves the window over the image, makes Pad explicit and returns the shape of a result of so many channels.
+func (a *Conv) slide(c *Call, channels uint32) (nn.Dims, error) {
+	filter := c.In(1).Dims
 	out, pad, err := window{stride: a.Stride, dilation: a.Dilation, pad: a.Pad, nchw: a.NCHW}.slide(c, [2]int64{int64(filter[1]), int64(filter[2])})
 	if err != nil {
 		return nil, err
 	}
 	a.Pad = pad
-	return image(a.NCHW, x[0], out, filter[3]), nil
+	return image(a.NCHW, c.In(0).Dims[0], out, channels), nil
 }

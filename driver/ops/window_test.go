@@ -42,17 +42,17 @@ func TestConvolutions(t *testing.T) {
 		{
 			name: "depthwise, multiplier 2, same", call: call(nn.OpDepthwiseConv2D, u8(), u8(1, 7, 6, 3), u8(1, 3, 5, 6), bias(6), same, 2, 3, 2, 0),
 			want:  nn.Dims{1, 3, 3, 6},
-			attrs: ops.DepthwiseConv{Stride: [2]int{3, 2}, Dilation: unit, Multiplier: 2, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 2}},
+			attrs: ops.DepthwiseConv{Conv: ops.Conv{Stride: [2]int{3, 2}, Dilation: unit, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 2}}, Multiplier: 2},
 		},
 		{
 			name: "depthwise, 11 inputs, implicit", call: call(nn.OpDepthwiseConv2D, f32(), f32(1, 7, 7, 3), f32(1, 3, 3, 3), f32(3), valid, 1, 1, 1, 0, false, 2, 2),
 			want:  nn.Dims{1, 3, 3, 3},
-			attrs: ops.DepthwiseConv{Stride: unit, Dilation: [2]int{2, 2}, Multiplier: 1},
+			attrs: ops.DepthwiseConv{Conv: ops.Conv{Stride: unit, Dilation: [2]int{2, 2}}, Multiplier: 1},
 		},
 		{
 			name: "depthwise, 11 inputs, explicit", call: call(nn.OpDepthwiseConv2D, f32(), f32(1, 7, 7, 3), f32(1, 3, 3, 3), f32(3), 0, 1, 0, 1, 2, 2, 1, 0),
 			want:  nn.Dims{1, 3, 3, 3},
-			attrs: ops.DepthwiseConv{Stride: [2]int{2, 2}, Dilation: unit, Multiplier: 1, Pad: ops.Pad{Right: 1, Bottom: 1}},
+			attrs: ops.DepthwiseConv{Conv: ops.Conv{Stride: [2]int{2, 2}, Dilation: unit, Pad: ops.Pad{Right: 1, Bottom: 1}}, Multiplier: 1},
 		},
 		{name: "open height", call: call(nn.OpConv2D, f32(), f32(1, 0, 7, 3), f32(5, 3, 3, 3), f32(5), same, 2, 2, 1), err: ops.ErrOpenShape},
 		{name: "open rank", call: call(nn.OpConv2D, f32(), f32(), f32(5, 3, 3, 3), f32(5), same, 2, 2, 1), err: ops.ErrOpenShape},

@@ -47,8 +47,8 @@ func splitCases() []splitCase {
 		p := ops.Pad{Top: pad, Bottom: pad, Left: pad, Right: pad}
 		return node(op, windowAttrs(op, size, stride, p, act))
 	}
-	dilated := ops.DepthwiseConv{Stride: [2]int{1, 1}, Dilation: [2]int{4, 4}, Multiplier: 1, Pad: ops.Pad{Top: 4, Bottom: 4, Left: 4, Right: 4}}
-	twice := ops.DepthwiseConv{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Multiplier: 2, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}}
+	dilated := ops.DepthwiseConv{Conv: ops.Conv{Stride: [2]int{1, 1}, Dilation: [2]int{4, 4}, Pad: ops.Pad{Top: 4, Bottom: 4, Left: 4, Right: 4}}, Multiplier: 1}
+	twice := ops.DepthwiseConv{Conv: ops.Conv{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}}, Multiplier: 2}
 	return []splitCase{
 		{"one row", node(nn.OpExp, nil), list(f32(8195)), f32(8195), 4096},
 		{"padded rows", node(nn.OpExp, nil), list(f32(301, 5)), f32(301, 5), 4096},
@@ -320,7 +320,7 @@ func windowAttrs(op nn.OperationType, size, stride int, pad ops.Pad, act nn.Acti
 	case nn.OpConv2D:
 		return ops.Conv{Stride: strides, Dilation: one, Pad: pad, Act: act}
 	case nn.OpDepthwiseConv2D:
-		return ops.DepthwiseConv{Stride: strides, Dilation: one, Multiplier: 1, Pad: pad, Act: act}
+		return ops.DepthwiseConv{Conv: ops.Conv{Stride: strides, Dilation: one, Pad: pad, Act: act}, Multiplier: 1}
 	}
 	return ops.Pool{Window: [2]int{size, size}, Stride: strides, Pad: pad, Act: act}
 }
