@@ -151,3 +151,31 @@ func concatUnaligned(b *emit.Builder, dst, src emit.Binding, to, from pack.Layou
 	moved := float64(count) * float64(to.Elem) * 4
 	b.Quads(k, count, push, emit.Cost{Bytes: 2 * moved}, src, dst)
 }
+
+// divideConcat divides outside of the axis, or along an axis that is outermost: between inputs, then within one.
+func divideConcat(g *ir.Graph, n *ir.Node) []division {
+	list := operands(g, n)
+	out := list[len(list)-1]
+	at, axis := outer(out.Shape), n.Attrs.(ops.Concatenation).Axis
+	switch {
+	case at < 0:
+		return nil
+	case at == axis && len(n.In) > 1:
+		return []division{{len(n.In), func(from, to int) ([]extent, ops.Attrs) {
+			extents := make([]extent, len(list))
+			first, last := 0, 0 // along the axis
+			for i, t := range list[:len(n.In)] {
+				if i < to {
+					last += t.Shape[axis]
+				}
+				if i < from {
+					first = last
+				}
+				extents[i] = extent{whole: true, omit: i < from || i >= to}
+			}
+			extents[len(n.In)] = along(out, axis, first, last)
+			return extents, n.Attrs
+		}}}
+	}
+	return alike(n.Attrs, cuts(list, at)...)
+}

@@ -57,8 +57,7 @@ func convOf(g *ir.Graph, n *ir.Node) *conv {
 	case ops.Conv:
 		a = attrs
 	case ops.DepthwiseConv:
-		a = ops.Conv{Stride: attrs.Stride, Dilation: attrs.Dilation, Pad: attrs.Pad}
-		c.Depthwise, c.multiplier = true, attrs.Multiplier
+		a, c.Depthwise, c.multiplier = attrs.Conv, true, attrs.Multiplier
 	}
 	c.In, c.Out = c.X.Shape[3], c.Y.Shape[3]
 	c.inH, c.inW, c.outH, c.outW = c.X.Shape[1], c.X.Shape[2], c.Y.Shape[1], c.Y.Shape[2]
@@ -288,4 +287,22 @@ func lowerDirect(b *emit.Builder, c *conv, why string) error {
 	k := shaders.Of(family.Direct{Elem: elem(c.X.Type), Depthwise: c.Depthwise})
 	b.Quads(k, c.pixels*c.OutQuads(), push, emit.Cost{FLOP: c.flop()}, bindings...)
 	return nil
+}
+
+// divideConv divides between images and, within one, between rows of the output; where the output's row needs
+// nothing but that of the input, anywhere between pixels.
+func divideConv(g *ir.Graph, n *ir.Node) []division {
+	c := convOf(g, n)
+	if c.Depthwise || c.window() {
+		return divideWindows(g, n, windows{c.inH, c.outH, (c.kH-1)*c.dilH + 1, c.strideH, c.padTop})
+	}
+	x, y := rowsOf(c.X), rowsOf(c.Y)
+	x.Shape = []int{c.pixels, c.In}
+	at := 0
+	if n.Op != nn.OpFullyConnected {
+		x.Shape, y.Shape, at = []int{1, 1, c.pixels, c.In}, []int{1, 1, c.pixels, c.Out}, 2
+	}
+	return []division{{c.pixels, func(from, to int) ([]extent, ops.Attrs) {
+		return firstAndOut(n, along(x, at, from, to), along(y, at, from, to)), n.Attrs
+	}}}
 }

@@ -3,9 +3,7 @@ package lower
 import (
 	"slices"
 
-	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
-	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -24,24 +22,52 @@ func operands(g *ir.Graph, n *ir.Node) []*ir.Tensor {
 	return list
 }
 
+// cut is a tensor of which pieces have parts along a dimension, outside of which all dimensions are 1.
+type cut struct {
+	t    *ir.Tensor
+	axis int
+}
+
+// cuts are those of all of list along one dimension.
+func cuts(list []*ir.Tensor, axis int) []cut {
+	all := make([]cut, len(list))
+	for i, t := range list {
+		all[i] = cut{t, axis}
+	}
+	return all
+}
+
+// alike divides a node into pieces that have the same positions of each of its tensors.
+func alike(attrs ops.Attrs, all ...cut) []division {
+	return []division{{all[0].t.Shape[all[0].axis], func(from, to int) ([]extent, ops.Attrs) {
+		extents := make([]extent, len(all))
+		for i, c := range all {
+			extents[i] = along(c.t, c.axis, from, to)
+		}
+		return extents, attrs
+	}}}
+}
+
 // divideElementwise divides a node whose tensors have one layout, each element of which has to do with those at
 // its place only: anywhere where nothing is padded, else between rows.
 func divideElementwise(g *ir.Graph, n *ir.Node) []division {
+	if l := pack.LayoutOf(g.T(n.In[0])); !l.Dense() {
+		return divideRows(g, n)
+	}
 	list := operands(g, n)
-	view, size := elementsOf, list[0].Elements()
-	if l := pack.LayoutOf(list[0]); !l.Dense() {
-		view, size = rowsOf, l.Rows
-	}
 	for i := range list {
-		list[i] = view(list[i])
+		list[i] = elementsOf(list[i])
 	}
-	return []division{{size, func(from, to int) ([]extent, ops.Attrs) {
-		extents := make([]extent, len(list))
-		for i, t := range list {
-			extents[i] = along(t, 0, from, to)
-		}
-		return extents, n.Attrs
-	}}}
+	return alike(n.Attrs, cuts(list, 0)...)
+}
+
+// divideRows divides a node between rows, of which all of its tensors have as many.
+func divideRows(g *ir.Graph, n *ir.Node) []division {
+	list := operands(g, n)
+	for i := range list {
+		list[i] = rowsOf(list[i])
+	}
+	return alike(n.Attrs, cuts(list, 0)...)
 }
 
 // divideBinary divides a node that broadcasts its operands to the shape of its output.
@@ -77,149 +103,11 @@ func divideBinary(g *ir.Graph, n *ir.Node) []division {
 	}}}
 }
 
-// divideSoftmax divides between rows, or outside of the axis.
-func divideSoftmax(g *ir.Graph, n *ir.Node) []division {
-	x, y := g.T(n.In[0]), shaped(g.T(n.Out[0]), g.T(n.In[0]).Shape)
-	attrs := n.Attrs.(ops.Softmax)
-	axis, at := attrs.Axis, outer(x.Shape)
-	if axis == len(x.Shape)-1 {
-		x, y = rowsOf(x), rowsOf(y)
-		at, attrs.Axis = 0, 1
-	} else if at < 0 || at == axis {
-		return nil
-	}
-	return []division{{x.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
-		return []extent{along(x, at, from, to), along(y, at, from, to)}, attrs
-	}}}
-}
-
-// divideMean divides outside of the axes.
-func divideMean(g *ir.Graph, n *ir.Node) []division {
-	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	at, axes := outer(x.Shape), n.Attrs.(ops.Mean).Axes
-	if fed(n) || at < 0 || slices.Contains(axes, at) {
-		return nil
-	}
-	to := at
-	if len(y.Shape) != len(x.Shape) {
-		for _, a := range axes {
-			if a < at {
-				to--
-			}
-		}
-	}
-	if to >= len(y.Shape) || y.Shape[to] != x.Shape[at] || emit.Product(y.Shape[:to]) != 1 {
-		return nil
-	}
-	return []division{{x.Shape[at], func(first, last int) ([]extent, ops.Attrs) {
-		return []extent{along(x, at, first, last), along(y, to, first, last)}, n.Attrs
-	}}}
-}
-
-// divideConcat divides outside of the axis, or along an axis that is outermost: between inputs, then within one.
-func divideConcat(g *ir.Graph, n *ir.Node) []division {
-	list := operands(g, n)
-	out := list[len(list)-1]
-	at, axis := outer(out.Shape), n.Attrs.(ops.Concatenation).Axis
-	switch {
-	case at < 0:
-		return nil
-	case at == axis && len(n.In) > 1:
-		return []division{{len(n.In), func(from, to int) ([]extent, ops.Attrs) {
-			extents := make([]extent, len(list))
-			first, last := 0, 0 // along the axis
-			for i, t := range list[:len(n.In)] {
-				if i < to {
-					last += t.Shape[axis]
-				}
-				if i < from {
-					first = last
-				}
-				extents[i] = extent{whole: true, omit: i < from || i >= to}
-			}
-			extents[len(n.In)] = along(out, axis, first, last)
-			return extents, n.Attrs
-		}}}
-	}
-	return []division{{out.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
-		extents := make([]extent, len(list))
-		for i, t := range list {
-			extents[i] = along(t, at, from, to)
-		}
-		return extents, n.Attrs
-	}}}
-}
-
-// dividePad divides outside of what is padded, or between the rows of the input that are.
-func dividePad(g *ir.Graph, n *ir.Node) []division {
-	if fed(n) {
-		return nil
-	}
-	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	at := outer(y.Shape)
-	if at < 0 {
-		return nil
-	}
-	all, _ := paddings(n)
-	pads := all[at]
-	if n.Op == nn.OpMirrorPad && pads != [2]int{} {
-		return nil
-	}
-	return []division{{x.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
-		attrs, piece := n.Attrs, [2]int{}
-		first, last := from+pads[0], to+pads[0]
-		if from == 0 {
-			first, piece[0] = 0, pads[0]
-		}
-		if to == x.Shape[at] {
-			last, piece[1] = last+pads[1], pads[1]
-		}
-		if a, ok := attrs.(ops.Padding); ok {
-			a.Pads = slices.Clone(a.Pads)
-			a.Pads[at] = piece
-			attrs = a
-		}
-		return firstAndOut(n, along(x, at, from, to), along(y, at, first, last)), attrs
-	}}}
-}
-
-// divideTranspose divides along an outermost dimension that stays where it is.
-func divideTranspose(g *ir.Graph, n *ir.Node) []division {
-	if fed(n) {
-		return nil
-	}
-	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	at := outer(y.Shape)
-	perm := n.Attrs.(ops.Transpose).Perm
-	if at < 0 || outer(x.Shape) != perm[at] {
-		return nil
-	}
-	return []division{{y.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
-		return []extent{along(x, perm[at], from, to), along(y, at, from, to)}, n.Attrs
-	}}}
-}
-
 // divideImages divides between images; parameters stay whole.
 func divideImages(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	return []division{{y.Shape[0], func(from, to int) ([]extent, ops.Attrs) {
 		return firstAndOut(n, along(x, 0, from, to), along(y, 0, from, to)), n.Attrs
-	}}}
-}
-
-// divideResize divides between images and, where the nearest row does not depend on rounding, between rows of the
-// input: one becomes 2^k rows of the output. Weights of a bilinear one count from the image's first row.
-func divideResize(g *ir.Graph, n *ir.Node) []division {
-	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	scale := y.Shape[1] / x.Shape[1]
-	if x.Shape[0] != 1 {
-		return divideImages(g, n)
-	}
-	if n.Op != nn.OpResizeNearestNeighbor || n.Attrs.(ops.Resize).AlignCorners || scale*x.Shape[1] != y.Shape[1] || scale&(scale-1) != 0 {
-		return nil
-	}
-	return []division{{x.Shape[1], func(from, to int) ([]extent, ops.Attrs) {
-		return firstAndOut(n, along(x, 1, from, to), along(y, 1, from*scale, to*scale)), n.Attrs
 	}}}
 }
 
@@ -230,29 +118,6 @@ func firstAndOut(n *ir.Node, x, y extent) []extent {
 		list = append(list, extent{whole: true})
 	}
 	return append(list, y)
-}
-
-// divideConv divides between images and, within one, between rows of the output; where the output's row needs
-// nothing but that of the input, anywhere between pixels.
-func divideConv(g *ir.Graph, n *ir.Node) []division {
-	c := convOf(g, n)
-	if c.Depthwise || c.window() {
-		return divideWindows(g, n, windows{c.inH, c.outH, (c.kH-1)*c.dilH + 1, c.strideH, c.padTop})
-	}
-	x, y := rowsOf(c.X), rowsOf(c.Y)
-	x.Shape = []int{c.pixels, c.In}
-	at := 0
-	if n.Op != nn.OpFullyConnected {
-		x.Shape, y.Shape, at = []int{1, 1, c.pixels, c.In}, []int{1, 1, c.pixels, c.Out}, 2
-	}
-	return []division{{c.pixels, func(from, to int) ([]extent, ops.Attrs) {
-		return firstAndOut(n, along(x, at, from, to), along(y, at, from, to)), n.Attrs
-	}}}
-}
-
-func dividePool(g *ir.Graph, n *ir.Node) []division {
-	a := n.Attrs.(ops.Pool)
-	return divideWindows(g, n, windows{g.T(n.In[0]).Shape[1], g.T(n.Out[0]).Shape[1], a.Window[0], a.Stride[0], a.Pad.Top})
 }
 
 // windows is where the windows of a row of the output lie, in rows of the input.
@@ -282,20 +147,5 @@ func divideWindows(g *ir.Graph, n *ir.Node, w windows) []division {
 		pad := attrs.Padding()
 		pad.Top, pad.Bottom = first-start, max(end-last, 0)
 		return firstAndOut(n, along(x, 1, first, last), along(y, 1, from, to)), attrs.WithPadding(pad)
-	}}}
-}
-
-// divideDequantize divides anywhere where all elements have one scale, else outside of the channels.
-func divideDequantize(g *ir.Graph, n *ir.Node) []division {
-	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	if x.Channel == nil {
-		return divideElementwise(g, n)
-	}
-	at := outer(y.Shape)
-	if at < 0 || at == int(x.Channel.ChannelDim) || len(x.Shape) != len(y.Shape) || x.Shape[at] != y.Shape[at] {
-		return nil
-	}
-	return []division{{y.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
-		return []extent{along(x, at, from, to), along(y, at, from, to)}, n.Attrs
 	}}}
 }

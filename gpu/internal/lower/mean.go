@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -254,4 +255,25 @@ func (s *sums) dispatch(p *partial, column bool, push emit.Push, count, quads in
 	s.b.Quads(shaders.Of(family.Sum{Column: column, From: p.elem, To: to}), count, push, emit.Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
 	p.memory = s.b.Read(dst.Value, plan.FormatNone)
 	p.elem = to
+}
+
+// divideMean divides outside of the axes.
+func divideMean(g *ir.Graph, n *ir.Node) []division {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	at, axes := outer(x.Shape), n.Attrs.(ops.Mean).Axes
+	if fed(n) || at < 0 || slices.Contains(axes, at) {
+		return nil
+	}
+	to := at
+	if len(y.Shape) != len(x.Shape) {
+		for _, a := range axes {
+			if a < at {
+				to--
+			}
+		}
+	}
+	if to >= len(y.Shape) || y.Shape[to] != x.Shape[at] || emit.Product(y.Shape[:to]) != 1 {
+		return nil
+	}
+	return alike(n.Attrs, cut{x, at}, cut{y, to})
 }

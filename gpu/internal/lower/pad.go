@@ -198,3 +198,36 @@ func fillBits(t nn.OperandType, value float64) uint32 {
 	}
 	return uint32(int32(value)) & uint32(uint64(1)<<(8*t.Bytes())-1)
 }
+
+// dividePad divides outside of what is padded, or between the rows of the input that are.
+func dividePad(g *ir.Graph, n *ir.Node) []division {
+	if fed(n) {
+		return nil
+	}
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	at := outer(y.Shape)
+	if at < 0 {
+		return nil
+	}
+	all, _ := paddings(n)
+	pads := all[at]
+	if n.Op == nn.OpMirrorPad && pads != [2]int{} {
+		return nil
+	}
+	return []division{{x.Shape[at], func(from, to int) ([]extent, ops.Attrs) {
+		attrs, piece := n.Attrs, [2]int{}
+		first, last := from+pads[0], to+pads[0]
+		if from == 0 {
+			first, piece[0] = 0, pads[0]
+		}
+		if to == x.Shape[at] {
+			last, piece[1] = last+pads[1], pads[1]
+		}
+		if a, ok := attrs.(ops.Padding); ok {
+			a.Pads = slices.Clone(a.Pads)
+			a.Pads[at] = piece
+			attrs = a
+		}
+		return firstAndOut(n, along(x, at, from, to), along(y, at, first, last)), attrs
+	}}}
+}

@@ -184,3 +184,8 @@ func poolQuads(b *emit.Builder, dst, src emit.Binding, p pool) {
 var poolOps = map[nn.OperationType]family.PoolOp{
 	nn.OpAveragePool2D: family.Average, nn.OpMaxPool2D: family.Maximum, nn.OpL2Pool2D: family.L2,
 }
+
+func dividePool(g *ir.Graph, n *ir.Node) []division {
+	a := n.Attrs.(ops.Pool)
+	return divideWindows(g, n, windows{g.T(n.In[0]).Shape[1], g.T(n.Out[0]).Shape[1], a.Window[0], a.Stride[0], a.Pad.Top})
+}

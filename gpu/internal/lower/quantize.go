@@ -141,3 +141,16 @@ func dequantizeScales(x *ir.Tensor, l pack.Layout) (scales []float32, inner int)
 	}
 	return scales, inner
 }
+
+// divideDequantize divides anywhere where all elements have one scale, else outside of the channels.
+func divideDequantize(g *ir.Graph, n *ir.Node) []division {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	if x.Channel == nil {
+		return divideElementwise(g, n)
+	}
+	at := outer(y.Shape)
+	if at < 0 || at == int(x.Channel.ChannelDim) || len(x.Shape) != len(y.Shape) || x.Shape[at] != y.Shape[at] {
+		return nil
+	}
+	return alike(n.Attrs, cut{x, at}, cut{y, at})
+}

@@ -95,3 +95,19 @@ func lowerResize(b *emit.Builder, n *ir.Node) error {
 	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: 40 * float64(l.TotalQuads())}, read, write)
 	return nil
 }
+
+// divideResize divides between images and, where the nearest row does not depend on rounding, between rows of the
+// input: one becomes 2^k rows of the output. Weights of a bilinear one count from the image's first row.
+func divideResize(g *ir.Graph, n *ir.Node) []division {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	scale := y.Shape[1] / x.Shape[1]
+	if x.Shape[0] != 1 {
+		return divideImages(g, n)
+	}
+	if n.Op != nn.OpResizeNearestNeighbor || n.Attrs.(ops.Resize).AlignCorners || scale*x.Shape[1] != y.Shape[1] || scale&(scale-1) != 0 {
+		return nil
+	}
+	return []division{{x.Shape[1], func(from, to int) ([]extent, ops.Attrs) {
+		return firstAndOut(n, along(x, 1, from, to), along(y, 1, from*scale, to*scale)), n.Attrs
+	}}}
+}

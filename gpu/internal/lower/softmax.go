@@ -103,3 +103,17 @@ func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, s
 	b.Quads(k, count, push, cost,
 		b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
 }
+
+// divideSoftmax divides between rows, or outside of the axis.
+func divideSoftmax(g *ir.Graph, n *ir.Node) []division {
+	x, y := g.T(n.In[0]), shaped(g.T(n.Out[0]), g.T(n.In[0]).Shape)
+	attrs := n.Attrs.(ops.Softmax)
+	axis, at := attrs.Axis, outer(x.Shape)
+	if axis == len(x.Shape)-1 {
+		x, y = rowsOf(x), rowsOf(y)
+		at, attrs.Axis = 0, 1
+	} else if at < 0 || at == axis {
+		return nil
+	}
+	return alike(attrs, cut{x, at}, cut{y, at})
+}

@@ -24,7 +24,7 @@ const (
 const topKScratch = 64 << 20
 
 func init() {
-	register(rule{check: checkTopK, lower: lowerTopK, divide: divideTopK}, nn.OpTopkV2)
+	register(rule{check: checkTopK, lower: lowerTopK, divide: divideRows}, nn.OpTopkV2)
 }
 
 // topKRuns is what one step leaves of a row: sorted runs.
@@ -78,21 +78,6 @@ func checkTopK(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("a row needs %d bytes to be sorted, more than the device binds", size)
 	}
 	return emit.CheckTensors(f, g, n)
-}
-
-// divideTopK divides between rows.
-func divideTopK(g *ir.Graph, n *ir.Node) []division {
-	list := operands(g, n)
-	for i := range list {
-		list[i] = rowsOf(list[i])
-	}
-	return []division{{list[0].Shape[0], func(from, to int) ([]extent, ops.Attrs) {
-		extents := make([]extent, len(list))
-		for i, t := range list {
-			extents[i] = along(t, 0, from, to)
-		}
-		return extents, n.Attrs
-	}}}
 }
 
 func lowerTopK(b *emit.Builder, n *ir.Node) error {

@@ -175,3 +175,17 @@ func rowStrides(shape []int) []int {
 	}
 	return s
 }
+
+// divideTranspose divides along an outermost dimension that stays where it is.
+func divideTranspose(g *ir.Graph, n *ir.Node) []division {
+	if fed(n) {
+		return nil
+	}
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	at := outer(y.Shape)
+	perm := n.Attrs.(ops.Transpose).Perm
+	if at < 0 || outer(x.Shape) != perm[at] {
+		return nil
+	}
+	return alike(n.Attrs, cut{x, perm[at]}, cut{y, at})
+}
