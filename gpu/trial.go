@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
@@ -97,7 +99,7 @@ func (t *trial) same(want, got []byte) bool {
 
 // trialBuilder builds the model of a trial, with x as its only input.
 type trialBuilder struct {
-	nn.Builder
+	layers.Builder
 	rng *rand.Rand
 	x   nn.Operand
 }
@@ -117,21 +119,18 @@ func (b *trialBuilder) model(key family.Key) (y uint32, err error) {
 	case family.Depthwise:
 		return b.depthwise(k), nil
 	case family.Pool:
-		op := map[family.PoolOp]nn.OperationType{
-			family.Average: nn.OpAveragePool2D, family.Maximum: nn.OpMaxPool2D, family.L2: nn.OpL2Pool2D,
-		}[k.Op]
-		x := b.input(k.Elem)
-		y = b.Temp(b.x.Type, nn.Dims{1, 6, 6, trialChannels}, b.x.Scale, b.x.ZeroPoint)
-		b.Op(op, append([]uint32{x}, b.scalars(0, 0, 0, 0, 1, 1, 4, 2, int(nn.ActNone))...), []uint32{y})
-		return y, nil
+		pools := map[family.PoolOp]func(uint32, layers.Pool) uint32{
+			family.Average: b.AveragePool2D, family.Maximum: b.MaxPool2D, family.L2: b.L2Pool2D,
+		}
+		return pools[k.Op](b.input(k.Elem), layers.Pool{Window: [2]int{2, 4}, Stride: [2]int{1, 1}}), nil
 	case family.Bilinear:
-		x := b.input(k.Elem)
-		y = b.Temp(b.x.Type, nn.Dims{1, 14, 18, trialChannels}, b.x.Scale, b.x.ZeroPoint)
-		b.Op(nn.OpResizeBilinear, append([]uint32{x}, b.scalars(18, 14)...), []uint32{y})
-		return y, nil
+		return b.ResizeBilinear(b.input(k.Elem), layers.Resize{Height: 14, Width: 18}), nil
 	}
 	return 0, fmt.Errorf("no trial of %T", key)
 }
+
+// trialSums is how 8-bit results hold the sums of convolutions.
+var trialSums = layers.Quant{Scale: 40, Zero: 128}
 
 // conv adds a convolution of 63 pixels to 37 channels.
 func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
@@ -141,11 +140,8 @@ func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
 		size, pad = 3, 1
 	}
 	x := b.input(k.Elem)
-	dims := nn.Dims{channels, size, size, trialChannels}
-	w, bias := b.filter(dims, channels, 0, k.Elem == family.Q8 && !k.ZeroPoint)
-	y = b.result(nn.Dims{1, 7, 9, channels})
-	b.Op(nn.OpConv2D, append([]uint32{x, w, bias}, b.scalars(pad, pad, pad, pad, 1, 1, int(nn.ActNone))...), []uint32{y})
-	return y
+	w, bias := b.filter(nn.Dims{channels, size, size, trialChannels}, channels, 0, k.Elem == family.Q8 && !k.ZeroPoint)
+	return b.Conv2D(x, w, bias, layers.Conv{Pad: ops.Pad{Top: pad, Bottom: pad, Left: pad, Right: pad}}, trialSums)
 }
 
 // depthwise adds a convolution of the width and stride that k is for.
@@ -156,9 +152,8 @@ func (b *trialBuilder) depthwise(k family.Depthwise) (y uint32) {
 	}
 	x := b.input(k.Elem)
 	w, bias := b.filter(nn.Dims{1, 3, uint32(width), trialChannels}, trialChannels, 3, false)
-	y = b.result(nn.Dims{1, uint32((7-3+2)/stride + 1), uint32((9-width+2)/stride + 1), trialChannels})
-	b.Op(nn.OpDepthwiseConv2D, append([]uint32{x, w, bias}, b.scalars(1, 1, 1, 1, stride, stride, 1, int(nn.ActNone))...), []uint32{y})
-	return y
+	c := layers.Conv{Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}, Stride: [2]int{stride, stride}}
+	return b.DepthwiseConv2D(x, w, bias, 1, c, trialSums)
 }
 
 func (b *trialBuilder) input(e family.Elem) uint32 {
@@ -167,14 +162,6 @@ func (b *trialBuilder) input(e family.Elem) uint32 {
 		b.x.Scale, b.x.ZeroPoint = 0.5, 120
 	}
 	return b.Input(b.x.Type, b.x.Dims, b.x.Scale, b.x.ZeroPoint)
-}
-
-// result adds a result of the type of x that holds the sums of a convolution.
-func (b *trialBuilder) result(dims nn.Dims) uint32 {
-	if b.x.Type.IsQuant8() {
-		return b.Temp(b.x.Type, dims, 40, 128)
-	}
-	return b.Temp(b.x.Type, dims, 0, 0)
 }
 
 // filter adds the filter for x and the bias; perChannel of 8 bits with a scale for each index of dimension dim.
@@ -197,13 +184,6 @@ func (b *trialBuilder) filter(dims nn.Dims, channels, dim uint32, perChannel boo
 		w = b.Const(o.Type, dims, o.Scale, o.ZeroPoint, value)
 	}
 	return w, b.Const(biases.Type, biases.Dims, biases.Scale, 0, b.values(biases, false))
-}
-
-func (b *trialBuilder) scalars(list ...int) (ids []uint32) {
-	for _, v := range list {
-		ids = append(ids, b.Scalar(v))
-	}
-	return ids
 }
 
 // values are those of a tensor: floats and 32-bit integers from -2 to 2, or any bytes. positive: floats from 1 to 4, of

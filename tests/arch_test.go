@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"gpu/internal/lower":               {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/plan", "shaders", "shaders/family"},
 	"gpu/internal/compile":             {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/lower", "gpu/internal/pack", "gpu/internal/plan", "shaders"},
 	"gpu/internal/vulkan":              {"driver/nn", "driver/backend", "gpu/internal/plan", "shaders", "shaders/family", "cgo/vk"},
-	"gpu":                              {"driver/nn", "driver/ops", "driver/backend", "gpu/internal/...", "shaders", "shaders/family"},
+	"gpu":                              {"driver/nn", "driver/layers", "driver/ops", "driver/backend", "gpu/internal/...", "shaders", "shaders/family"},
 	"gpu/null":                         {"driver/nn", "driver/backend"},
 	"cgo/vk":                           {"internal/needlinux", "internal/needcgo"},
 	"examples/digits/train":            {"driver/importer/tflite/tflitegen", "examples/digits/..."},
