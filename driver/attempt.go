@@ -30,9 +30,10 @@ type attempt struct {
 
 // attemptState is what begins anew with each execution.
 type attemptState struct {
-	form *form // that job was made for; nil before plan
-	job  qos.Job
-	x    backend.Execution // nil before Begin
+	instance *instance // that it runs on; nil before the request is bound
+	form     *form     // that job was made for; nil before plan
+	job      qos.Job
+	x        backend.Execution // nil before Begin
 
 	profiler *profiler // nil: nobody asked
 
@@ -77,17 +78,31 @@ func (a *attempt) refused(err error) {
 	a.p.client.device.counters.executionEnded(a, nil, err)
 }
 
+// on is the instance that it runs on, as far as that can be told; nil: it cannot.
+func (a *attempt) on() *instance {
+	switch {
+	case a.instance != nil:
+		return a.instance
+	case a.p.template != nil && a.b != nil && a.b.dims != nil:
+		return a.p.template.peek(a.b.dims.InputDims)
+	}
+	return a.p.only
+}
+
 // plan makes the job, without its functions. It reports false where the model is not compiled yet, so that nothing is
 // known of it.
 func (a *attempt) plan() bool {
-	a.form = a.p.expected.of(a.p.exe)
-	if a.form == nil {
+	on := a.on()
+	if on == nil {
+		return false
+	}
+	if a.form = on.expected.of(on.exe); a.form == nil {
 		return false
 	}
 	a.segments = a.form.est.AppendTo(a.segments[:0])
 	a.job = qos.Job{
 		Priority: a.priority(), Deadline: a.o.deadline, Segments: a.segments, Fastest: a.form.est.Fastest(),
-		Group: &a.p.group, Lane: a.p.lane(),
+		Group: &on.group, Lane: a.p.lane(),
 	}
 	// Time that was lost in waiting is no reason to doubt the estimates.
 	a.job.Probe = a.given() < a.converting+sum(a.job.Segments)
@@ -158,14 +173,12 @@ func (a *attempt) verdict(err error) error {
 
 // run waits for its turn, takes a slot, and has the device do the work. Precondition: the request is bound.
 func (a *attempt) run(ctx context.Context, res *Result) (err error) {
-	p := a.p
+	p, on := a.p, a.on()
 	a.b.unsubmitted = true
-	if d, ok := p.exe.(*delayed); ok {
-		if err := d.ready(ctx, a.o.deadline); err != nil {
-			return err
-		}
+	if err := on.ready(ctx, a.o.deadline); err != nil {
+		return err
 	}
-	if err := p.account(); err != nil {
+	if err := p.account(on); err != nil {
 		return err
 	}
 	a.plan() // anew: the form may be a better one by now
@@ -196,7 +209,7 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 		return nil
 	}
 	if times := a.x.SegmentTimes(); len(times) == len(a.job.Segments) { // the device knows better than the host
-		p.timedByDevice.Store(true)
+		on.timedByDevice.Store(true)
 		for i, t := range times {
 			a.form.est.Observe(i, t)
 		}
@@ -209,10 +222,15 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 	return nil
 }
 
-// begin takes a slot.
+// begin takes a slot. What idle instances of the same template keep of the device gives way to it.
 func (a *attempt) begin(ctx context.Context) (err error) {
 	from := a.profiler.now()
-	a.x, err = a.p.exe.Begin(a.profiler.traced(ctx), a.b.inputs, a.b.outputs)
+	for {
+		a.x, err = a.on().exe.Begin(a.profiler.traced(ctx), a.b.inputs, a.b.outputs)
+		if !isFull(err) || a.p.template == nil || !a.p.template.makeRoom() {
+			break
+		}
+	}
 	a.profiler.hasBegun(from)
 	return err
 }
@@ -243,7 +261,7 @@ func (a *attempt) observe(first, last int, took time.Duration) {
 	if a.o.profiling == everyStep {
 		return
 	}
-	if a.x.Segments() == len(a.job.Segments) && !a.p.timedByDevice.Load() {
+	if a.x.Segments() == len(a.job.Segments) && !a.on().timedByDevice.Load() {
 		a.form.est.ObserveRange(first, last, took)
 	}
 }

@@ -44,6 +44,7 @@ type binding struct {
 	unsubmitted bool
 
 	attempt   *attempt  // that it is for
+	instance  *instance // of a template; nil: none was taken
 	inputDims []nn.Dims // with what buffers know
 	held      int       // buffers whose turn it is
 	files     []fileOutput
@@ -132,6 +133,13 @@ func (b *boundRequest) bind(ctx context.Context) error {
 	}
 	if err := b.resolveInputs(); err != nil {
 		return err
+	}
+	if t := b.model.template; t != nil {
+		x, err := t.take(b.inputDims)
+		if err != nil {
+			return err
+		}
+		b.instance, b.attempt.instance = x, x
 	}
 	if err := b.fit(); err != nil {
 		return err
@@ -350,13 +358,14 @@ func (b *boundRequest) compute() error {
 	if b.computed != nil && slices.EqualFunc(b.computedFor, b.inputDims, nn.Dims.Equal) {
 		return nil
 	}
-	list, err := b.model.computedDims(b.inputDims)
-	if err != nil {
-		return err
+	list := b.model.outputs
+	if b.instance != nil {
+		list = b.instance.outputs
 	}
 	b.computed = nil // which may lie there
 	list = append(b.room.dims[:0], list...)
 	for i := range list {
+		var err error
 		if list[i], err = b.outputDims(i, list[i]); err != nil {
 			return err
 		}
@@ -425,6 +434,9 @@ func (b *boundRequest) release() {
 		return
 	}
 	b.released = true
+	if b.instance != nil {
+		b.model.template.give(b.instance)
+	}
 	for _, u := range b.buffers[:b.held] {
 		if u.write && b.bound {
 			u.buffer.written = false
@@ -452,32 +464,4 @@ func combine(t nn.OperandType, a, b nn.Dims) (nn.Dims, error) {
 		return b, nil
 	}
 	return ops.MergeDims(t, a, b)
-}
-
-// computedDims are the dimensions of the outputs as far as they follow from the model and the inputs' dimensions.
-func (p *PreparedModel) computedDims(inputs []nn.Dims) ([]nn.Dims, error) {
-	m := p.signature
-	open := false
-	for i, index := range m.Main.Outputs {
-		open = open || !known(m.Main.Operands[index].Type, p.outputs[i])
-	}
-	if !open || len(m.Main.Operations) == 0 {
-		return p.outputs, nil
-	}
-	full := *m
-	full.Main.Operands = slices.Clone(m.Main.Operands)
-	for i, index := range m.Main.Inputs {
-		if len(inputs[i]) > 0 {
-			full.Main.Operands[index].Dims = inputs[i]
-		}
-	}
-	for i := range m.Main.Operands {
-		if l := m.Main.Operands[i].Lifetime; l == nn.ConstantCopy && len(m.Values) == 0 || l == nn.Subgraph {
-			return p.outputs, nil // parameters that are not kept
-		}
-	}
-	if err := validate.Model(&full); err != nil {
-		return nil, nn.Invalid("request", "%w", err)
-	}
-	return outputDims(&full)
 }

@@ -34,7 +34,8 @@ func (d *Device) NumberOfCacheFilesNeeded() (model, data int) {
 // WithCacheFiles keeps the compiled model in the client's files, which are open for reading and writing, to be
 // found under token by PrepareModelFromCache. Files are written from their start, whatever their offset. A
 // failure to save does not fail the preparation: then nothing is found later, and PreparedModel.Saved says why. With no
-// files at all the token is ignored.
+// files at all the token is ignored. Of a model that leaves dimensions of its inputs open the files keep what instances are
+// compiled from; the instances themselves are in the transparent cache.
 func WithCacheFiles(token cache.Token, model, data []*os.File) Option {
 	return func(o *prepareOptions) { o.files = &cacheFiles{token: token, model: model, data: data} }
 }
@@ -84,7 +85,7 @@ func (d *Device) save(exe backend.Executable, m *nn.Model, f *cacheFiles, o *bac
 	if err != nil {
 		return err
 	}
-	signature, err := encodeSignature(m, o)
+	signature, err := encodeSignature(m, o, false)
 	if err != nil {
 		return err
 	}
@@ -121,38 +122,43 @@ func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, m
 	}
 	ctx, cancel := withDeadline(ctx, o.deadline)
 	defer cancel()
-	exe, signature, priority, err := d.restoreFiles(ctx, entry, opts)
+	pm, err := c.restoreFiles(ctx, entry, o, opts)
 	if err != nil {
 		return nil, fmt.Errorf("prepare from cache: %w", err)
 	}
-	d.counters.prepared[CacheHit.index()].Add(1)
 	o.saving.done(nil)
-	return c.adopt(&PreparedModel{
-		client: c, exe: exe, signature: signature.model(), needed: signature.Needed, outputs: signature.OutputDims, cached: CacheOff,
-		saving: o.saving,
-	}, priority)
+	return c.adopt(pm, o.Priority)
 }
 
-// restoreFiles makes an executable of e and closes e. Options say what differs from the preparation that saved it.
-func (d *Device) restoreFiles(ctx context.Context, e *cache.Entry, opts []Option) (backend.Executable, *storedSignature, nn.Priority, error) {
+// restoreFiles makes a prepared model of e and closes e. Options say what differs from the preparation that saved it; o
+// becomes what they make of that.
+func (c *Client) restoreFiles(ctx context.Context, e *cache.Entry, o *prepareOptions, opts []Option) (*PreparedModel, error) {
 	signature, stored, err := decodeSignature(e.Model)
 	if err != nil {
 		_ = e.Close()
-		return nil, nil, 0, &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
+		return nil, &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
 	}
 	e.Model = stored
-	o := prepareOptions{Options: backend.Options{
-		Preference: signature.Preference, Priority: signature.Priority, Quick: signature.Quick,
-	}}
+	o.Options = backend.Options{Preference: signature.Preference, Priority: signature.Priority, Quick: signature.Quick}
 	for _, f := range opts {
-		f(&o)
+		f(o)
 	}
-	exe, err := d.restore(ctx, e, o.Options)
+	if signature.Template {
+		return c.restoreTemplate(e, signature, o)
+	}
+	exe, err := c.device.restore(ctx, e, o.Options)
 	if err != nil && nn.StatusOf(err) == nn.StatusInvalidArgument {
 		// The arguments were right: what the files hold is not.
 		err = &nn.Error{Status: nn.StatusGeneralFailure, Where: "cache files", Err: err}
 	}
-	return exe, signature, o.Priority, err
+	if err != nil {
+		return nil, err
+	}
+	c.device.counters.prepared[CacheHit.index()].Add(1)
+	return &PreparedModel{
+		client: c, only: &instance{exe: exe, kept: CacheOff}, signature: signature.model(), needed: signature.Needed,
+		outputs: signature.OutputDims, saving: o.saving,
+	}, nil
 }
 
 // storedSignature is what a request is checked against and how the model was prepared, for a model that is not
@@ -165,6 +171,7 @@ type storedSignature struct {
 	Preference nn.Preference
 	Priority   nn.Priority
 	Quick      bool // the first form of a staged compilation
+	Template   bool // what follows is a storedTemplate, not a backend's form
 }
 
 func (s *storedSignature) model() *nn.Model {
@@ -190,8 +197,8 @@ func textBytes(list []string) (out [][]byte) {
 
 const signatureMagic = "nngpusig"
 
-// encodeSignature: magic, length (4 bytes, least significant first), JSON. The backend's form follows it.
-func encodeSignature(m *nn.Model, o *backend.Options) ([]byte, error) {
+// encodeSignature: magic, length (4 bytes, least significant first), JSON. The backend's form follows it, or the template.
+func encodeSignature(m *nn.Model, o *backend.Options, template bool) ([]byte, error) {
 	dims, err := outputDims(m)
 	if err != nil {
 		return nil, err
@@ -199,7 +206,7 @@ func encodeSignature(m *nn.Model, o *backend.Options) ([]byte, error) {
 	text, err := json.Marshal(storedSignature{
 		Main: interfaceOf(&m.Main), Names: storedNames{textBytes(m.Names.Inputs), textBytes(m.Names.Outputs)},
 		Needed: validate.Needed(m), OutputDims: dims,
-		Preference: o.Preference, Priority: o.Priority, Quick: o.Quick,
+		Preference: o.Preference, Priority: o.Priority, Quick: o.Quick, Template: template,
 	})
 	if err != nil {
 		return nil, err

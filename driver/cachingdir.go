@@ -21,6 +21,8 @@ import (
 // What it did PreparedModel.Cached says. Files that cannot be made cost the cache, not the preparation. Of
 // WithCaching and WithCacheFiles the last one counts; a device that cannot store ignores both.
 //
+// Of a model that leaves dimensions of its inputs open each instance has files of its own there.
+//
 // Nothing bounds or removes the files; the transparent cache does both by itself.
 func WithCaching(dir string, token cache.Token) Option {
 	return func(o *prepareOptions) { o.files = &cacheFiles{token: token, dir: dir} }
@@ -158,7 +160,7 @@ func matchSignature(m *nn.Model, o *prepareOptions, stored []byte) (signature []
 	for _, quick := range []bool{false, true} {
 		b := o.Options
 		b.Quick = quick
-		signature, err := encodeSignature(m, &b)
+		signature, err := encodeSignature(m, &b, false)
 		if err != nil {
 			return nil, false, err
 		}

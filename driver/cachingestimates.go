@@ -89,11 +89,11 @@ func (x *delayed) keepEstimates() error {
 	return nil
 }
 
-// keepEstimates notes in the transparent cache what was learned of the segments of p: one time for each, else nothing is
-// noted. It costs reading and writing the model part of the entry, once for each prepared model; failures cost the next
-// process what was learned. Precondition: p's executable is open.
-func (d *Device) keepEstimates(p *PreparedModel, learned []time.Duration) {
-	e, ok := p.exe.(estimated)
+// keepEstimates notes in the transparent cache what was learned of the segments of exe: one time for each, else nothing is
+// noted. It costs reading and writing the model part of the entry, once for each executable; failures cost the next
+// process what was learned. Precondition: exe is open.
+func (d *Device) keepEstimates(exe backend.Executable, learned []time.Duration) {
+	e, ok := exe.(estimated)
 	if !ok || len(learned) == 0 {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 type ownModel struct {
 	*nn.Model
 	client  *Client      // nil: nobody's account
+	of      *ownModel    // whose constants these are, held; nil: its own
 	copied  atomic.Int64 // bytes; 0 once released
 	sealed  []pool       // kept open
 	holders atomic.Int32
@@ -170,7 +171,17 @@ func (own *ownModel) release() {
 	if n := own.copied.Swap(0); n > 0 {
 		own.client.give(n)
 	}
-	own.Model, own.sealed = nil, nil
+	if own.of != nil {
+		own.of.release()
+	}
+	own.Model, own.sealed, own.of = nil, nil, nil
+}
+
+// sharing returns m, which has the constants of own, held once.
+func (own *ownModel) sharing(m *nn.Model) *ownModel {
+	other := &ownModel{Model: m, of: own.retain()}
+	other.holders.Store(1)
+	return other
 }
 
 // held is how many bytes of the client's account the model has; 0 of none.

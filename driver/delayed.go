@@ -25,11 +25,10 @@ func WithDelayedCompilation() Option {
 
 // delayed is an executable that is compiled when it is first needed.
 type delayed struct {
-	// compile makes the executable of model. done is called after it, or in its place.
-	compile func(context.Context, *ownModel) (backend.Executable, CacheStatus, error)
+	// compile makes the executable. done is called when it was made, or in its place.
+	compile func(context.Context) (backend.Executable, CacheStatus, error)
 	done    func()
 	ended   func(error) // is told how each call of compile ended
-	model   *ownModel   // released with done
 
 	mu     sync.Mutex
 	exe    backend.Executable // guarded by mu; nil until it was compiled
@@ -40,8 +39,9 @@ type delayed struct {
 
 // flight is one call of compile.
 type flight struct {
-	ended chan struct{}
-	err   error // once ended; nil also where the next one may try again at once
+	ended  chan struct{}
+	cancel context.CancelFunc // by Close
+	err    error              // once ended; nil also where the next one may try again at once
 }
 
 // delay checks what PrepareModel promises and leaves the rest to the first execution.
@@ -58,7 +58,8 @@ func (d *Device) delay(m *ownModel, o *prepareOptions) (*delayed, error) {
 	own := *o
 	own.preparing.delayed = false
 	own.deadline = time.Time{} // it was that of PrepareModel
-	done := func() {}
+	m.retain()
+	done := m.release
 	if f := o.files; f != nil && f.dir == "" && d.cache.restorer != nil {
 		files, err := f.duplicate()
 		if err != nil { // it could not be saved in them either
@@ -66,14 +67,15 @@ func (d *Device) delay(m *ownModel, o *prepareOptions) (*delayed, error) {
 			o.saving.done(err)
 			files, own.saving = nil, &saving{} // the transparent cache is not what was asked for
 		} else {
-			done = files.close
+			done = func() {
+				files.close()
+				m.release()
+			}
 		}
 		own.files = files
 	}
-	compile := func(ctx context.Context, m *ownModel) (backend.Executable, CacheStatus, error) {
-		return d.compileFor(ctx, m, &own)
-	}
-	return &delayed{compile: compile, done: done, ended: d.counters.prepareEnded, model: m.retain(), status: CacheOff}, nil
+	compile := func(ctx context.Context) (backend.Executable, CacheStatus, error) { return d.compileFor(ctx, m, &own) }
+	return &delayed{compile: compile, done: done, ended: d.counters.prepareEnded, status: CacheOff}, nil
 }
 
 // now returns the executable, and compiles it first where nobody has, as long as ctx lasts; waiting, of which ctx is the
@@ -93,8 +95,9 @@ func (x *delayed) now(ctx, waiting context.Context) (backend.Executable, error) 
 			x.mu.Unlock()
 			return exe, nil
 		case x.flight == nil:
-			x.flight = &flight{ended: make(chan struct{})}
-			go x.fly(ctx, x.flight) // Close waits for it
+			flying, cancel := context.WithCancel(ctx)
+			x.flight = &flight{ended: make(chan struct{}), cancel: cancel}
+			go x.fly(flying, x.flight) // Close waits for it
 		}
 		f := x.flight
 		x.mu.Unlock()
@@ -111,14 +114,15 @@ func (x *delayed) now(ctx, waiting context.Context) (backend.Executable, error) 
 
 // fly compiles. A failure is that of all who wait, unless it is of ctx alone.
 func (x *delayed) fly(ctx context.Context, f *flight) {
-	exe, status, err := x.compile(ctx, x.model)
+	defer f.cancel()
+	exe, status, err := x.compile(ctx)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.flight = nil
 	x.ended(err)
 	if err == nil {
 		x.exe, x.status = exe, status
-		x.free()
+		x.done()
 	} else if ctx.Err() == nil {
 		f.err = err
 	}
@@ -130,6 +134,13 @@ func (x *delayed) known() backend.Executable {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.exe
+}
+
+// isIdle reports whether no compilation goes on.
+func (x *delayed) isIdle() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.flight == nil
 }
 
 // cacheStatus is CacheOff before it was compiled.
@@ -179,7 +190,7 @@ func (x *delayed) Begin(ctx context.Context, inputs, outputs []backend.Binding) 
 	return exe.Begin(ctx, inputs, outputs)
 }
 
-// Close implements backend.Executable. Idempotent.
+// Close implements backend.Executable. It gives up a compilation that is going on and waits for its end. Idempotent.
 func (x *delayed) Close() error {
 	x.mu.Lock()
 	if x.closed {
@@ -190,17 +201,12 @@ func (x *delayed) Close() error {
 	f := x.flight
 	x.mu.Unlock()
 	if f != nil {
+		f.cancel()
 		<-f.ended
 	}
 	if exe := x.known(); exe != nil {
 		return exe.Close()
 	}
-	x.free()
-	return nil
-}
-
-// free lets go of what only the compilation needs. Precondition: none goes on or will.
-func (x *delayed) free() {
 	x.done()
-	x.model.release()
+	return nil
 }

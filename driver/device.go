@@ -143,7 +143,7 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 	if err := validate.Model(own.Model); err != nil {
 		return nil, nil, err
 	}
-	reasons, err = d.backend.Supports(own.Model)
+	reasons, err = d.supports(own.Model)
 	if err != nil {
 		return nil, nil, fmt.Errorf("supported operations: %w", err)
 	}
@@ -222,7 +222,10 @@ func WithPriority(p nn.Priority) Option {
 }
 
 // PrepareModel compiles m, or takes it from the cache. ctx bounds the compilation. The main graph and the pools
-// of m are retained and must not change; its values are only where it leaves dimensions of its inputs open.
+// of m are retained and must not change. Where it leaves dimensions of its inputs open, what is returned is a template: m
+// is checked as far as that is possible without them, and executions compile it for theirs (see WithInstances). Its values
+// and its nn.HostMemory are then retained, and must not change, and what was copied of its pools stays in memory and in the
+// client's account.
 //
 // The bytes in the pools may change at any time: constants that others could write, which is all but nn.HostMemory and
 // nn.Sealed, are copied before anything looks at them, and the copy counts in the client's budget until the model is
@@ -260,9 +263,11 @@ func (c *Client) prepare(ctx context.Context, m *nn.Model, o *prepareOptions, st
 	if err != nil {
 		return nil, err
 	}
-	signature, kept, err := signatureOf(m, own.Model)
-	if err != nil {
-		return nil, err
+	pm := &PreparedModel{
+		client: c, signature: signatureOf(m), own: own, needed: validate.Needed(own.Model), outputs: dims, saving: o.saving,
+	}
+	if validate.Open(own.Model) {
+		return pm, pm.makeTemplate(o)
 	}
 	rates := &c.device.prepares
 	cost := rates.cost(own.Model)
@@ -284,9 +289,8 @@ func (c *Client) prepare(ctx context.Context, m *nn.Model, o *prepareOptions, st
 	default:
 		rates.observe(own.Model, cost, time.Since(start))
 	}
-	return &PreparedModel{
-		client: c, exe: exe, signature: signature, kept: kept, own: own, needed: validate.Needed(own.Model), outputs: dims, cached: status, saving: o.saving,
-	}, nil
+	pm.only = &instance{exe: exe, kept: status}
+	return pm, nil
 }
 
 // withDeadline is context.WithDeadline, where there is a deadline.
@@ -325,19 +329,23 @@ func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOpt
 
 // adopt makes pm, which has what it runs on, a prepared model of c. It takes ownership.
 func (c *Client) adopt(pm *PreparedModel, priority nn.Priority) (*PreparedModel, error) {
-	_, late := pm.exe.(*delayed)
-	pm.priority, pm.bytes, pm.counted = priority, pm.size(), !late
-	if err := c.takeBeside(pm.own.held(), pm.bytes, "model"); err != nil {
-		return nil, errors.Join(err, pm.exe.Close())
+	pm.priority = priority
+	if x := pm.only; x != nil {
+		_, late := x.exe.(*delayed)
+		bytes := x.size()
+		if err := c.takeBeside(pm.own.held(), bytes, "model"); err != nil {
+			return nil, errors.Join(err, x.exe.Close())
+		}
+		x.bytes, x.counted = bytes, !late
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.models == nil {
-		c.used -= pm.bytes
-		return nil, errors.Join(closed("client"), pm.exe.Close())
+	if c.models != nil {
+		c.models[pm] = true
+		c.mu.Unlock()
+		return pm, nil
 	}
-	c.models[pm] = true
-	return pm, nil
+	c.mu.Unlock()
+	return nil, errors.Join(closed("client"), pm.free())
 }
 
 // outputDims returns the dimensions of each output, where the model leaves them open those that its inputs

@@ -45,10 +45,6 @@ func TestX4ParametersInPools(t *testing.T) {
 			p := newFile(padAmounts)
 			return p, func() { p.data = nil }
 		},
-		"changed": func() (nn.Memory, func()) {
-			p := append(nn.HostMemory(nil), padAmounts...)
-			return p, func() { clear(p) }
-		},
 	}
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {

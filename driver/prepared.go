@@ -3,104 +3,67 @@ package driver
 import (
 	"context"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/qos"
 )
 
-// PreparedModel is a compiled model. Executions on it may run at the same time in any number.
+// PreparedModel is a compiled model, or, where the model leaves dimensions of its inputs open, a template of compiled models:
+// an execution that brings the dimensions runs on the instance for them, which is compiled when it is first wanted. See
+// WithInstances. Executions on it may run at the same time in any number.
 type PreparedModel struct {
 	client    *Client
-	exe       backend.Executable
+	only      *instance // nil: a template
+	template  *template // nil: the model's sizes are known
 	signature *nn.Model // the main graph, its names and the pools
 	needed    []string  // of each input: validate.Needed
-	kept      int64     // bytes of constants that signature has to itself
-	own       *ownModel // what exe may yet be compiled from; nil: nothing
+	own       *ownModel // what may yet be compiled; nil: nothing
 	outputs   []nn.Dims // of each output, after inference
-	cached    CacheStatus
 	saving    *saving
 	priority  nn.Priority
-	group     qos.Group // of its executions, which wait for the same slots
-	expected  expectation
-	// timedByDevice: its segments are, so that what the host sees of them is not wanted.
-	timedByDevice atomic.Bool
-	images        imageTable
-	closing       sync.Once
+	images    imageTable
+	closing   sync.Once
 
 	mu      sync.Mutex
 	closed  bool           // guarded by mu
-	bytes   int64          // guarded by mu; in the client's account
-	counted bool           // guarded by mu; a form of the model was once
 	running sync.WaitGroup // executions; added to under mu while open
 }
 
-// Stats are the figures of the compiled model.
-func (p *PreparedModel) Stats() backend.Stats { return p.exe.Stats() }
+// latest is the only instance, or the one that was wanted last of those of a template that are compiled; nil where there
+// is none.
+func (p *PreparedModel) latest() *instance {
+	if p.only != nil {
+		return p.only
+	}
+	return p.template.latest()
+}
+
+// Stats are the figures of the compiled model; of a template those of the instance that was used last, and zero where there
+// is none.
+func (p *PreparedModel) Stats() backend.Stats {
+	if x := p.latest(); x != nil {
+		return x.exe.Stats()
+	}
+	return backend.Stats{}
+}
 
 // Cached says what the transparent cache, or the files of WithCaching, did for the model; CacheOff where the
-// client brought files itself.
+// client brought files itself. Of a template it is that of the instance that was used last.
 func (p *PreparedModel) Cached() CacheStatus {
-	if d, ok := p.exe.(*delayed); ok {
-		return d.cacheStatus()
+	if x := p.latest(); x != nil {
+		return x.cached()
 	}
-	return p.cached
+	return CacheOff
 }
 
-// size is what the model takes in the client's account.
-func (p *PreparedModel) size() int64 {
-	s := p.exe.Stats()
-	return s.ArenaBytes + s.WeightBytes + p.kept
-}
-
-// account keeps the client's account up with an executable that is compiled late, or replaced by a better one. The
-// latter may go beyond the client's budget: it is there already, and the model worked before.
-func (p *PreparedModel) account() error {
-	n := p.size()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case n == p.bytes:
-	case p.counted:
-		p.client.outgrow(n - p.bytes)
-	default:
-		if err := p.client.takeBeside(p.bytes+p.own.held(), n-p.bytes, "model"); err != nil {
+// account is instance.account of x, for which idle instances make room where there are any.
+func (p *PreparedModel) account(x *instance) error {
+	for {
+		err := x.account(p.client, p.own.held())
+		if !isFull(err) || p.template == nil || !p.template.makeRoom() {
 			return err
 		}
 	}
-	p.bytes, p.counted = n, true
-	return nil
-}
-
-const (
-	// enoughRuns is how often a model has to run before what its segments take is worth keeping.
-	enoughRuns = 5
-	// newsworthy is by what factor the times must differ from those that are kept already.
-	newsworthy = 1.25
-)
-
-// keepLearned keeps in the cache what the executions took, if that is news. Precondition: the executable stays the one
-// that it is.
-func (p *PreparedModel) keepLearned() {
-	f := p.expected.of(p.exe)
-	if f == nil || f.runs.Load() < enoughRuns {
-		return
-	}
-	learned := f.est.Segments()
-	was, is := sum(f.exe.Estimates()), sum(learned)
-	if is < time.Duration(float64(was)*newsworthy) && was < time.Duration(float64(is)*newsworthy) {
-		return
-	}
-	p.client.device.keepEstimates(p, learned)
-}
-
-func sum(list []time.Duration) (total time.Duration) {
-	for _, d := range list {
-		total += d
-	}
-	return total
 }
 
 // enter keeps the executable open until running.Done is called.
@@ -184,7 +147,7 @@ func (p *PreparedModel) Run(ctx context.Context, inputs, outputs [][]byte, opts 
 	return p.Execute(ctx, r, opts...)
 }
 
-// NewOutputs returns a zeroed buffer of the right size for each output.
+// NewOutputs returns a zeroed buffer of the right size for each output, an empty one where dimensions are open.
 func (p *PreparedModel) NewOutputs() [][]byte {
 	var out [][]byte
 	for i, index := range p.signature.Main.Outputs {
@@ -208,13 +171,18 @@ func (p *PreparedModel) Close() (err error) {
 		defer func() {
 			p.client.mu.Lock()
 			defer p.client.mu.Unlock()
-			p.client.used -= p.bytes // nobody changes it any more
 			delete(p.client.models, p)
 		}()
-		defer func() { err = p.exe.Close() }()
-		settle(p.exe)
-		p.keepLearned()
 		p.closeImages()
+		err = p.free()
 	})
 	return err
+}
+
+// free frees what the model runs on. Precondition: nothing runs on it or will.
+func (p *PreparedModel) free() error {
+	if p.template != nil {
+		return p.template.close()
+	}
+	return p.only.close(p.client)
 }

@@ -14,9 +14,10 @@ import (
 
 // preparing says when which form of a model is compiled.
 type preparing struct {
-	delayed bool
-	staged  bool
-	after   int // executions of the first form, before the optimised one is compiled
+	delayed   bool
+	staged    bool
+	after     int // executions of the first form, before the optimised one is compiled
+	instances int // of a template, at most; 0: as many as without WithInstances
 }
 
 // WithStagedCompilation asks for the first result as soon as possible. Where compiling takes long, PrepareModel returns
@@ -79,16 +80,30 @@ func newStaged(exe backend.Executable, after int, turn chan struct{}, better fun
 const (
 	// firstResult is how long the first execution is waited for, to have the device and the processors to itself.
 	firstResult = time.Second
-	// patience is how long a piece of work in the background waits for the device to be idle.
-	patience = time.Second
+	// patience is how long a piece of work in the background waits for the device to be idle, and shortPatience one that an
+	// execution waits for.
+	patience      = time.Second
+	shortPatience = patience / 10
 )
 
 // giveWay is backend.Options.Pause of compilations in the background.
-func (d *Device) giveWay(ctx context.Context) error {
+func (d *Device) giveWay(ctx context.Context) error { return d.giveWayFor(ctx, patience) }
+
+// giveWayShortly is giveWay of compilations that executions wait for.
+func (d *Device) giveWayShortly(ctx context.Context) error { return d.giveWayFor(ctx, shortPatience) }
+
+func (d *Device) giveWayFor(ctx context.Context, patience time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	_ = d.scheduler.Idle(waiting) // or it has waited long enough
 	return ctx.Err()
+}
+
+// isIdle reports whether no execution waits or runs on the device.
+func (d *Device) isIdle() bool {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	return d.scheduler.Idle(now) == nil
 }
 
 // executed counts an execution that has ended.

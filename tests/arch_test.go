@@ -51,7 +51,7 @@ var layers = map[string][]string{
 	"tests/internal/numbers":           {"driver/nn"},
 	"tests/conformancedata":            {"driver/nn", "tests/internal/numbers"},
 	"tests/modeldata":                  {"driver/nn", "tests/internal/numbers"},
-	"tests/conformancerun":             {"driver", "driver/nn", "tests/conformancedata"},
+	"tests/conformancerun":             {"driver", "driver/nn", "driver/ops", "tests/conformancedata"},
 }
 
 type listed struct {

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,27 +37,43 @@ type conformFailure struct {
 }
 
 func (a *app) conformanceCommand() *cobra.Command {
-	var filter string
+	var filter, form string
 	c := &cobra.Command{
 		Use:   "conformance DIR",
 		Short: "Run NNAPI conformance models and count passes by operation",
-		Long: `Runs the models of the folder and compares their results. A model that must be refused or fail counts as
+		Long: fmt.Sprintf(`Runs the models of the folder and compares their results. A model that must be refused or fail counts as
 passed when it does. Refused models hold an operation that the device does not support. Under operations,
-only models that must succeed are counted, each for every operation that it holds.`,
+only models that must succeed are counted, each for every operation that it holds.
+
+--form runs them with dimensions that the model leaves open and only the execution gives: %s.`, conformForms()),
 		Args:              exactArgs(1, "one folder"),
 		ValidArgsFunction: completeFolders,
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := path.Match(filter, ""); err != nil {
 				return usageError("--filter %q: %w", filter, err)
 			}
-			return a.conformance(c.Context(), args[0], filter)
+			if f := conformancerun.Form(form); form != "" && !slices.Contains(conformancerun.Forms, f) {
+				return usageError("--form %q: there are %s", form, conformForms())
+			}
+			return a.conformance(c.Context(), args[0], filter, conformancerun.Form(form))
 		},
 	}
+	c.Flags().StringVar(&form, "form", "", "leave dimensions open to the execution: "+conformForms())
 	c.Flags().StringVar(&filter, "filter", "*", "only models whose name matches this pattern, such as 'conv*'")
 	return c
 }
 
-func (a *app) conformance(ctx context.Context, dir, filter string) error {
+// conformForms lists the forms.
+func conformForms() string {
+	var list []string
+	for _, f := range conformancerun.Forms {
+		list = append(list, string(f))
+	}
+	return strings.Join(list, ", ")
+}
+
+// conformance runs the models, in a form where that is not "".
+func (a *app) conformance(ctx context.Context, dir, filter string, form conformancerun.Form) error {
 	dev, err := a.openDevice()
 	if err != nil {
 		return err
@@ -74,7 +93,11 @@ func (a *app) conformance(ctx context.Context, dir, filter string) error {
 			return err
 		}
 		bar.step()
-		res.add(c, conformancerun.Run(ctx, dev.Device, client, c))
+		if form != "" {
+			res.add(c, conformancerun.RunForm(ctx, dev.Device, client, c, form))
+		} else {
+			res.add(c, conformancerun.Run(ctx, dev.Device, client, c))
+		}
 		return nil
 	})
 	bar.finish()

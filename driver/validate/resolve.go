@@ -75,3 +75,95 @@ func Resolve(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 	}
 	return &resolved, nil
 }
+
+// NeedsData says of operation i of m's main graph why no dimensions of the inputs tell what its results have: a parameter is
+// computed or fed at run time. Nil where they may, or where the model states the results' dimensions and the operation can do
+// with that. The error is ops.ErrNotConstant.
+//
+// Precondition: m passed Model.
+func NeedsData(m *nn.Model, i int) error {
+	g := &m.Main
+	op := &g.Operations[i]
+	row := ops.Lookup(op.Type)
+	if row == nil {
+		return nil
+	}
+	call := &ops.Call{Model: m, Graph: g, Op: op}
+	tensors := row.Tensors(call)
+	stated := !slices.ContainsFunc(op.Outputs, func(y uint32) bool { return isOpen(g.Operands[y].Type, g.Operands[y].Dims) })
+	for k, x := range op.Inputs {
+		switch g.Operands[x].Lifetime {
+		case nn.SubgraphInput, nn.Temporary, nn.SubgraphOutput:
+			if !slices.Contains(tensors, k) && !(stated && row.RunTime(k)) {
+				return fmt.Errorf("input %d: %w", k, ops.ErrNotConstant)
+			}
+		}
+	}
+	return nil
+}
+
+// exampleSizes are what Example tries for open dimensions.
+var exampleSizes = []uint32{8, 1, 2, 16, 32, 64, 128, 224, 256}
+
+// maxExamples bounds how often Example tries.
+const maxExamples = 256
+
+// Example returns m, which Open says is open, with sizes that it could have: to judge by what does not depend on them. Nil
+// where none were found, which says nothing: all inputs are tried with the same few sizes and ranks, and with as many
+// channels, last or first, as some constant has of something.
+//
+// Precondition: m passed Model.
+func Example(m *nn.Model) *nn.Model {
+	var channels []uint32
+	for i := range m.Main.Operands {
+		for _, n := range m.Main.Operands[i].Dims {
+			if len(channels) < 8 && !slices.Contains(channels, n) && n > 0 {
+				channels = append(channels, n)
+			}
+		}
+	}
+	inputs := make([]nn.Dims, len(m.Main.Inputs))
+	tries := 0
+	try := func(rank int, n, channels uint32, first bool) *nn.Model {
+		for i, x := range m.Main.Inputs {
+			o := &m.Main.Operands[x]
+			if inputs[i] = nil; !isOpen(o.Type, o.Dims) {
+				continue
+			}
+			d := slices.Clone(o.Dims)
+			if len(d) == 0 {
+				d = make(nn.Dims, rank)
+			}
+			at := len(d) - 1
+			if first {
+				at = min(1, at)
+			}
+			for k := range d {
+				if d[k] == 0 && k == at {
+					d[k] = channels
+				} else if d[k] == 0 {
+					d[k] = n
+				}
+			}
+			inputs[i] = d
+		}
+		tries++
+		found, err := Resolve(m, inputs)
+		if err != nil {
+			return nil
+		}
+		return found
+	}
+	for _, rank := range []int{4, 2, 3, 1} {
+		for _, n := range exampleSizes {
+			for _, c := range append([]uint32{n}, channels...) {
+				for _, first := range []bool{false, true} {
+					if found := try(rank, n, c, first); found != nil || tries == maxExamples {
+						return found
+					}
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -205,7 +205,14 @@ func resolveAgain(t *testing.T, c *conformancedata.Case) bool {
 				continue
 			}
 			got, err := validate.Resolve(open, dims)
-			if errors.Is(err, ops.ErrNotConstant) {
+			data := false
+			for i := range open.Main.Operations {
+				data = data || validate.NeedsData(open, i) != nil
+			}
+			if data != errors.Is(err, ops.ErrNotConstant) {
+				t.Errorf("%s: data is needed: %v, but %v", what, data, err)
+			}
+			if data {
 				return false
 			}
 			if err != nil {
@@ -276,4 +283,24 @@ func FuzzResolve(f *testing.F) {
 			t.Fatalf("no model any more: %v", err)
 		}
 	})
+}
+
+// TestExample finds sizes for a network that only takes some, and none where there are none.
+func TestExample(t *testing.T) {
+	for _, x := range []nn.Dims{nil, {0, 0, 0, 0}, {0, 0, 0, 3}} {
+		m := openNetwork(t, x)
+		got := validate.Example(m)
+		require.NotNil(t, got, "%v", x)
+		require.NoError(t, validate.Model(got))
+		require.False(t, validate.Open(got))
+	}
+	var b nn.Builder
+	x := b.Input(nn.TensorFloat32, nn.Dims{0}, 0, 0)
+	y := b.Temp(nn.TensorFloat32, nn.Dims{3, 7}, 0, 0)
+	b.Op(nn.OpReshape, []uint32{x, b.Ints(nn.Dims{2}, 5, -1)}, []uint32{y})
+	b.Output(y)
+	m, err := b.Build()
+	require.NoError(t, err)
+	require.NoError(t, validate.Model(m))
+	require.Nil(t, validate.Example(m))
 }

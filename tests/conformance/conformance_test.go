@@ -61,6 +61,44 @@ func TestConformanceFromCache(t *testing.T) {
 	}, driver.WithCache(driver.CacheOptions{Off: true, StateDir: dir}))
 }
 
+// TestConformanceForms runs models whose dimensions only executions give, in every form: every model with NNGPU_SOAK=1, else
+// every 23rd. None may fail; those that pass with dimensions must pass, unless their sizes depend on data.
+func TestConformanceForms(t *testing.T) {
+	n := part(t)
+	if os.Getenv("NNGPU_SOAK") != "1" {
+		n *= 23
+	}
+	dir := folder(t)
+	devices.EachWith(t, gpu.Options{}, func(t *testing.T, d *driver.Device) {
+		client, err := d.NewClient(t.Name())
+		require.NoError(t, err)
+		passed, refused := map[conformancerun.Form]int{}, map[conformancerun.Form]int{}
+		seen := 0
+		err = conformancedata.Load(dir, nil, func(c *conformancedata.Case) error {
+			if seen++; seen%n != 0 || c.ExpectFailure || !inTable(c) {
+				return nil
+			}
+			for _, f := range conformancerun.Forms {
+				switch o := conformancerun.RunForm(t.Context(), d, client, c, f); o.Verdict {
+				case conformancerun.Passed:
+					passed[f]++
+				case conformancerun.Refused:
+					refused[f]++
+				default:
+					t.Errorf("%s, %s: %v", c.Name, f, o.Err)
+				}
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		t.Logf("passed %v, refused %v", passed, refused)
+		for _, f := range conformancerun.Forms {
+			require.Greater(t, passed[f], 3200*3/4/n, f)
+		}
+		require.Zero(t, client.Memory())
+	})
+}
+
 type caseRunner func(context.Context, *driver.Device, *driver.Client, *conformancedata.Case) conformancerun.Outcome
 
 // eachCase runs every nth model.

@@ -71,6 +71,37 @@ func (c *Case) DynamicOutputs() (dynamic *Case, ok bool) {
 	return d, true
 }
 
+// Open derives a model that leaves the dimensions of everything open that is no constant, the rank too where ranks is set,
+// for the execution to give. Scales by channel need the number of channels, and an input that the case omits stays as it is.
+// ok is false for a case that must fail.
+func (c *Case) Open(ranks bool) (open *Case, ok bool) {
+	if c.ExpectFailure {
+		return nil, false
+	}
+	suffix := "_open"
+	if ranks {
+		suffix = "_open_ranks"
+	}
+	d := c.clone(suffix)
+	omitted := map[uint32]bool{}
+	for i, at := range d.Model.Main.Inputs {
+		omitted[at] = c.Inputs[i] == nil
+	}
+	for i := range d.Model.Main.Operands {
+		o := &d.Model.Main.Operands[i]
+		switch o.Lifetime {
+		case nn.SubgraphInput, nn.Temporary, nn.SubgraphOutput:
+			if omitted[uint32(i)] || o.Type == nn.TensorQuant8PerChannel {
+				continue
+			}
+			if o.Dims = make(nn.Dims, len(o.Dims)); ranks || len(o.Dims) == 0 {
+				o.Dims = nil
+			}
+		}
+	}
+	return d, true
+}
+
 // clone copies what a variation may change: operands, constants, and the lists of inputs and outputs
 // (but not the bytes of the latter).
 func (c *Case) clone(suffix string) *Case {

@@ -121,9 +121,14 @@ func execute(ctx context.Context, pm *driver.PreparedModel, c *conformancedata.C
 	if err != nil {
 		return err
 	}
+	return compare(c, res.Shapes, outputs)
+}
+
+// compare judges the outputs of an execution of c.
+func compare(c *conformancedata.Case, shapes []nn.OutputShape, outputs [][]byte) error {
 	got := make([]conformancedata.Result, len(outputs))
 	for i := range outputs {
-		got[i] = conformancedata.Result{Dims: append(nn.Dims(nil), res.Shapes[i].Dims...), Data: outputs[i]}
+		got[i] = conformancedata.Result{Dims: append(nn.Dims(nil), shapes[i].Dims...), Data: outputs[i]}
 	}
 	return conformancedata.Compare(c, got)
 }

@@ -1,0 +1,218 @@
+package conformancerun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/tests/conformancedata"
+)
+
+// Form is a way to run a model of which dimensions are open.
+type Form string
+
+// Forms. In all but the first the model leaves open the dimensions of inputs, intermediate results and outputs, and
+// executions give those of the inputs.
+const (
+	OutputsOpen  Form = "outputs-open" // only the outputs'
+	Open         Form = "open"
+	RanksOpen    Form = "ranks-open"   // the ranks too
+	Insufficient Form = "insufficient" // the first output lacks a byte of room, then has it
+	Buffers      Form = "buffers"      // inputs and outputs lie in buffers of the driver
+	Fenced       Form = "fenced"       // which gives the dimensions of outputs as well
+)
+
+// Forms lists them.
+var Forms = []Form{OutputsOpen, Open, RanksOpen, Insufficient, Buffers, Fenced}
+
+// RunForm derives form f of c, prepares it on dev, runs it twice and compares. Refused is what the device does not run with
+// dimensions either, what the suite does not vary so, and what has sizes that depend on data.
+func RunForm(ctx context.Context, dev *driver.Device, client *driver.Client, c *conformancedata.Case, f Form) Outcome {
+	_, reasons, err := dev.SupportedOperations(c.Model)
+	if err == nil {
+		err = firstRefusal(c, reasons)
+	}
+	if err != nil {
+		return Outcome{Refused, err}
+	}
+	derived, ok := c.Open(f == RanksOpen)
+	if f == OutputsOpen {
+		derived, ok = c.DynamicOutputs()
+	}
+	if !ok {
+		return Outcome{Refused, errors.New("the suite does not vary it so")}
+	}
+	_, reasons, err = dev.SupportedOperations(derived.Model)
+	if err != nil {
+		return Outcome{Failed, fmt.Errorf("supported operations: %w", err)}
+	}
+	pm, err := client.PrepareModel(ctx, derived.Model)
+	if refusal := firstRefusal(derived, reasons); (refusal == nil) != (err == nil) {
+		return Outcome{Failed, errors.Join(fmt.Errorf("support: %v; preparation: %v", refusal, err), closeModel(pm))}
+	}
+	switch {
+	case errors.Is(err, ops.ErrNotConstant):
+		return Outcome{Refused, err}
+	case err != nil:
+		return Outcome{Failed, fmt.Errorf("supported with known dimensions, but not prepared: %w", err)}
+	}
+	r := &formRun{pm: pm, c: c, derived: derived, form: f}
+	for range 2 {
+		if err = r.run(ctx, client); err != nil {
+			break
+		}
+	}
+	if err = errors.Join(err, pm.Close()); err != nil {
+		return Outcome{Failed, err}
+	}
+	return Outcome{Passed, nil}
+}
+
+func closeModel(pm *driver.PreparedModel) error {
+	if pm == nil {
+		return nil
+	}
+	return pm.Close()
+}
+
+// formRun is an execution of a form.
+type formRun struct {
+	pm         *driver.PreparedModel
+	c, derived *conformancedata.Case
+	form       Form
+}
+
+func (r *formRun) run(ctx context.Context, client *driver.Client) error {
+	outputs := make([][]byte, len(r.derived.Expected))
+	for i := range outputs {
+		outputs[i] = make([]byte, len(r.derived.Expected[i].Data))
+	}
+	switch r.form {
+	case Insufficient:
+		if err := r.runShort(ctx, outputs); err != nil {
+			return err
+		}
+	case Buffers:
+		return r.runInBuffers(ctx, client, outputs)
+	case Fenced:
+		return r.runFenced(ctx, outputs)
+	}
+	res, err := r.pm.Execute(ctx, r.request(outputs))
+	if err != nil {
+		return err
+	}
+	return compare(r.derived, res.Shapes, outputs)
+}
+
+// request gives the dimensions of the inputs.
+func (r *formRun) request(outputs [][]byte) *nn.Request {
+	q := &nn.Request{}
+	arg := func(b []byte, dims nn.Dims) nn.RequestArgument {
+		q.Pools = append(q.Pools, nn.HostMemory(b))
+		at := nn.Location{PoolIndex: uint32(len(q.Pools) - 1), Length: uint32(len(b))}
+		return nn.RequestArgument{Location: at, Dims: dims}
+	}
+	for i, b := range r.c.Inputs {
+		if b == nil {
+			q.Inputs = append(q.Inputs, nn.RequestArgument{HasNoValue: true})
+			continue
+		}
+		q.Inputs = append(q.Inputs, arg(b, r.inputDims(i)))
+	}
+	for _, b := range outputs {
+		q.Outputs = append(q.Outputs, arg(b, nil))
+	}
+	return q
+}
+
+// inputDims are those that c states of input i.
+func (r *formRun) inputDims(i int) nn.Dims {
+	return slices.Clone(r.c.Model.Main.Operands[r.c.Model.Main.Inputs[i]].Dims)
+}
+
+// runShort wants to hear how much room the first output needs, and nothing to be written. The byte that lacks is padding.
+func (r *formRun) runShort(ctx context.Context, outputs [][]byte) error {
+	q := r.request(outputs)
+	q.Outputs[0].Location.Length--
+	q.Outputs[0].Location.Padding++
+	res, err := r.pm.Execute(ctx, q)
+	if nn.StatusOf(err) != nn.StatusOutputInsufficientSize || res == nil {
+		return fmt.Errorf("too little room gives %w", err)
+	}
+	for i := range outputs {
+		s := res.Shapes[i]
+		if want := r.derived.Expected[i].Dims; s.IsSufficient != (i > 0) || !s.Dims.Equal(want) {
+			return fmt.Errorf("output %d: %v, sufficient: %v; it needs %v", i, s.Dims, s.IsSufficient, want)
+		}
+		if slices.ContainsFunc(outputs[i], func(b byte) bool { return b != 0 }) {
+			return fmt.Errorf("output %d was written", i)
+		}
+	}
+	return nil
+}
+
+func (r *formRun) runInBuffers(ctx context.Context, client *driver.Client, outputs [][]byte) (err error) {
+	q := r.request(outputs)
+	q.Pools = nil
+	use := func(a *nn.RequestArgument, b *driver.Buffer) {
+		a.Location, a.Dims = nn.Location{PoolIndex: uint32(len(q.Pools))}, nil
+		q.Pools = append(q.Pools, b.Token())
+	}
+	for i, value := range r.c.Inputs {
+		if value == nil {
+			continue
+		}
+		b, err := client.Allocate(driver.BufferDesc{}, []driver.BufferRole{{Model: r.pm, Index: i, Probability: 1}}, nil)
+		if err != nil {
+			return fmt.Errorf("buffer of input %d: %w", i, err)
+		}
+		defer b.Close() // nothing of it is wanted any more
+		if err := b.CopyFrom(ctx, nn.HostMemory(value), r.inputDims(i)); err != nil {
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+		use(&q.Inputs[i], b)
+	}
+	results := make([]*driver.Buffer, len(outputs))
+	for i := range outputs {
+		if results[i], err = client.Allocate(driver.BufferDesc{}, nil, []driver.BufferRole{{Model: r.pm, Index: i, Probability: 1}}); err != nil {
+			return fmt.Errorf("buffer of output %d: %w", i, err)
+		}
+		defer results[i].Close() // it was read
+		use(&q.Outputs[i], results[i])
+	}
+	res, err := r.pm.Execute(ctx, q)
+	if err != nil {
+		return err
+	}
+	for i := range outputs {
+		if err := results[i].CopyTo(ctx, nn.HostMemory(outputs[i])); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	return compare(r.derived, res.Shapes, outputs)
+}
+
+func (r *formRun) runFenced(ctx context.Context, outputs [][]byte) error {
+	q := r.request(outputs)
+	for i := range q.Outputs {
+		q.Outputs[i].Dims = slices.Clone(r.derived.Expected[i].Dims)
+	}
+	first := driver.NewFence()
+	e, err := r.pm.ExecuteFenced(ctx, q, []*driver.Fence{first})
+	if err != nil {
+		return err
+	}
+	first.Signal(nil)
+	if err := e.Fence().Wait(ctx); err != nil {
+		return err
+	}
+	res, err := e.Result()
+	if err != nil {
+		return err
+	}
+	return compare(r.derived, res.Shapes, outputs)
+}
