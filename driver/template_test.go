@@ -101,8 +101,11 @@ func TestTemplateEveryForm(t *testing.T) {
 
 // TestTemplateRefuses what contradicts the model or itself, before anything is compiled.
 func TestTemplateRefuses(t *testing.T) {
-	two := openModel(nn.Dims{0, 3}, nn.Dims{0, 4})
-	refuse(t, two, func() *nn.Request { return rowsRequest(2, 100) }, []badRequest{{"an output that cannot be", func(*nn.Request) {}}})
+	contradiction := openModel(nn.Dims{0, 3}, nn.Dims{0, 4})
+	b := &null.Backend{}
+	_, c := open(t, b)
+	_, err := c.PrepareModel(t.Context(), contradiction)
+	requireStatus(t, nn.StatusInvalidArgument, err)
 	refuse(t, openModel(nn.Dims{0, 3}, nil), func() *nn.Request { return rowsRequest(2, 6) }, []badRequest{
 		{"other dimensions of the output", func(r *nn.Request) { r.Outputs[0].Dims = nn.Dims{3, 2} }},
 		{"another rank", func(r *nn.Request) { r.Inputs[0].Dims = nn.Dims{6} }},
@@ -110,8 +113,8 @@ func TestTemplateRefuses(t *testing.T) {
 	refuse(t, openModel(nil, nil), func() *nn.Request { return rowsRequest(2, 6) }, []badRequest{
 		{"a rank that no operation takes", func(r *nn.Request) { r.Inputs[0].Dims = nn.Dims{1, 1, 1, 1, 1, 1, 1, 2, 3} }},
 	})
-	_, c := open(t, &null.Backend{Refuse: func(nn.OperationType) error { return errors.New("not here") }})
-	_, err := c.PrepareModel(t.Context(), openModel(nil, nil))
+	_, c = open(t, &null.Backend{Refuse: func(nn.OperationType) error { return errors.New("not here") }})
+	_, err = c.PrepareModel(t.Context(), openModel(nil, nil))
 	require.ErrorIs(t, err, nn.ErrUnsupported)
 }
 

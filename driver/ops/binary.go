@@ -14,8 +14,9 @@ func pairwise(t nn.OperationType, since Level, types Types, r Ranks, first, seco
 	return Row{
 		Type: t, Since: since,
 		Forms: one(input(types, r).named(first), like(second, r)), Outputs: result(r),
-		Rules: []string{broadcastRule},
-		rules: untyped(single(broadcastShape[none])),
+		Rules:  []string{broadcastRule},
+		relate: relateBroadcast,
+		rules:  untyped(single(broadcastShape[none])),
 	}
 }
 

@@ -12,6 +12,7 @@ func init() {
 		Forms:   one(inputs(numbers, atMost(4)), int32Of("axis", "-rank to rank-1")),
 		Outputs: result(atMost(4)),
 		Rules:   []string{"the sizes of the inputs differ along the axis only", "8-bit inputs may differ in scale and zero point since 1.2"},
+		relate:  relateConcat,
 		rules:   typed[Concatenation]{attrs: concatAttrs, shapes: single(concatShape)},
 	})
 }

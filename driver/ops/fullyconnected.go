@@ -14,6 +14,7 @@ func init() {
 		Rules:   []string{"the input counts as [elements / I, I]"},
 		Extends: []string{"weights of TENSOR_QUANT8_SYMM_PER_CHANNEL, as TFLite models have them"},
 		quant:   weightQuant(0),
+		relate:  relateFullyConnected,
 		rules: typed[FullyConnected]{
 			attrs:  func(_ *Call, p *params, a *FullyConnected) { a.Act = p.activation() },
 			shapes: single(fullyConnectedShape),

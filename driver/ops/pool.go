@@ -13,6 +13,7 @@ func pool(t nn.OperationType, types Types) Row {
 		Outputs: result(exactly(4)),
 		Rules:   []string{"padding is smaller than the window and counts in no window"},
 		quant:   sameQuant,
+		relate:  relateImage,
 		rules:   typed[Pool]{attrs: poolAttrs, shapes: single(poolShape)},
 	}
 }

@@ -23,26 +23,26 @@ func init() {
 				},
 				Text: "TENSOR_FLOAT16, TENSOR_FLOAT32, TENSOR_INT32 or TENSOR_QUANT8_ASYMM where the input has one of these; else as input 0",
 			}, AnyRank),
-			Rules: []string{"scales and zero points are ignored: stored numbers are converted"},
-			rules: untyped(keepShape[none]),
+			Rules:  []string{"scales and zero points are ignored: stored numbers are converted"},
+			relate: relateSame, rules: untyped(keepShape[none]),
 		},
 		Row{
 			Type: nn.OpQuantize, Since: 3,
 			Forms: one(input(floats, AnyRank)), Outputs: resultOf(fixed(quant8), AnyRank),
-			rules: untyped(keepShape[none]),
+			relate: relateSame, rules: untyped(keepShape[none]),
 		},
 		// Apart from QUANTIZE, so that this keeps to the types of the HAL.
 		Row{
 			Type:  nn.OpRequantize,
 			Forms: one(input(quant8, AnyRank)), Outputs: resultOf(fixed(quant8), AnyRank),
-			rules: untyped(keepShape[none]),
+			relate: relateSame, rules: untyped(keepShape[none]),
 		},
 		Row{
 			Type: nn.OpDequantize, Since: 1,
 			Forms:   one(input(quant8|of(nn.TensorQuant8Symm, nn.TensorQuant8PerChannel), extended)),
 			Outputs: resultOf(fixed(floats), extended),
 			Rules:   []string{"TENSOR_FLOAT16 results since 1.2"},
-			rules:   untyped(keepShape[none]),
+			relate:  relateSame, rules: untyped(keepShape[none]),
 		},
 	)
 }

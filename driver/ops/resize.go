@@ -22,6 +22,7 @@ func resize(t nn.OperationType, since Level, layout Operand) Row {
 		},
 		Outputs: result(exactly(4)),
 		quant:   sameQuant,
+		relate:  relateImage,
 		rules:   typed[Resize]{attrs: resizeAttrs, shapes: single(resizeShape)},
 	}
 }

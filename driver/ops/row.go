@@ -22,7 +22,9 @@ type Row struct {
 	Extends []string
 
 	quant quantRule
-	rules interface {
+	// relate adds what the row knows of open dimensions, nil for nothing. It must cope with unknown ranks and parameters.
+	relate func(*Call, *params, *Relations)
+	rules  interface {
 		check(c *Call) error
 		infer(c *Call, inf *Inferred) error
 		fits(a Attrs) bool

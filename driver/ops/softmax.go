@@ -7,13 +7,13 @@ func init() {
 	register(
 		Row{
 			Type: nn.OpSoftmax, Since: 1,
-			Forms: one(input(numbers, atMost(4)), beta, axis.since(3).trailing()), Outputs: result(atMost(4)),
+			Forms: one(input(numbers, atMost(4)), beta, axis.since(3).trailing()), Outputs: result(atMost(4)), relate: relateSame,
 			quant: fixedQuant(256, 0, -128),
 			rules: typed[Softmax]{attrs: softmaxAttrs, shapes: keepShape[Softmax]},
 		},
 		Row{
 			Type: nn.OpLogSoftmax, Since: 3,
-			Forms: one(input(floats, AnyRank), beta, axis), Outputs: result(AnyRank),
+			Forms: one(input(floats, AnyRank), beta, axis), Outputs: result(AnyRank), relate: relateSame,
 			rules: typed[Softmax]{attrs: softmaxAttrs, shapes: keepShape[Softmax]},
 		},
 	)

@@ -9,6 +9,7 @@ func init() {
 			indices("permutation", exactly(1), "result dimension i is input dimension permutation[i]; without a value the dimensions are reversed").omissible()),
 		Outputs: result(extended),
 		quant:   sameQuant,
+		relate:  relateTranspose,
 		rules:   typed[Transpose]{attrs: transposeAttrs, shapes: single(transposeShape), fed: transposeFed},
 	})
 }

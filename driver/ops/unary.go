@@ -6,7 +6,7 @@ import "github.com/nngpu/nngpu/driver/nn"
 func unary(t nn.OperationType, since Level, types Types, r Ranks, quant quantRule) Row {
 	return Row{
 		Type: t, Since: since, Forms: one(input(types, r)), Outputs: result(r),
-		quant: quant, rules: untyped(keepShape[none]),
+		quant: quant, relate: relateSame, rules: untyped(keepShape[none]),
 	}
 }
 
@@ -35,7 +35,7 @@ func init() {
 		unary(nn.OpFloor, 1, floats, extended, free),
 		Row{
 			Type: nn.OpElu, Since: 4,
-			Forms: one(input(floats, AnyRank), realNumber("alpha", "")), Outputs: result(AnyRank),
+			Forms: one(input(floats, AnyRank), realNumber("alpha", "")), Outputs: result(AnyRank), relate: relateSame,
 			rules: typed[Elu]{
 				attrs:  func(_ *Call, p *params, a *Elu) { a.Alpha, _ = p.real("alpha") },
 				shapes: keepShape[Elu],

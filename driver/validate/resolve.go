@@ -14,14 +14,16 @@ import (
 // that follow from what else the model states.
 //
 // Precondition: m passed Model.
-func Open(m *nn.Model) bool {
-	g := &m.Main
+func Open(m *nn.Model) bool { return (&graph{Graph: &m.Main, model: m}).open() }
+
+// open is Open of one graph.
+func (g *graph) open() bool {
 	return slices.ContainsFunc(g.Operations, func(op nn.Operation) bool {
 		row := ops.Lookup(op.Type)
 		if row == nil {
 			return false
 		}
-		call := &ops.Call{Model: m, Graph: g, Op: &op}
+		call := &ops.Call{Model: g.model, Graph: g.Graph, Op: &op}
 		return slices.ContainsFunc(row.Tensors(call), func(k int) bool {
 			o := call.In(k)
 			return o != nil && o.Lifetime == nn.SubgraphInput && isOpen(o.Type, o.Dims)

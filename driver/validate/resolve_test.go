@@ -282,6 +282,11 @@ func FuzzResolve(f *testing.F) {
 		if err := validate.Model(got); err != nil {
 			t.Fatalf("no model any more: %v", err)
 		}
+		for _, ranks := range []bool{false, true} {
+			if err := validate.Model(blank(got, true, ranks)); err != nil {
+				t.Fatalf("it has dimensions, but can have none: %v", err)
+			}
+		}
 	})
 }
 

@@ -38,6 +38,11 @@ func Model(m *nn.Model) error {
 		if _, err := g.shapes(); err != nil {
 			return err
 		}
+		if g.open() {
+			if err := g.checkOpen(); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -1,0 +1,144 @@
+package ops
+
+import "slices"
+
+// Relations are what is true of the dimensions of a call whatever those of its inputs are, as far as its row says so: what
+// needs numbers that are not known is left to Infer. Operands are numbered as in the graph; those that are left off are not
+// there.
+type Relations struct {
+	// Ranks has those that operands may have.
+	Ranks []OperandRanks
+	// Shapes are pairs of operands of the same dimensions, Sizes pairs of dimensions that are the same.
+	Shapes [][2]uint32
+	Sizes  [][2]Size
+	// Broadcast: the only output has the dimensions of the first two inputs, aligned at their last ones, where sizes are equal
+	// or one of them is 1.
+	Broadcast bool
+}
+
+// OperandRanks are the ranks that an operand may have.
+type OperandRanks struct {
+	Operand uint32
+	Ranks   Ranks
+}
+
+// Size is a dimension of an operand.
+type Size struct {
+	Operand uint32
+	Dim     int
+}
+
+// Relations says how the dimensions of c's operands belong together.
+//
+// Precondition: Check passed.
+func (r *Row) Relations(c *Call) *Relations {
+	c = r.read(c)
+	rel := &Relations{}
+	for i, x := range c.Op.Inputs {
+		d := at(c.form.Inputs, i, len(c.Op.Inputs))
+		if o := c.In(i); o != nil && o.Type.IsTensor() {
+			rel.Ranks = append(rel.Ranks, OperandRanks{x, d.Ranks})
+		}
+	}
+	for i, y := range c.Op.Outputs {
+		rel.Ranks = append(rel.Ranks, OperandRanks{y, at(r.Outputs, i, len(c.Op.Outputs)).Ranks})
+	}
+	if r.relate != nil {
+		r.relate(c, &params{c: c}, rel)
+	}
+	return rel
+}
+
+func (rel *Relations) same(x uint32, i int, y uint32, k int) {
+	rel.Sizes = append(rel.Sizes, [2]Size{{x, i}, {y, k}})
+}
+
+// relateSame is of operations whose output is as large as input 0.
+func relateSame(c *Call, _ *params, rel *Relations) {
+	rel.Shapes = append(rel.Shapes, [2]uint32{c.Op.Inputs[0], c.Op.Outputs[0]})
+}
+
+// relateBroadcast is of operations on two tensors.
+func relateBroadcast(_ *Call, _ *params, rel *Relations) { rel.Broadcast = true }
+
+// relateImage is of operations on windows of an image [n, h, w, channels], whose number of channels stays.
+func relateImage(c *Call, p *params, rel *Relations) {
+	x, y := c.Op.Inputs[0], c.Op.Outputs[0]
+	rel.same(x, 0, y, 0)
+	if ch, ok := p.channels(); ok {
+		rel.same(x, ch, y, ch)
+	}
+}
+
+// channels is the index of the channels in an image; ok is false where the layout is known only at run time.
+func (p *params) channels() (ch int, ok bool) {
+	_, _, ch = spatial(p.flag("layout"))
+	return ch, p.err == nil
+}
+
+// relateConv: filter [Co, Kh, Kw, Ci], bias [Co].
+func relateConv(c *Call, p *params, rel *Relations) {
+	x, filter, bias, y := c.Op.Inputs[0], c.Op.Inputs[1], c.Op.Inputs[2], c.Op.Outputs[0]
+	rel.same(x, 0, y, 0)
+	rel.same(bias, 0, filter, 0)
+	if ch, ok := p.channels(); ok {
+		rel.same(x, ch, filter, 3)
+		rel.same(y, ch, filter, 0)
+	}
+}
+
+// relateDepthwise: filter [1, Kh, Kw, Co], bias [Co].
+func relateDepthwise(c *Call, p *params, rel *Relations) {
+	x, filter, bias, y := c.Op.Inputs[0], c.Op.Inputs[1], c.Op.Inputs[2], c.Op.Outputs[0]
+	rel.same(x, 0, y, 0)
+	rel.same(bias, 0, filter, 3)
+	if ch, ok := p.channels(); ok {
+		rel.same(y, ch, filter, 3)
+		if p.atLeast("depth multiplier", 1) == 1 && p.err == nil {
+			rel.same(x, ch, filter, 3)
+		}
+	}
+}
+
+// relateFullyConnected: weights [units, I], bias [units].
+func relateFullyConnected(c *Call, _ *params, rel *Relations) {
+	w, bias, y := c.Op.Inputs[1], c.Op.Inputs[2], c.Op.Outputs[0]
+	rel.same(bias, 0, w, 0)
+	rel.same(y, 1, w, 0)
+}
+
+// relateConcat: all but the axis.
+func relateConcat(c *Call, p *params, rel *Relations) {
+	axis, known := p.int32("axis")
+	tensors := c.Op.Inputs[:len(c.Op.Inputs)-1]
+	y := c.Op.Outputs[0]
+	rank := len(c.Graph.Operands[y].Dims)
+	for _, x := range tensors {
+		rank = max(rank, len(c.Graph.Operands[x].Dims))
+	}
+	if !known || rank == 0 {
+		return
+	}
+	at := p.axis(axis, rank)
+	for _, x := range tensors {
+		for k := range rank {
+			if k != at && p.err == nil {
+				rel.same(x, k, y, k)
+			}
+		}
+	}
+}
+
+// relateTranspose: by the permutation.
+func relateTranspose(c *Call, p *params, rel *Relations) {
+	if c.In(1) == nil {
+		return
+	}
+	perm, known := p.int32s("permutation")
+	if !known || slices.ContainsFunc(perm, func(v int32) bool { return v < 0 || int(v) >= len(perm) }) {
+		return
+	}
+	for i, v := range perm {
+		rel.same(c.Op.Outputs[0], i, c.Op.Inputs[0], int(v))
+	}
+}
