@@ -104,8 +104,8 @@ func NeedsData(m *nn.Model, i int) error {
 	return nil
 }
 
-// exampleSizes are what Example tries for open dimensions.
-var exampleSizes = []uint32{8, 1, 2, 16, 32, 64, 128, 224, 256}
+// exampleSizes are what Example tries for open dimensions: small ones first, which no device finds too large.
+var exampleSizes = []uint32{2, 1, 3, 4, 8, 16, 32, 64, 128, 224, 256}
 
 // maxExamples bounds how often Example tries.
 const maxExamples = 256
