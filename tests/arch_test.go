@@ -30,7 +30,7 @@ var layers = map[string][]string{
 	"qos":                              {"driver/nn", "driver/backend"},
 	"cache":                            {"internal/needlinux", "driver/nn"},
 	"driver":                           {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "memory", "qos", "cache"},
-	"driver/importer/tflite":           {"driver/nn", "driver/ops"},
+	"driver/importer/tflite":           {"driver/nn", "driver/ops", "driver/validate"},
 	"driver/importer/tflite/tflitegen": {},
 	"gpu/internal/ir":                  {"driver/nn", "driver/ops"},
 	"gpu/internal/plan":                {"shaders", "shaders/family"},

@@ -191,6 +191,15 @@ func resolveAgain(t *testing.T, c *conformancedata.Case) bool {
 			dims[i] = nil
 		}
 	}
+	if same, err := validate.Reshape(m, dims); err == nil {
+		for i := range m.Main.Operands {
+			if have, want := same.Main.Operands[i].Dims, m.Main.Operands[i].Dims; !have.Equal(want) {
+				t.Errorf("%s, as it was: operand %d: %v, stated %v", c.Name, i, have, want)
+			}
+		}
+	} else if !errors.Is(err, nn.ErrUnsupported) {
+		t.Errorf("%s, as it was: %v", c.Name, err)
+	}
 	for _, ranks := range []bool{false, true} {
 		for _, inputs := range []bool{false, true} {
 			open := blank(m, inputs, ranks)

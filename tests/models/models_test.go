@@ -58,12 +58,22 @@ type prepared struct {
 	model *driver.PreparedModel
 }
 
-func prepare(t *testing.T, d *driver.Device, path string) prepared {
+func load(t *testing.T, path string) *tflite.Network {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	net, err := tflite.Import(data)
 	require.NoError(t, err)
+	return net
+}
+
+func prepare(t *testing.T, d *driver.Device, path string) prepared {
+	t.Helper()
+	return prepareNetwork(t, d, load(t, path))
+}
+
+func prepareNetwork(t *testing.T, d *driver.Device, net *tflite.Network) prepared {
+	t.Helper()
 	client, err := d.NewClient(t.Name())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })

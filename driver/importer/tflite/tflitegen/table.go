@@ -46,18 +46,20 @@ func fieldsOf(options any) []Field {
 		if zero := number(tag, "zero", 0); of.IsZero() && zero != 0 {
 			of = reflect.ValueOf(zero).Convert(of.Type())
 		}
+		f := Field{slot: slot, def: number(tag, "default", 0)}
 		switch of.Kind() {
 		case reflect.Bool:
-			list[i] = BoolField(slot, of.Bool())
+			f = BoolField(slot, of.Bool())
 		case reflect.Int8:
-			list[i] = Int8Field(slot, int8(of.Int()))
+			f.kind, f.i = kindInt8, of.Int()
 		case reflect.Int32:
-			list[i] = Int32FieldOr(slot, int32(of.Int()), int32(number(tag, "default", 0)))
+			f.kind, f.i = kindInt32, of.Int()
 		case reflect.Float32:
-			list[i] = FloatField(slot, float32(of.Float()))
+			f.kind, f.f = kindFloat, float32(of.Float())
 		default:
-			list[i] = IntsField(slot, of.Interface().([]int32))
+			f.kind, f.ints = kindInts, of.Interface().([]int32)
 		}
+		list[i] = f
 		slot++
 	}
 	return list

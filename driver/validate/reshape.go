@@ -1,0 +1,103 @@
+package validate
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
+
+// Reshape returns m with inputs of other dimensions, and of all that operations write those that follow: inputs has the
+// dimensions of each input of the main graph, none at all where they stay. A RESHAPE that in m keeps the first dimension of
+// its input keeps it in what is returned, too, whatever its constant says, so that networks for one example run with a
+// batch. All other constants stay. What is returned has operands of its own and shares the rest with m, which it only reads.
+//
+// Precondition: m passed Model.
+//
+// Errors: INVALID_ARGUMENT where an operation cannot have these dimensions, which it names; GENERAL_FAILURE, as
+// nn.ErrUnsupported, where sizes depend on what is known only at run time, or on an operation that the table does not have.
+func Reshape(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
+	if len(inputs) != len(m.Main.Inputs) {
+		return nil, nn.Invalid("inputs", "dimensions of %d; the model has %d", len(inputs), len(m.Main.Inputs))
+	}
+	was, err := Shapes(m)
+	if err != nil {
+		return nil, err
+	}
+	out := *m
+	out.Main.Operands = slices.Clone(m.Main.Operands)
+	for i := range out.Main.Operands {
+		if o := &out.Main.Operands[i]; o.Type.IsTensor() && (o.Lifetime == nn.Temporary || o.Lifetime == nn.SubgraphOutput) {
+			o.Dims = nil
+		}
+	}
+	for i, dims := range inputs {
+		o := &out.Main.Operands[m.Main.Inputs[i]]
+		if len(dims) == 0 {
+			continue
+		}
+		if !o.Type.IsTensor() || !dims.Known() {
+			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "dimensions %v for %v", []uint32(dims), o.Type)
+		}
+		o.Dims = slices.Clone(dims)
+		if err := checkSize(o); err != nil {
+			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
+		}
+	}
+	batches, err := keptBatches(&out, was)
+	if err != nil {
+		return nil, err
+	}
+	g := &graph{Graph: &out.Main, model: &out}
+	for i := range out.Main.Operations {
+		if at, ok := batches[i]; ok {
+			x := &out.Main.Operands[out.Main.Operations[i].Inputs[0]]
+			if !x.Dims.Known() || len(x.Dims) == 0 {
+				return nil, nn.Invalid(g.operation(i), "an input of dimensions %v", []uint32(x.Dims))
+			}
+			binary.LittleEndian.PutUint32(out.Values[at:], x.Dims[0])
+		}
+		switch err := g.completeOperation(&out.Main, &out.Main.Operations[i]); {
+		case errors.Is(err, ops.ErrNotConstant), errors.Is(err, errNotInTable):
+			return nil, nn.Errorf(nn.StatusGeneralFailure, g.operation(i), "%w: nobody can tell the size of a result: %w", nn.ErrUnsupported, err)
+		case err != nil:
+			return nil, nn.Invalid(g.operation(i), "%w", err)
+		}
+	}
+	return &out, Model(&out)
+}
+
+// keptBatches gives each RESHAPE of m that keeps the first dimension, as was has those of all operands, a constant of its
+// own for the shape, and returns where in m.Values that dimension stands, by operation.
+func keptBatches(m *nn.Model, was []nn.Dims) (map[int]int, error) {
+	at := map[int]int{}
+	m.Main.Operations = slices.Clone(m.Main.Operations)
+	for i := range m.Main.Operations {
+		op := &m.Main.Operations[i]
+		if op.Type != nn.OpReshape {
+			continue
+		}
+		x, y := was[op.Inputs[0]], was[op.Outputs[0]]
+		shape, err := m.Value(&m.Main.Operands[op.Inputs[1]])
+		if err != nil {
+			return nil, nn.Invalid(fmt.Sprintf("operation %d (%v)", i, op.Type), "%w", err)
+		}
+		if len(shape) < 4 || len(x) == 0 || len(y) == 0 || x[0] != y[0] || int32(binary.LittleEndian.Uint32(shape)) == -1 {
+			continue
+		}
+		if len(at) == 0 {
+			m.Values = slices.Clip(m.Values) // what is appended is no concern of the model's that it came from
+		}
+		o := m.Main.Operands[op.Inputs[1]]
+		at[i] = len(m.Values)
+		o.Lifetime, o.Location = nn.ConstantCopy, nn.Location{Offset: uint32(len(m.Values)), Length: uint32(len(shape))}
+		m.Values = append(m.Values, shape...)
+		op.Inputs = slices.Clone(op.Inputs)
+		op.Inputs[1] = uint32(len(m.Main.Operands))
+		m.Main.Operands = append(m.Main.Operands, o)
+	}
+	return at, nil
+}
