@@ -132,7 +132,7 @@ func (a *app) against(c *cobra.Command, path string, f *benchFlags) error {
 	if o.front, err = a.loadNetwork(path); err != nil {
 		return err
 	}
-	if o.back, err = a.loadNetwork(o.rival.path); err != nil {
+	if o.back, err = loadFile(o.rival.path); err != nil {
 		return err
 	}
 	o.inputs = randomInputs(o.front.Model)

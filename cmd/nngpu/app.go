@@ -37,6 +37,7 @@ type app struct {
 	ended    bool   // results are being written; belongs to the main goroutine
 	lastWord sync.Mutex
 	events   *eventLog // nil: nobody asked
+	shape    shapeFlags
 }
 
 // orderly is how long an interrupted command may take to free its device before the process ends without.
@@ -131,8 +132,9 @@ wrong; 3 the model is sound but refused, or the device cannot be used; 130 inter
 		}
 	}
 	for _, c := range []*cobra.Command{
-		a.infoCommand(), a.inspectCommand(), a.compileCommand(), a.runCommand(), a.verifyCommand(), a.conformanceCommand(),
-		a.benchCommand(), a.profileCommand(), a.coldCommand(), a.prepareTimesCommand(), a.cacheCommand(), a.versionCommand(),
+		a.infoCommand(), a.shaped(a.inspectCommand()), a.shaped(a.compileCommand()), a.shaped(a.runCommand()), a.verifyCommand(),
+		a.conformanceCommand(), a.shaped(a.benchCommand()), a.shaped(a.profileCommand()), a.shaped(a.coldCommand()),
+		a.shaped(a.prepareTimesCommand()), a.cacheCommand(), a.versionCommand(),
 	} {
 		root.AddCommand(c)
 	}

@@ -69,6 +69,7 @@ func (a *app) child(ctx context.Context, args, env []string, path string) (took 
 	if err != nil {
 		return 0, "", nil, err
 	}
+	args = append(args, a.shape.args()...)
 	args = append(args, "--json", "--device", a.device, "--memory-budget", strconv.FormatInt(a.budget, 10), "--", path)
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = append(os.Environ(), env...)

@@ -68,6 +68,15 @@ func openFile(path string, limit int64) (_ *os.File, size int64, err error) {
 // loadNetwork reads a .tflite file. One that is no network, or is damaged, is an error of whoever named it; a network
 // that cannot be imported is refused.
 func (a *app) loadNetwork(path string) (*tflite.Network, error) {
+	net, err := loadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return a.shape.apply(path, net)
+}
+
+// loadFile reads a network with the shapes of the file.
+func loadFile(path string) (*tflite.Network, error) {
 	file, size, err := openFile(path, tflite.MaxFileBytes)
 	if err != nil {
 		return nil, err

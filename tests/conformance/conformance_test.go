@@ -62,11 +62,11 @@ func TestConformanceFromCache(t *testing.T) {
 }
 
 // TestConformanceForms runs models whose dimensions only executions give, in every form: every model with NNGPU_SOAK=1, else
-// every 11th. None may fail; those that pass with dimensions must pass, unless their sizes depend on data.
+// every 23rd. None may fail; those that pass with dimensions must pass, unless their sizes depend on data.
 func TestConformanceForms(t *testing.T) {
 	n := part(t)
 	if os.Getenv("NNGPU_SOAK") != "1" {
-		n *= 11
+		n *= 23
 	}
 	dir := folder(t)
 	devices.EachWith(t, gpu.Options{}, func(t *testing.T, d *driver.Device) {

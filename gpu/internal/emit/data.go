@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -113,7 +112,7 @@ func (b *Builder) CopyQuads(dst, src Binding, s Strided) {
 		}
 		s.Dims[last], s.From[last], s.To[last] = s.Dims[last]/run, run, run
 	}
-	count := ir.Product(s.Dims)
+	count := Product(s.Dims)
 	dims := 3
 	if len(s.Dims) > 3 {
 		dims = MaxStrided

@@ -34,12 +34,9 @@ type Tensor struct {
 }
 
 // Elements is the number of elements.
-func (t *Tensor) Elements() int { return Product(t.Shape) }
-
-// Product of dimensions; 1 for none.
-func Product(dims []int) int {
+func (t *Tensor) Elements() int {
 	n := 1
-	for _, d := range dims {
+	for _, d := range t.Shape {
 		n *= d
 	}
 	return n
