@@ -222,6 +222,9 @@ func (t *template) compile(ctx context.Context, m *ownModel, inputs []nn.Dims) (
 	}
 	if o.Priority < nn.PriorityHigh && !d.isIdle() {
 		o.Pause = d.giveWayShortly
+		if err := o.Pause(ctx); err != nil {
+			return nil, CacheOff, err
+		}
 	}
 	for {
 		exe, status, err := d.compileFor(ctx, m, &o)
