@@ -32,12 +32,18 @@ func TestConformanceModels(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	passed, resolved, refused, runtime, foreign := 0, 0, 0, 0, 0
+	passed, resolved, refused, runtime, foreign, valueless := 0, 0, 0, 0, 0, 0
 	err = conformancedata.Load(dir, nil, func(c *conformancedata.Case) error {
 		if !inTable(c) {
 			foreign++
-			if err := validate.Model(c.Model); err != nil && !c.ExpectFailure {
+			err := validate.Model(c.Model)
+			if err != nil && !c.ExpectFailure {
 				t.Errorf("%s: %v", c.Name, err)
+			}
+			if err == nil && strings.HasPrefix(c.Name, "if_no_value") {
+				t.Errorf("%s: passed, must fail", c.Name)
+			} else if err != nil && strings.HasPrefix(c.Name, "if_no_value") {
+				valueless++
 			}
 			return nil
 		}
@@ -70,6 +76,9 @@ func TestConformanceModels(t *testing.T) {
 	}
 	t.Logf("%d passed (%d with parameters known only at run time, %d resolved from the dimensions of inputs), %d refused, "+
 		"%d with operations outside the table", passed, runtime, resolved, refused, foreign)
+	if valueless == 0 {
+		t.Error("no IF without a condition was refused")
+	}
 	if resolved < 3000 {
 		t.Errorf("only %d models were resolved", resolved)
 	}

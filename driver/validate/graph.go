@@ -98,6 +98,9 @@ func (g *graph) checkOrder() error {
 func (g *graph) checkOperations() error {
 	for i := range g.Operations {
 		op := &g.Operations[i]
+		if err := g.checkControl(op); err != nil {
+			return nn.Invalid(g.operation(i), "%w", err)
+		}
 		row := ops.Lookup(op.Type)
 		if row == nil {
 			continue

@@ -1,0 +1,146 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// checkControl tests an IF or WHILE: number and kind of its operands, and that they fit those of the graphs that it refers
+// to. What it asks for is of graphs, so that it has no row in the table. Precondition: check passed for all graphs of the
+// model.
+func (g *graph) checkControl(op *nn.Operation) error {
+	switch op.Type {
+	case nn.OpIf:
+		return g.checkIf(op)
+	case nn.OpWhile:
+		return g.checkWhile(op)
+	}
+	return nil
+}
+
+// checkIf: condition, then, else, inputs of both.
+func (g *graph) checkIf(op *nn.Operation) error {
+	if len(op.Inputs) < 3 {
+		return fmt.Errorf("%d inputs, at least 3", len(op.Inputs))
+	}
+	if err := checkCondition(&g.Operands[op.Inputs[0]]); err != nil {
+		return fmt.Errorf("input 0 (condition): %w", err)
+	}
+	for i, name := range []string{"then", "else"} {
+		branch, err := g.referred(op.Inputs[1+i])
+		if err != nil {
+			return fmt.Errorf("input %d (%s): %w", 1+i, name, err)
+		}
+		if err := g.fit("input", op.Inputs[3:], branch, branch.Inputs, len(op.Inputs)-3); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := g.fit("output", op.Outputs, branch, branch.Outputs, len(op.Outputs)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkWhile: condition, body, then what both take: the results, the rest of the state, and what stays as it is.
+func (g *graph) checkWhile(op *nn.Operation) error {
+	if len(op.Inputs) < 3 {
+		return fmt.Errorf("%d inputs, at least 3", len(op.Inputs))
+	}
+	values := op.Inputs[2:]
+	condition, err := g.referred(op.Inputs[0])
+	if err != nil {
+		return fmt.Errorf("input 0 (condition): %w", err)
+	}
+	if err := g.fit("input", values, condition, condition.Inputs, len(values)); err != nil {
+		return fmt.Errorf("condition: %w", err)
+	}
+	if len(condition.Outputs) != 1 {
+		return fmt.Errorf("condition: %d outputs", len(condition.Outputs))
+	}
+	if err := checkCondition(&condition.Operands[condition.Outputs[0]]); err != nil {
+		return fmt.Errorf("condition: output 0: %w", err)
+	}
+	body, err := g.referred(op.Inputs[1])
+	if err != nil {
+		return fmt.Errorf("input 1 (body): %w", err)
+	}
+	if err := g.fit("input", values, body, body.Inputs, len(values)); err != nil {
+		return fmt.Errorf("body: %w", err)
+	}
+	state := len(body.Outputs)
+	if state < len(op.Outputs) || state > len(values) {
+		return fmt.Errorf("body: %d outputs, for %d outputs of the loop and %d inputs", state, len(op.Outputs), len(values))
+	}
+	if err := g.fit("state", values[:state], body, body.Outputs, state); err != nil {
+		return fmt.Errorf("body: %w", err)
+	}
+	if err := g.fit("output", op.Outputs, body, body.Outputs[:len(op.Outputs)], len(op.Outputs)); err != nil {
+		return fmt.Errorf("body: %w", err)
+	}
+	return nil
+}
+
+// checkCondition wants one boolean.
+func checkCondition(o *nn.Operand) error {
+	if o.Type != nn.TensorBool8 || !o.Dims.Equal(nn.Dims{1}) {
+		return fmt.Errorf("%v%v instead of a %v[1]", o.Type, []uint32(o.Dims), nn.TensorBool8)
+	}
+	if o.Lifetime == nn.NoValue {
+		return fmt.Errorf("has no value")
+	}
+	return nil
+}
+
+// referred is the graph that operand i stands for.
+func (g *graph) referred(i uint32) (*nn.Graph, error) {
+	o := &g.Operands[i]
+	if o.Type != nn.SubgraphRef {
+		return nil, fmt.Errorf("%v instead of a graph", o.Type)
+	}
+	return &g.model.Referenced[o.Location.Offset], nil
+}
+
+// fit compares operands of g with those of another graph that take their values, or give them theirs.
+func (g *graph) fit(what string, mine []uint32, other *nn.Graph, theirs []uint32, n int) error {
+	if len(theirs) != n {
+		return fmt.Errorf("%d %ss, %d are needed", len(theirs), what, n)
+	}
+	for k, i := range mine {
+		a, b := &g.Operands[i], &other.Operands[theirs[k]]
+		switch {
+		case a.Type == nn.SubgraphRef:
+			return fmt.Errorf("%s %d is a graph", what, k)
+		case a.Type != b.Type || a.Scale != b.Scale || a.ZeroPoint != b.ZeroPoint || !sameChannels(a.Channel, b.Channel):
+			return fmt.Errorf("%s %d is %v of scale %v and zero point %d, or of other channels, for one of %v, %v and %d", what, k,
+				b.Type, b.Scale, b.ZeroPoint, a.Type, a.Scale, a.ZeroPoint)
+		case !mayBe(a.Dims, b.Dims):
+			return fmt.Errorf("%s %d has dimensions %v for one of %v", what, k, []uint32(b.Dims), []uint32(a.Dims))
+		}
+	}
+	return nil
+}
+
+func sameChannels(a, b *nn.ChannelQuant) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ChannelDim == b.ChannelDim && slices.Equal(a.Scales, b.Scales)
+}
+
+// mayBe reports whether a and b are the same as far as both are known.
+func mayBe(a, b nn.Dims) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return true // a scalar, whose type says so, or of unknown rank
+	}
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != 0 && b[i] != 0 && a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
