@@ -74,10 +74,10 @@ func (s *Scheduler) inTheWay(r *run) error {
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) soonest(r *run, now time.Duration) time.Duration {
-	work, segments := r.rest, len(r.job.Segments)
+	work, segments := r.rest, len(r.segments)
 	for _, o := range r.c.runs {
 		if !s.noPreempt && o.deadline == never && o.ahead() && s.compare(o, r, now) < 0 {
-			work, segments = min(work+o.rest, never), segments+len(o.job.Segments)-o.granted
+			work, segments = min(work+o.rest, never), segments+len(o.segments)-o.granted
 		}
 	}
 	took := s.pace.expect(work, segments)

@@ -174,8 +174,8 @@ func (s *Scheduler) enter(r *run) error {
 		return closedError()
 	}
 	err := s.admit(r)
-	if err == nil && r.job.Submit == nil && len(r.job.Segments) > 0 {
-		err = nn.Invalid("scheduling", "there is nothing to submit %d segments with", len(r.job.Segments))
+	if err == nil && r.job.Submit == nil && len(r.segments) > 0 {
+		err = nn.Invalid("scheduling", "there is nothing to submit %d segments with", len(r.segments))
 	}
 	var less *run
 	if err == nil {

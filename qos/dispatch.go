@@ -89,7 +89,7 @@ func (r *run) blocked(now time.Duration) bool {
 
 // ready reports whether r may be granted a place.
 func (r *run) ready() bool {
-	return r.state == begun && r.err == nil && r.granted < len(r.job.Segments)
+	return r.state == begun && r.err == nil && r.granted < len(r.segments)
 }
 
 // eligible reports whether r is to be counted when it is decided who begins.
@@ -181,8 +181,8 @@ func (s *Scheduler) grant(r *run, now time.Duration) {
 	s.vclock = max(s.vclock, s.leastVirtual())
 	took := r.estimate(r.granted, last)
 	s.book(r.c, took)
-	if r.rest -= took; last == len(r.job.Segments) {
-		r.rest = 0
+	if r.rest -= took; last == len(r.segments) {
+		r.rest = r.later
 	}
 	r.parts = append(r.parts, part{last, now})
 	r.granted = last
@@ -202,7 +202,7 @@ func (s *Scheduler) grant(r *run, now time.Duration) {
 // together is how many segments of r go in its next submission. Work that is alone on the device and urgent goes in long
 // ones, unless its deadline is so near that it may have to be given up on the way.
 func (s *Scheduler) together(r *run, now time.Duration) int {
-	left := r.job.Segments[r.granted:]
+	left := r.segments[r.granted:]
 	if s.noPreempt {
 		return len(left)
 	}

@@ -12,6 +12,8 @@ const (
 	forecastGrain = 64
 	// forecastAge is how long what there is counts as lined up, though nothing happened meanwhile: jobs age.
 	forecastAge = 50 * time.Millisecond
+	// laterGrain is as what segments count that a job will only say later.
+	laterGrain = 5 * time.Millisecond
 	// ordered is how many jobs of a queue are looked for one by one before the rest is sorted.
 	ordered = 8
 )
@@ -40,9 +42,10 @@ type queue struct {
 
 // planned is a job in a forecast.
 type planned struct {
-	r    *run
-	next int
-	rest time.Duration
+	r     *run
+	next  int
+	rest  time.Duration
+	later time.Duration // part of rest: after all segments
 }
 
 // line is a queue on its way through a forecast.
@@ -62,9 +65,9 @@ type outcome struct {
 }
 
 // ahead reports whether r is still to be granted something.
-func (r *run) ahead() bool { return r.err == nil && r.granted < len(r.job.Segments) }
+func (r *run) ahead() bool { return r.err == nil && (r.granted < len(r.segments) || r.later > 0) }
 
-func (r *run) planned() planned { return planned{r, r.granted, r.rest} }
+func (r *run) planned() planned { return planned{r, r.granted, r.rest, r.later} }
 
 // predict plays the order of choice with what is there, and extra if not nil, by the estimates and the pace, and
 // appends what becomes of those with a deadline, and of extra. It ends as soon as extra will be late, unless that is a
@@ -92,7 +95,7 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 		i := s.turn(f.lines, now)
 		l := &f.lines[i]
 		p := &l.first
-		took := s.pace.expect(p.rest, len(p.r.job.Segments)-p.next)
+		took := s.pace.expect(p.rest, len(p.r.segments)-p.next)
 		lost := p.r != extra && !p.r.report.Probe && p.r.deadline < never && at+took > p.r.deadline+p.r.tolerance(p.rest)
 		finished := true
 		switch {
@@ -100,7 +103,7 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 			out = append(out, outcome{r: p.r, end: never, atRisk: true})
 		case len(f.lines) > 1:
 			took = s.pace.expect(p.advance((at - now) / forecastGrain))
-			finished = p.next == len(p.r.job.Segments)
+			finished = p.next == len(p.r.segments) && p.later == 0
 			fallthrough
 		default:
 			at = min(at+took, never)
@@ -277,12 +280,19 @@ func (s *Scheduler) turn(lines []line, now time.Duration) int {
 
 // advance runs one segment, or more until they are estimated to take atLeast, and says how long and how many that is.
 func (p *planned) advance(atLeast time.Duration) (took time.Duration, segments int) {
-	first, n := p.next, len(p.r.job.Segments)
+	n := len(p.r.segments)
 	for p.next < n && (took == 0 || took < atLeast) {
-		took += clampEstimate(p.r.job.Segments[p.next])
+		took += clampEstimate(p.r.segments[p.next])
 		p.next++
+		segments++
+	}
+	if p.next == n && p.later > 0 && (took == 0 || took < atLeast) { // into segments that nobody knows yet
+		part := min(p.later, max(atLeast-took, laterGrain))
+		p.later -= part
+		took += part
+		segments++
 	}
 	took = min(took, never)
 	p.rest = max(p.rest-took, 0)
-	return took, p.next - first
+	return took, segments
 }

@@ -101,6 +101,8 @@ type Job struct {
 	Deadline time.Time
 	// Segments has the estimated time of each segment. It must not change during Run. Negative times count as 0.
 	Segments []time.Duration
+	// Later is the estimated time of what More will say. It must not change during Run.
+	Later time.Duration
 	// Fastest is less than which the segments never took together; 0 where nothing is known. A deadline that is nearer
 	// is MISSED_DEADLINE_PERSISTENT.
 	Fastest time.Duration
@@ -121,9 +123,15 @@ type Job struct {
 	// Submit hands segments [first, last) to the device and does not wait for them. The ranges come in order and
 	// without gaps. An error ends the job with it.
 	Submit func(first, last int) (Fence, error)
+	// More is optional, for work that depends on what came out so far: a loop say. It is called when all segments are
+	// done, and says which come now, numbered from 0 again, and the estimated time of what may come after them; without
+	// any, the job is done. The list must not change before the next call. Begin may still set More. The job keeps its
+	// place in the order of choice, and others go before it as between any two segments. It should not block: the device
+	// waits. An error ends the job with it.
+	More func(ctx context.Context) (segments []time.Duration, later time.Duration, err error)
 	// Observe is optional and called with the measured time of segments [first, last), in order: from when they
 	// could start (their submission, or the end of what was on the device before them) until their fence was
-	// seen. It is not called for work that failed, nor for what was behind it.
+	// seen. It is not called for work that failed, nor for what was behind it. Segments count as for Submit.
 	Observe func(first, last int, took time.Duration)
 }
 

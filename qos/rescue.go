@@ -36,9 +36,9 @@ func (s *Scheduler) rescue(best *run, now time.Duration, may func(*run) bool) *r
 		if r.deadline == never || s.levelOf(r, now) >= top || !may(r) {
 			continue
 		}
-		n := len(r.job.Segments) - r.granted
+		n := len(r.segments) - r.granted
 		lost := at+s.pace.expect(r.rest, n) > r.deadline+r.tolerance(r.rest)
-		if lost || end(min(r.rest+r.total, never), n+len(r.job.Segments)) <= r.deadline {
+		if lost || end(min(r.rest+r.total, never), n+len(r.segments)) <= r.deadline {
 			continue
 		}
 		if urgent == nil || s.compare(r, urgent, now) < 0 {
@@ -51,14 +51,14 @@ func (s *Scheduler) rescue(best *run, now time.Duration, may func(*run) bool) *r
 	level := s.levelOf(urgent, now)
 	above := s.above[:0]
 	for _, r := range c.runs {
-		if s.levelOf(r, now) > level && r.err == nil && r.granted < len(r.job.Segments) {
+		if s.levelOf(r, now) > level && r.ahead() {
 			above = append(above, r)
 		}
 	}
 	slices.SortFunc(above, func(a, b *run) int { return s.compare(a, b, now) })
-	work, segments, harmless := urgent.rest, len(urgent.job.Segments)-urgent.granted, true
+	work, segments, harmless := urgent.rest, len(urgent.segments)-urgent.granted, true
 	for _, r := range above {
-		work, segments = min(work+r.rest, never), segments+len(r.job.Segments)-r.granted
+		work, segments = min(work+r.rest, never), segments+len(r.segments)-r.granted
 		aged := s.ageing >= 0 && now-r.came-r.used >= s.ageing // it has waited enough
 		harmless = harmless && !aged && r.deadline < never && end(work, segments) <= r.deadline
 	}

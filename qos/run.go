@@ -24,8 +24,10 @@ type run struct {
 	level    int           // the priority
 	deadline time.Duration // since the epoch, at most never
 	came     time.Duration // since the epoch
-	rest     time.Duration // estimate of the segments that were not granted yet
+	rest     time.Duration // estimate of the segments that were not granted yet, and of what comes later
 	overdue  bool          // the deadline had passed when the job came
+	segments []time.Duration
+	later    time.Duration // part of rest: what comes after segments
 
 	// All below guarded by c.s.mu; job's functions are called by the goroutine inside Run alone.
 	arrival   uint64
@@ -41,6 +43,7 @@ type run struct {
 	used      time.Duration // device time of segments that are done
 	report    Report
 	err       error
+	complete  bool           // More says that nothing comes any more
 	faulty    bool           // a fence failed
 	panicked  string         // what a function of the job has panicked with, and where; "": none has
 	beginning *beginContext  // while in Begin
@@ -98,9 +101,7 @@ func (s *Scheduler) newRun(c *Client, j *Job, now time.Duration, ctxDeadline tim
 	if j.Begin == nil {
 		r.state = begun
 	}
-	for _, d := range j.Segments {
-		r.rest = min(r.rest+clampEstimate(d), never)
-	}
+	r.plan(j.Segments, j.Later)
 	r.total = r.rest
 	deadline := j.Deadline
 	if deadline.IsZero() || !ctxDeadline.IsZero() && ctxDeadline.Before(deadline) {
@@ -141,7 +142,7 @@ func clampEstimate(d time.Duration) time.Duration { return min(max(d, 0), never)
 // estimate is that of segments [first, last).
 func (r *run) estimate(first, last int) time.Duration {
 	var sum time.Duration
-	for _, d := range r.job.Segments[first:last] {
+	for _, d := range r.segments[first:last] {
 		sum = min(sum+clampEstimate(d), never)
 	}
 	return sum
@@ -152,17 +153,19 @@ func (r *run) estimate(first, last int) time.Duration {
 // Preconditions: s.mu held, r entered.
 func (r *run) drive(ctx context.Context) (Report, error) {
 	s := r.c.s
-	n := len(r.job.Segments)
 	for {
 		now := s.now()
-		if r.err == nil && (r.next < n || r.state != begun) {
+		if r.err == nil && !r.submitted() {
 			r.err = r.verdict(ctx, now)
 		}
 		if r.err != nil {
 			s.giveBack(r)
 		}
-		over := r.err != nil || r.next == n && r.state == begun
-		if over && len(r.flight) == 0 {
+		if r.mayGoOn() && len(r.flight) == 0 {
+			r.goOn(ctx)
+			continue
+		}
+		if (r.err != nil || r.submitted()) && len(r.flight) == 0 {
 			s.leave(r)
 			s.dispatch(now)
 			if r.count(now); r.report.Submissions == 0 {
@@ -212,17 +215,17 @@ func (r *run) verdict(ctx context.Context, now time.Duration) error {
 		return nil
 	}
 	return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling", "given up at segment %d of %d, whose rest would take %v: %w",
-		r.next, len(r.job.Segments), rest, ErrDeadline)
+		r.next, len(r.segments), rest, ErrDeadline)
 }
 
 // tolerance is by how much the rest of a running job may seem to be late before it is given up. The estimates are
 // high quantiles, so a sum of many overstates; towards the end nothing is left that could make up for it.
 func (r *run) tolerance(rest time.Duration) time.Duration {
-	n := len(r.job.Segments)
+	n := len(r.segments)
 	if n == 0 {
 		return 0
 	}
-	return min(rest/8, clampEstimate(r.job.Segments[n-1])/2)
+	return min(rest/8, clampEstimate(r.segments[n-1])/2)
 }
 
 // count adds the end of r to the statistics.
@@ -309,7 +312,9 @@ func (r *run) land() {
 		}
 	}
 	if r.job.Observe != nil && !r.faulty {
-		s.dispatch(s.now()) // the place is free: nobody waits for the callback
+		if !r.mayGoOn() {
+			s.dispatch(s.now()) // the place is free: nobody waits for the callback
+		}
 		s.mu.Unlock()
 		err := r.call(func() error {
 			r.job.Observe(done.first, done.last, done.took)
@@ -406,7 +411,7 @@ func (r *run) lostWith(rest time.Duration) time.Duration {
 	if r.report.Probe {
 		return r.deadline
 	}
-	return r.deadline + r.tolerance(rest) - r.c.s.pace.atBest(rest, len(r.job.Segments)-r.next)
+	return r.deadline + r.tolerance(rest) - r.c.s.pace.atBest(rest, len(r.segments)-r.next)
 }
 
 // stop makes the goroutine of r look again if it is parked or in Begin.
