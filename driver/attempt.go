@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -22,10 +23,11 @@ type attempt struct {
 	attemptState
 
 	// What is made once: the functions of the job, and room for the estimates of its segments.
-	begins   func(context.Context) error
-	submits  func(first, last int) (qos.Fence, error)
-	observes func(first, last int, took time.Duration)
-	segments []time.Duration
+	begins    func(context.Context) error
+	submits   func(first, last int) (qos.Fence, error)
+	observes  func(first, last int, took time.Duration)
+	continues func(context.Context) ([]time.Duration, time.Duration, error)
+	segments  []time.Duration
 }
 
 // attemptState is what begins anew with each execution.
@@ -34,6 +36,9 @@ type attemptState struct {
 	form     *form     // that job was made for; nil before plan
 	job      qos.Job
 	x        backend.Execution // nil before Begin
+	// Of a backend.Continuing: it, and the segments of its part once that is not the first.
+	continuing backend.Continuing
+	part       []time.Duration
 
 	profiler *profiler // nil: nobody asked
 
@@ -63,7 +68,7 @@ var spareAttempts = sync.Pool{New: func() any { return &attempt{b: &boundRequest
 // recycle keeps a, which nobody will use, for another execution, and nothing of what the caller gave or gets.
 func (a *attempt) recycle() {
 	*a.b = boundRequest{}
-	*a = attempt{b: a.b, begins: a.begins, submits: a.submits, observes: a.observes, segments: a.segments[:0]}
+	*a = attempt{b: a.b, begins: a.begins, submits: a.submits, observes: a.observes, continues: a.continues, segments: a.segments[:0]}
 	spareAttempts.Put(a)
 }
 
@@ -104,10 +109,16 @@ func (a *attempt) plan() bool {
 		Priority: a.priority(), Deadline: a.o.deadline, Segments: a.segments, Fastest: a.form.est.Fastest(),
 		Group: &on.group, Lane: a.p.lane(),
 	}
+	if f, ok := a.form.exe.(backend.Foreseeing); ok {
+		a.job.Later = f.Later()
+	}
 	// Time that was lost in waiting is no reason to doubt the estimates.
-	a.job.Probe = a.given() < a.converting+sum(a.job.Segments)
+	a.job.Probe = a.given() < a.converting+a.expected()
 	return true
 }
+
+// expected is how long the job is estimated to take.
+func (a *attempt) expected() time.Duration { return sum(a.job.Segments) + a.job.Later }
 
 // priority is that of the execution.
 func (a *attempt) priority() nn.Priority {
@@ -182,9 +193,9 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 		return err
 	}
 	a.plan() // anew: the form may be a better one by now
-	res.Predicted = sum(a.job.Segments)
+	res.Predicted = a.expected()
 	if a.begins == nil {
-		a.begins, a.submits, a.observes = a.begin, a.submit, a.observe
+		a.begins, a.submits, a.observes, a.continues = a.begin, a.submit, a.observe, a.goOn
 	}
 	a.job.Begin, a.job.Submit, a.job.Observe = a.begins, a.submits, a.observes
 	defer func() {
@@ -215,7 +226,7 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 		}
 		a.used = sum(times)
 	}
-	if a.x.Segments() == len(a.job.Segments) {
+	if a.part != nil || a.x.Segments() == len(a.job.Segments) {
 		a.form.est.Completed(a.used)
 	}
 	a.form.runs.Add(1)
@@ -232,12 +243,25 @@ func (a *attempt) begin(ctx context.Context) (err error) {
 		}
 	}
 	a.profiler.hasBegun(from)
+	if c, ok := a.x.(backend.Continuing); ok && err == nil {
+		c.LimitLoops(cmp.Or(a.o.loops, defaultLoopTimeout))
+		a.continuing, a.job.More = c, a.continues
+	}
 	return err
+}
+
+// goOn asks the execution what comes now.
+func (a *attempt) goOn(ctx context.Context) (segments []time.Duration, later time.Duration, err error) {
+	segments, later, err = a.continuing.Next(ctx)
+	if len(segments) > 0 {
+		a.part = segments
+	}
+	return segments, later, err
 }
 
 // submit hands segments to the device.
 func (a *attempt) submit(first, last int) (qos.Fence, error) {
-	if n := a.x.Segments(); n != len(a.job.Segments) { // the executable was replaced in between
+	if n := a.x.Segments(); a.part == nil && n != len(a.job.Segments) { // the executable was replaced in between
 		first, last = first*n/len(a.job.Segments), last*n/len(a.job.Segments)
 	}
 	if first == last {
@@ -261,7 +285,7 @@ func (a *attempt) observe(first, last int, took time.Duration) {
 	if a.o.profiling == everyStep {
 		return
 	}
-	if a.x.Segments() == len(a.job.Segments) && !a.on().timedByDevice.Load() {
+	if a.part == nil && a.x.Segments() == len(a.job.Segments) && !a.on().timedByDevice.Load() {
 		a.form.est.ObserveRange(first, last, took)
 	}
 }

@@ -19,6 +19,7 @@ type executeOptions struct {
 	timeout   time.Duration // since the call; 0: none
 	after     time.Duration // ExecuteFenced: since its wait fences were signalled; 0: none
 	since     time.Time     // from when the client counts: the call, or the fences of after; zero: not known yet
+	loops     time.Duration // WithLoopTimeout; 0: defaultLoopTimeout
 	timing    bool
 	profiling profiling
 	priority  *nn.Priority // nil: the model's
@@ -103,14 +104,18 @@ func WithDurationAfterFences(d time.Duration) ExecuteOption {
 	}
 }
 
-// maxLoopTimeout: NNAPI's LoopTimeoutDurationNs::MAXIMUM.
-const maxLoopTimeout = 15 * time.Second
+// NNAPI's LoopTimeoutDurationNs::DEFAULT and MAXIMUM.
+const (
+	defaultLoopTimeout = 2 * time.Second
+	maxLoopTimeout     = 15 * time.Second
+)
 
-// WithLoopTimeout bounds each loop of the model: above 0, at most 15 seconds. No supported operation loops by itself,
-// so that only the value is checked.
+// WithLoopTimeout bounds each WHILE of the model, of those that are nested each by itself: above 0, at most 15 seconds;
+// without it 2 seconds. A loop that takes longer ends the execution, between two iterations, with
+// MISSED_DEADLINE_TRANSIENT.
 func WithLoopTimeout(d time.Duration) ExecuteOption {
 	return func(o *executeOptions) {
-		if d <= 0 || d > maxLoopTimeout {
+		if o.loops = d; d <= 0 || d > maxLoopTimeout {
 			o.err = nn.Invalid("loop timeout", "%v is not above 0 and at most %v", d, maxLoopTimeout)
 		}
 	}

@@ -178,7 +178,11 @@ func (s *staged) Begin(ctx context.Context, inputs, outputs []backend.Binding) (
 	if err != nil || !counts {
 		return x, err
 	}
-	return &stagedExecution{Execution: x, of: s}, nil
+	e := stagedExecution{Execution: x, of: s}
+	if c, ok := x.(backend.Continuing); ok {
+		return &stagedContinuing{e, c}, nil
+	}
+	return &e, nil
 }
 
 // settle gives up a compilation that is going on and waits for its end, so that the executable stays what it is.
@@ -243,6 +247,20 @@ func (x *stagedExecution) Release() {
 
 // SyncFile implements backend.SyncExporter.
 func (x *stagedExecution) SyncFile() (*os.File, error) { return syncFileOf(x.Execution) }
+
+// stagedContinuing is one that goes on.
+type stagedContinuing struct {
+	stagedExecution
+	continuing backend.Continuing
+}
+
+// LimitLoops implements backend.Continuing.
+func (x *stagedContinuing) LimitLoops(d time.Duration) { x.continuing.LimitLoops(d) }
+
+// Next implements backend.Continuing.
+func (x *stagedContinuing) Next(ctx context.Context) ([]time.Duration, time.Duration, error) {
+	return x.continuing.Next(ctx)
+}
 
 // compileAnew compiles m in the form that o asks for first, and keeps it in p, which may be nil. It refuses what would
 // be late.
