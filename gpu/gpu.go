@@ -161,6 +161,9 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 		b.rates.mend(ctx, d, b.facts)
 		d.Release()
 	}
+	if compile.HasControl(m) {
+		return b.compileTree(ctx, m, o)
+	}
 	form := b.compileForm
 	if o.Quick && !b.alwaysQuick {
 		form = b.compileSoon

@@ -92,6 +92,11 @@ func (u *unit) judge() error {
 //
 // Precondition: m passed validate.Model.
 func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
+	if HasControl(m) {
+		t := cut(m)
+		err := t.judge(f)
+		return t.refused, err
+	}
 	u := &unit{facts: f, model: m}
 	err := u.run("import", "support")
 	return u.refused, err

@@ -1,0 +1,127 @@
+package compile
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// Tree is a model with IF or WHILE, cut where these are: what runs without a decision is a straight region with a plan of
+// its own, and what decides is a node that holds others. Tensors cross from region to region in the device's form.
+type Tree struct {
+	Values    []Value
+	Straights []*Straight // all that Main holds, and those that are judged alone
+	Loops     []*Loop
+	Main      Sequence
+	// Inputs and Outputs are the values of the model's; of an input that nothing needs None.
+	Inputs, Outputs []int
+	refused         []error // by operation of the main graph
+}
+
+// None stands for no value.
+const None = -1
+
+// Place says where a value lies.
+type Place uint8
+
+const (
+	InMemory   Place = iota // memory of the device, in its form, of each execution
+	InConstant              // such memory, with Value.Data in it
+	InWord                  // one byte that the host reads: a condition
+	InRequest               // where the execution binds an input or output of the model
+)
+
+// Value is a tensor that crosses the border of a region.
+type Value struct {
+	nn.Operand // Type, Dims, Scale, ZeroPoint
+	Place      Place
+	Data       []byte // InConstant; a copy
+	of         origin // what first asked for it
+}
+
+// Sequence is run from front to back.
+type Sequence []Node
+
+// Node is one of *Straight, *Branch and *Loop.
+type Node interface{ node() }
+
+// Straight runs without a decision. In and Out are values, by inputs and outputs of the plan.
+type Straight struct {
+	Index   int // in Tree.Straights
+	In, Out []int
+	Model   *nn.Model // nil: what In holds is copied to Out
+	origins []origin  // by operation of Model
+	dead    bool      // never runs
+	Plan    *plan.Plan
+}
+
+// Branch runs one of two sequences.
+type Branch struct {
+	If         int // InWord
+	Then, Else Sequence
+}
+
+// Loop runs First, and Step as long as While is true after that. Before First, the values Current lie where Init do;
+// Step reads Current and writes Next, which change places after it.
+type Loop struct {
+	Index               int // in Tree.Loops
+	While               int // InWord
+	Init, Current, Next []int
+	First, Step         Sequence // the condition; the body and the condition of the next iteration
+}
+
+func (*Straight) node() {}
+func (*Branch) node()   {}
+func (*Loop) node()     {}
+
+// origin says which operation of the model became one of a region.
+type origin struct {
+	main  int    // of the main graph, or the one there that refers to its graph
+	where string // it, where that is not the same; else empty
+}
+
+// String is the tree for people and golden files, with the plans that are known.
+func (t *Tree) String() string {
+	var b strings.Builder
+	for i := range t.Values {
+		v := &t.Values[i]
+		fmt.Fprintf(&b, "value %d %v%v %s\n", i, v.Type, []uint32(v.Dims), [...]string{"memory", "constant", "word", "request"}[v.Place])
+	}
+	fmt.Fprintf(&b, "inputs %v outputs %v\n", t.Inputs, t.Outputs)
+	t.text(&b, t.Main, "")
+	for i, s := range t.Straights {
+		if s.Plan != nil {
+			fmt.Fprintf(&b, "\nstraight %d\n%s", i, s.Plan)
+		}
+	}
+	return b.String()
+}
+
+func (t *Tree) text(b *strings.Builder, s Sequence, indent string) {
+	for _, n := range s {
+		switch n := n.(type) {
+		case *Straight:
+			what := "copy"
+			if n.Model != nil {
+				var names []string
+				for _, op := range n.Model.Main.Operations {
+					names = append(names, op.Type.String())
+				}
+				what = strings.Join(names, " ")
+			}
+			fmt.Fprintf(b, "%sstraight %d: %v -> %v  %s\n", indent, n.Index, n.In, n.Out, what)
+		case *Branch:
+			fmt.Fprintf(b, "%sif %d\n", indent, n.If)
+			t.text(b, n.Then, indent+"  ")
+			fmt.Fprintf(b, "%selse\n", indent)
+			t.text(b, n.Else, indent+"  ")
+		case *Loop:
+			fmt.Fprintf(b, "%sloop: %v = %v\n", indent, n.Current, n.Init)
+			t.text(b, n.First, indent+"  ")
+			fmt.Fprintf(b, "%swhile %d: %v -> %v\n", indent, n.While, n.Current, n.Next)
+			t.text(b, n.Step, indent+"  ")
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+)
+
+// TreeOf cuts m, and asks of each of its operations, and of each of the graphs that it refers to, whether the device can
+// run it. Straight regions are to be compiled each by itself, by Model or Copy.
+//
+// Precondition: m passed validate.Model, HasControl.
+//
+// Errors: nn.ErrUnsupported.
+func TreeOf(f *plan.Facts, m *nn.Model) (*Tree, error) {
+	t := cut(m)
+	if err := t.judge(f); err != nil {
+		return nil, err
+	}
+	if err := nn.Unsupported(m, t.refused); err != nil {
+		return nil, err
+	}
+	t.trim()
+	return t, nil
+}
+
+// judge adds to t.refused what the device cannot run.
+func (t *Tree) judge(f *plan.Facts) error {
+	refuse := func(o origin, why error) {
+		if t.refused[o.main] == nil && why != nil {
+			t.refused[o.main] = o.wrap(why)
+		}
+	}
+	for i := range t.Values {
+		if v := &t.Values[i]; v.Place != InRequest {
+			refuse(v.of, emit.CheckTensor(f, tensorOf(&v.Operand)))
+		}
+	}
+	for _, s := range t.Straights {
+		if s.Model == nil {
+			continue
+		}
+		u := &unit{facts: f, model: s.Model}
+		if err := u.run("import", "support"); err != nil {
+			return err
+		}
+		for i, why := range u.refused {
+			refuse(s.origins[i], why)
+		}
+	}
+	return nil
+}
+
+// trim drops the regions that were only judged.
+func (t *Tree) trim() {
+	var list []*Straight
+	for _, s := range t.Straights {
+		if !s.dead {
+			s.Index = len(list)
+			list = append(list, s)
+		}
+	}
+	t.Straights = list
+}
+
+func tensorOf(o *nn.Operand) *ir.Tensor {
+	return &ir.Tensor{Type: o.Type, Shape: shapeOf(o.Dims), Scale: o.Scale, Zero: o.ZeroPoint, Channel: o.Channel}
+}
+
+// Copy returns the plan that copies its inputs, which are like those of list, to its outputs.
+func Copy(ctx context.Context, f *plan.Facts, list []nn.Operand) (*plan.Plan, []byte, error) {
+	g := &ir.Graph{}
+	for i := range list {
+		x, y := g.Add(*tensorOf(&list[i])), g.Add(*tensorOf(&list[i]))
+		g.Inputs, g.Outputs = append(g.Inputs, x), append(g.Outputs, y)
+		g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpReshape, In: []ir.ID{x}, Out: []ir.ID{y}})
+	}
+	p, weights, err := Graph(ctx, f, g, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("copy: %w", err)
+	}
+	return p, weights, nil
+}

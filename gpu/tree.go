@@ -1,0 +1,433 @@
+package gpu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/compile"
+)
+
+// tree is an executable of a model with IF or WHILE: a plan for each straight region, and what decides which comes next.
+// It is not stored. Safe for concurrent use.
+type tree struct {
+	b       *Backend
+	model   *compile.Tree
+	parts   []*part // by straight region
+	loops   []loopCount
+	inputs  []int64 // bytes; 0 of what must be omitted
+	outputs []int64
+	o       backend.Options
+	stats   backend.Stats
+
+	free    chan *frame // frames nobody uses; nil for one that could not be made
+	closing chan struct{}
+
+	mu     sync.Mutex
+	frames int  // guarded by mu; that exist or are being made
+	closed bool // guarded by mu
+}
+
+// part is a straight region.
+type part struct {
+	*lasting
+	ratio atomic.Uint64 // bits of what the latest executions took, by what the cost model says; 0: there was none
+}
+
+// loopCount is how many iterations a loop took lately.
+type loopCount struct {
+	mu   sync.Mutex
+	list [8]int // guarded by mu
+	n    int    // guarded by mu; of list, in all
+}
+
+// frame is what one execution needs for itself beside the slots of its regions.
+type frame struct {
+	memory []backend.Memory // by value; nil where that has none
+	words  []byte           // by value; each a condition
+}
+
+// maxFrames bounds the executions of a tree that are under way at once. Each way of binding a region's inputs and outputs is
+// recorded once for each slot, and loops have several.
+const maxFrames = 2
+
+var _ backend.Foreseeing = (*tree)(nil)
+
+// compileTree is Compile of a model with control flow.
+func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Options) (_ backend.Executable, err error) {
+	facts := b.current()
+	t, err := compile.TreeOf(&facts, m)
+	if err != nil {
+		return nil, err
+	}
+	x := &tree{b: b, model: t, o: o, loops: make([]loopCount, len(t.Loops)), parts: make([]*part, len(t.Straights)),
+		free: make(chan *frame, maxFrames), closing: make(chan struct{})}
+	x.o.Pause = nil
+	defer func() {
+		if err != nil {
+			x.destroy()
+		}
+	}()
+	for i, s := range t.Straights {
+		if s.Model != nil {
+			l, err := b.compileForm(ctx, s.Model, o)
+			if err != nil {
+				return nil, err
+			}
+			x.take(i, l)
+		}
+	}
+	x.needed()
+	for i, s := range t.Straights {
+		if s.Model == nil && len(s.In) > 0 {
+			list := make([]nn.Operand, len(s.In))
+			for k, v := range s.In {
+				list[k] = t.Values[v].Operand
+			}
+			p, weights, err := compile.Copy(ctx, &facts, list)
+			if err != nil {
+				return nil, err
+			}
+			l, err := b.newLasting(ctx, p, bytes.NewReader(weights), executableOptions(o))
+			if err != nil {
+				return nil, err
+			}
+			x.take(i, l)
+		}
+	}
+	f, err := x.newFrame(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range f.memory {
+		if m != nil {
+			x.stats.ArenaBytes += m.Bytes()
+		}
+	}
+	x.frames = 1
+	x.free <- f
+	return x, nil
+}
+
+// take makes l the executable of straight region i.
+func (x *tree) take(i int, l *lasting) {
+	x.parts[i] = &part{lasting: l}
+	s := l.Stats()
+	x.stats.Pipelines += s.Pipelines
+	x.stats.Dispatches += s.Dispatches
+	x.stats.Segments += s.Segments
+	x.stats.ArenaBytes += s.ArenaBytes
+	x.stats.WeightBytes += s.WeightBytes
+	x.stats.KeptBytes += s.KeptBytes
+	x.stats.GFLOP += s.GFLOP
+	x.stats.Quick = x.stats.Quick || s.Quick
+	x.model.Straights[i].Plan = l.Plan()
+}
+
+// needed drops from the first region, which brings the inputs of the model to where others find them, those that no plan
+// reads, because they count as left off. Precondition: all others are compiled.
+func (x *tree) needed() {
+	t := x.model
+	used := map[int]bool{}
+	for _, s := range t.Straights {
+		for k, v := range s.In {
+			if s.Plan == nil || s.Plan.Inputs[k].Size > 0 {
+				used[v] = true
+			}
+		}
+	}
+	for _, l := range t.Loops {
+		for _, v := range l.Init {
+			used[v] = true
+		}
+	}
+	size := func(v int) int64 {
+		if v == compile.None {
+			return 0
+		}
+		n, _ := t.Values[v].ByteSize() // which validation has computed
+		return int64(n)
+	}
+	entry, ok := t.Main[0].(*compile.Straight)
+	if ok && entry.Model == nil {
+		var in, out []int
+		for k, v := range entry.Out {
+			if used[v] || t.Values[v].Place == compile.InWord {
+				in, out = append(in, entry.In[k]), append(out, v)
+			}
+		}
+		entry.In, entry.Out = in, out
+	}
+	for _, v := range t.Inputs {
+		if !ok || !slices.Contains(entry.In, v) {
+			v = compile.None
+		}
+		x.inputs = append(x.inputs, size(v))
+	}
+	x.outputs = make([]int64, len(t.Outputs))
+	for _, s := range t.Straights {
+		for k, v := range s.Out {
+			if i := slices.Index(t.Outputs, v); i >= 0 && s.Plan != nil {
+				x.outputs[i] = s.Plan.Outputs[k].Size
+			} else if i >= 0 {
+				x.outputs[i] = size(s.In[k])
+			}
+		}
+	}
+}
+
+// newFrame takes the memory of an execution.
+func (x *tree) newFrame(ctx context.Context) (*frame, error) {
+	t := x.model
+	f := &frame{memory: make([]backend.Memory, len(t.Values)), words: make([]byte, len(t.Values))}
+	for i := range t.Values {
+		v := &t.Values[i]
+		if v.Place != compile.InMemory && v.Place != compile.InConstant {
+			continue
+		}
+		m, err := x.b.Allocate(v.Type, v.Dims, x.o.MemoryBudget)
+		if err == nil {
+			f.memory[i] = m
+			if v.Place == compile.InConstant {
+				err = m.Write(ctx, v.Data)
+			}
+		}
+		if err != nil {
+			f.close()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *frame) close() {
+	if f == nil {
+		return
+	}
+	for _, m := range f.memory {
+		if m != nil {
+			_ = m.Close() // which only says that there is nothing to do
+		}
+	}
+}
+
+// lost reports that what f holds went with its device.
+func (f *frame) lost() bool {
+	return slices.ContainsFunc(f.memory, func(m backend.Memory) bool {
+		l, ok := m.(backend.Losable)
+		return ok && l.Lost()
+	})
+}
+
+// takeFrame returns a free frame, makes one more, or waits. Where the memory of one was lost, it makes it anew.
+func (x *tree) takeFrame(ctx context.Context) (f *frame, err error) {
+	select {
+	case <-x.closing:
+		return nil, errTreeClosed
+	default:
+	}
+	select {
+	case f = <-x.free:
+	default:
+		x.mu.Lock()
+		grow := !x.closed && x.frames < maxFrames
+		if grow {
+			x.frames++
+		}
+		x.mu.Unlock()
+		if !grow {
+			select {
+			case f = <-x.free:
+			case <-x.closing:
+				return nil, errTreeClosed
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+	if f != nil && !f.lost() {
+		return f, nil
+	}
+	f.close()
+	if f, err = x.newFrame(ctx); err != nil {
+		x.free <- nil
+		return nil, err
+	}
+	return f, nil
+}
+
+var errTreeClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
+
+// Stats implements backend.Executable.
+func (x *tree) Stats() backend.Stats { return x.stats }
+
+// Estimates implements backend.Executable.
+func (x *tree) Estimates() []time.Duration { return x.parts[first(x.model.Main).Index].Estimates() }
+
+// first is the region that s begins with.
+func first(s compile.Sequence) *compile.Straight {
+	switch n := s[0].(type) {
+	case *compile.Straight:
+		if len(n.In) == 0 && n.Model == nil {
+			return first(s[1:])
+		}
+		return n
+	case *compile.Loop:
+		return first(n.First)
+	}
+	panic("gpu: a condition that nothing has computed")
+}
+
+// Later implements backend.Foreseeing.
+func (x *tree) Later() time.Duration {
+	return asDuration(x.expect(x.model.Main) - float64(x.parts[first(x.model.Main).Index].expected()))
+}
+
+func asDuration(ns float64) time.Duration {
+	return time.Duration(min(max(ns, 0), float64(backend.MaxEstimate)))
+}
+
+// Begin implements backend.Executable.
+func (x *tree) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
+	check := func(what string, want []int64, list []backend.Binding) error {
+		if len(list) != len(want) {
+			return fmt.Errorf("%d %ss for a model with %d", len(list), what, len(want))
+		}
+		for i := range list {
+			if b := &list[i]; (b.Host != nil || b.Memory != nil) && b.Size() != want[i] {
+				return fmt.Errorf("%s %d: %d bytes, the plan has %d", what, i, b.Size(), want[i])
+			}
+		}
+		return nil
+	}
+	if err := errors.Join(check("input", x.inputs, inputs), check("output", x.outputs, outputs)); err != nil {
+		return nil, err
+	}
+	if err := x.b.devices.open(); err != nil {
+		return nil, err
+	}
+	f, err := x.takeFrame(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := newTreeExecution(x, f, inputs, outputs)
+	if _, err := e.advance(ctx); err != nil {
+		e.Release()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Close implements backend.Executable. It blocks until every execution is released.
+func (x *tree) Close() error {
+	x.mu.Lock()
+	if x.closed {
+		x.mu.Unlock()
+		return nil
+	}
+	x.closed = true
+	n := x.frames
+	x.mu.Unlock()
+	close(x.closing)
+	for range n {
+		(<-x.free).close()
+	}
+	return x.closeParts()
+}
+
+func (x *tree) closeParts() error {
+	var list []error
+	for _, p := range x.parts {
+		if p != nil {
+			list = append(list, p.Close())
+		}
+	}
+	return errors.Join(list...)
+}
+
+// destroy undoes what a failed compilation has done.
+func (x *tree) destroy() {
+	select {
+	case f := <-x.free:
+		f.close()
+	default:
+	}
+	_ = x.closeParts() // the error of the compilation is the one to tell
+}
+
+// expected is what p is expected to take.
+func (p *part) expected() time.Duration {
+	var sum time.Duration
+	for _, d := range p.Estimates() {
+		sum += d
+	}
+	return asDuration(float64(sum) * p.factor())
+}
+
+func (p *part) factor() float64 {
+	if bits := p.ratio.Load(); bits != 0 {
+		return math.Float64frombits(bits)
+	}
+	return 1
+}
+
+// took notes what an execution of p took.
+func (p *part) took(d time.Duration) {
+	var sum time.Duration
+	for _, d := range p.Estimates() {
+		sum += d
+	}
+	if d <= 0 || sum <= 0 {
+		return
+	}
+	ratio := float64(d) / float64(sum)
+	if p.ratio.Load() != 0 {
+		ratio = p.factor() + (ratio-p.factor())/4
+	}
+	p.ratio.Store(math.Float64bits(ratio))
+}
+
+// unknownIterations is how many are expected of a loop that never ran.
+const unknownIterations = 8
+
+// expected is the largest of the latest counts: admission rather refuses what would have been in time.
+func (c *loopCount) expected() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == 0 {
+		return unknownIterations
+	}
+	return slices.Max(c.list[:min(c.n, len(c.list))])
+}
+
+func (c *loopCount) ended(iterations int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list[c.n%len(c.list)] = iterations
+	c.n++
+}
+
+// expect is how long s is expected to take, in nanoseconds; of two branches, the one that takes longer.
+func (x *tree) expect(s compile.Sequence) (ns float64) {
+	for _, n := range s {
+		switch n := n.(type) {
+		case *compile.Straight:
+			if p := x.parts[n.Index]; p != nil {
+				ns += float64(p.expected())
+			}
+		case *compile.Branch:
+			ns += max(x.expect(n.Then), x.expect(n.Else))
+		case *compile.Loop:
+			ns += x.expect(n.First) + float64(x.loops[n.Index].expected())*x.expect(n.Step)
+		}
+	}
+	return ns
+}

@@ -1,0 +1,47 @@
+package conformance
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/tests/conformancedata"
+	"github.com/nngpu/nngpu/tests/conformancerun"
+	"github.com/nngpu/nngpu/tests/internal/devices"
+)
+
+// TestControlFlow runs the models with IF and WHILE. All pass but loops whose referenced graphs leave dimensions open;
+// a loop without end is a missed deadline, and leaves the device to others.
+func TestControlFlow(t *testing.T) {
+	dir := folder(t)
+	devices.EachWith(t, gpu.Options{}, func(t *testing.T, d *driver.Device) {
+		client, err := d.NewClient(t.Name())
+		require.NoError(t, err)
+		counts := map[conformancerun.Verdict]int{}
+		endless := 0
+		control := func(name string) bool { return strings.HasPrefix(name, "if_") || strings.HasPrefix(name, "while_") }
+		err = conformancedata.Load(dir, control, func(c *conformancedata.Case) error {
+			o := conformancerun.Run(context.Background(), d, client, c)
+			counts[o.Verdict]++
+			switch {
+			case o.Verdict == conformancerun.Failed:
+				t.Errorf("%s: %v", c.Name, o.Err)
+			case o.Verdict == conformancerun.Refused && c.Folder != "V1_3_cts_only":
+				t.Errorf("refused: %s: %v", c.Name, o.Err)
+			case strings.HasPrefix(c.Name, "while_infinite"):
+				endless++
+				require.Equal(t, nn.StatusMissedDeadlineTransient, nn.StatusOf(o.Err), "%s: %v", c.Name, o.Err)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 449, counts[conformancerun.Passed])
+		require.Equal(t, 8, counts[conformancerun.FailedAsExpected])
+		require.Equal(t, 4, endless)
+	})
+}
