@@ -18,6 +18,8 @@ Operands stand in the order of the tables, with the numbers that errors name ("o
 
 Versions are those of the NN HAL; *extension* is what only this driver has. Quantised tensors of 8 bits are TENSOR_QUANT8_ASYMM and TENSOR_QUANT8_ASYMM_SIGNED. Dimensions of tensors are NHWC unless the layout says otherwise; *any* rank is at most %d here. A list of axes, sizes or paddings has at most %d elements. Which of these operations a device runs for given tensors ` + "`Device.SupportedOperations`" + ` and ` + "`nngpu inspect`" + ` say.
 
+IF and WHILE are not in the table, because what they ask for is of the graphs that they refer to (` + "`driver/validate/control.go`" + `): operands and those of the graphs have one type, quantisation and, as far as both are known, shape; a condition is a TENSOR_BOOL8 of shape [1]. They run where everything in those graphs does and the shapes of what goes in and out are known.
+
 `
 
 // operators is the text of docs/operators.md.
