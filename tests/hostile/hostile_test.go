@@ -33,7 +33,7 @@ type outcome string
 
 const (
 	runs      outcome = "runs"
-	compiles  outcome = "compiles" // running it would only take time
+	compiles  outcome = "compiles" // running it would only take time, or wants dimensions
 	invalid   outcome = "invalid"  // breaks a rule: INVALID_ARGUMENT from validation
 	refused   outcome = "refused"  // valid, but an operation is not supported
 	exhausted outcome = "exhausted"
