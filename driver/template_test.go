@@ -3,7 +3,9 @@ package driver_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,9 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu/null"
 )
 
@@ -414,4 +419,40 @@ func TestTemplateBuffers(t *testing.T) {
 		}
 	}
 	require.Equal(t, 3, count(b.Calls(), "compile"))
+}
+
+// TestTemplateOfManyDimensions: what sizes are tried to judge a model must not be so large that they are why it is refused.
+func TestTemplateOfManyDimensions(t *testing.T) {
+	var b nn.Builder
+	x := b.Input(nn.TensorFloat32, make(nn.Dims, 20), 0, 0)
+	y := b.Temp(nn.TensorFloat32, nil, 0, 0)
+	b.Op(nn.OpAbs, []uint32{x}, []uint32{y})
+	b.Output(y)
+	largest := uint32(0)
+	back := &judging{judge: func(m *nn.Model) {
+		n, err := m.Main.Operands[x].Dims.Elements()
+		require.NoError(t, err)
+		largest = max(largest, n)
+	}}
+	d := driver.NewDevice(back, driver.WithCache(driver.CacheOptions{Off: true}))
+	defer d.Close()
+	supported, _, err := d.SupportedOperations(nntest.Build(&b))
+	require.NoError(t, err)
+	require.Equal(t, []bool{true}, supported)
+	require.LessOrEqual(t, largest, uint32(1<<20))
+	require.Positive(t, largest, "an example was judged")
+}
+
+// judging is a backend that refuses open dimensions, and shows what else it is asked about.
+type judging struct {
+	null.Backend
+	judge func(*nn.Model)
+}
+
+func (b *judging) Supports(m *nn.Model) ([]error, error) {
+	if validate.Open(m) {
+		return slices.Repeat([]error{fmt.Errorf("not yet: %w", ops.ErrOpenShape)}, len(m.Main.Operations)), nil
+	}
+	b.judge(m)
+	return b.Backend.Supports(m)
 }

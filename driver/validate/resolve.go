@@ -104,11 +104,14 @@ func NeedsData(m *nn.Model, i int) error {
 	return nil
 }
 
-// exampleSizes are what Example tries for open dimensions.
-var exampleSizes = []uint32{8, 1, 2, 16, 32, 64, 128, 224, 256}
+// exampleSizes are what Example tries for open dimensions: small ones first, which no device finds too large.
+var exampleSizes = []uint32{2, 1, 3, 4, 8, 16, 32, 64, 128, 224, 256}
 
-// maxExamples bounds how often Example tries.
-const maxExamples = 256
+// maxExamples bounds how often Example tries, and maxExampleWork how many operations it looks at before the last try.
+const (
+	maxExamples    = 256
+	maxExampleWork = 1 << 19
+)
 
 // Example returns m, which Open says is open, with sizes that it could have: to judge by what does not depend on them. Nil
 // where none were found, which says nothing: all inputs are tried with the same few sizes and ranks, and with as many
@@ -160,7 +163,7 @@ func Example(m *nn.Model) *nn.Model {
 		for _, n := range exampleSizes {
 			for _, c := range append([]uint32{n}, channels...) {
 				for _, first := range []bool{false, true} {
-					if found := try(rank, n, c, first); found != nil || tries == maxExamples {
+					if found := try(rank, n, c, first); found != nil || tries == maxExamples || tries*len(m.Main.Operations) > maxExampleWork {
 						return found
 					}
 				}

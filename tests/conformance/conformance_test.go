@@ -62,12 +62,12 @@ func TestConformanceFromCache(t *testing.T) {
 }
 
 // TestConformanceForms runs models whose dimensions only executions give, in every form: every model with NNGPU_SOAK=1, else
-// every 23rd, but for those with IF or WHILE, of which the suite derives no such forms. None may fail; those that pass with
+// every 11th, but for those with IF or WHILE, of which the suite derives no such forms. None may fail; those that pass with
 // dimensions must pass, unless their sizes depend on data.
 func TestConformanceForms(t *testing.T) {
 	n := part(t)
 	if os.Getenv("NNGPU_SOAK") != "1" {
-		n *= 23
+		n *= 11
 	}
 	dir := folder(t)
 	devices.EachWith(t, gpu.Options{}, func(t *testing.T, d *driver.Device) {

@@ -1,9 +1,12 @@
 package hammer
 
 import (
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,5 +99,77 @@ func TestManySizes(t *testing.T) {
 		require.NoError(t, pm.Close())
 		require.Zero(t, client.Memory())
 		require.LessOrEqual(t, d.Metrics().Memory.Used, before+1<<20, "nothing stays but what the device keeps for others")
+	})
+}
+
+// TestInstancesShareWeights: what does not depend on sizes is on the device once, until the last instance goes.
+func TestInstancesShareWeights(t *testing.T) {
+	const units, width = 256, 1024
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		client, err := d.NewClient(t.Name())
+		require.NoError(t, err)
+		var b nn.Builder
+		x, y := b.Input(nn.TensorFloat32, nn.Dims{0, width}, 0, 0), b.Temp(nn.TensorFloat32, nil, 0, 0)
+		values := make([]float32, units*width)
+		for i := range values {
+			values[i] = float32(i%7) - 3
+		}
+		b.Op(nn.OpFullyConnected, []uint32{
+			x, b.Floats(nn.Dims{units, width}, values...), b.Floats(nn.Dims{units}, make([]float32, units)...), b.Scalar(nn.ActNone),
+		}, []uint32{y})
+		b.Output(y)
+		pm, err := client.PrepareModel(t.Context(), nntest.Build(&b), driver.WithInstances(2))
+		require.NoError(t, err)
+		used := func() int64 { return d.Metrics().Memory.Used }
+		execute := func(rows uint32) error {
+			in, out := make([]float32, rows*width), make(nn.HostMemory, 4*rows*units)
+			for i := range in {
+				in[i] = float32(i % 3)
+			}
+			_, err := pm.Execute(t.Context(), &nn.Request{
+				Inputs:  []nn.RequestArgument{{Location: nn.Location{Length: 4 * rows * width}, Dims: nn.Dims{rows, width}}},
+				Outputs: []nn.RequestArgument{{Location: nn.Location{PoolIndex: 1, Length: 4 * rows * units}}},
+				Pools:   []nn.Memory{nn.HostMemory(nn.Bytes(in)), out},
+			})
+			got, verr := nn.Values[float32](out)
+			for i := 0; i < len(got) && err == nil; i += 17 {
+				row, unit := i/units, i%units
+				var want float32
+				for k := range width {
+					want += float32((row*width+k)%3) * values[unit*width+k]
+				}
+				if got[i] != want {
+					err = fmt.Errorf("[%d, %d] of %d rows is %v instead of %v", row, unit, rows, got[i], want)
+				}
+			}
+			return errors.Join(err, verr)
+		}
+		run := func(rows uint32) {
+			t.Helper()
+			require.NoError(t, execute(rows))
+		}
+		before := used()
+		run(16)
+		first := used() - before
+		require.Greater(t, first, int64(4*units*width), "the weights of one")
+		run(24)
+		require.Less(t, used()-before, first+2*units*width, "one more instance is less than half of the weights")
+		run(32) // the first one goes, which had them first
+		run(24)
+		run(16)
+		require.Less(t, used()-before, first+2*units*width)
+		var all sync.WaitGroup
+		for k := range uint32(4) {
+			all.Go(func() {
+				for n := range uint32(6) {
+					if err := execute(8 * (1 + (5*n+k)%6)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.NoError(t, pm.Close())
+		require.LessOrEqual(t, used(), before+1<<20)
 	})
 }

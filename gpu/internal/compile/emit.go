@@ -13,8 +13,7 @@ import (
 // Requires: ir.Normal; lower.Check has nothing against any node.   Ensures: every output is written to host memory.
 func (u *unit) lower() error {
 	b := emit.NewBuilder(u.facts, u.graph)
-	b.LimitWeights(u.constants)
-	b.Bound(u.ctx, u.fits)
+	b.Bound(u.ctx, u.constants, u.fits)
 	u.builder, u.plan = b, &plan.Plan{}
 	u.plan.Inputs, u.plan.Outputs, u.plan.HostBytes = b.PlaceIO()
 	lower.PlaceConcats(b)

@@ -122,11 +122,8 @@ func (b *Builder) Tensor(id ir.ID) Value {
 	return b.tensors[id]
 }
 
-// LimitWeights says that the model has constants of n bytes; NewBuilder assumes that it has those of the graph.
-func (b *Builder) LimitWeights(n int64) { b.weights.Limit(n) }
-
-// Bound lets ctx stop the builder between packings, and fits as soon as the weights are too large; see pack.Weights.
-func (b *Builder) Bound(ctx context.Context, fits pack.Fits) { b.weights.Bound(ctx, fits) }
+// Bound is pack.Weights.Bound. Without it, the model has the constants of the graph.
+func (b *Builder) Bound(ctx context.Context, n int64, fits pack.Fits) { b.weights.Bound(ctx, n, fits) }
 
 // Packed places n bytes that do makes of constant c by recipe r; what was made once is not made again.
 func (b *Builder) Packed(c []byte, r pack.Recipe, n int64, do func() []byte) Value {

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -112,7 +113,7 @@ func (b *Builder) CopyQuads(dst, src Binding, s Strided) {
 		}
 		s.Dims[last], s.From[last], s.To[last] = s.Dims[last]/run, run, run
 	}
-	count := Product(s.Dims)
+	count := ir.Product(s.Dims)
 	dims := 3
 	if len(s.Dims) > 3 {
 		dims = MaxStrided

@@ -1,7 +1,6 @@
 package emit
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,114 +15,6 @@ import (
 var softwareFacts = plan.Facts{
 	Class: plan.ClassCPU, MaxStorageRange: 128 << 20, MaxTexelElements: 128 << 20, StorageAlign: 16, TexelAlign: 16,
 	MaxInvocations: 1024, SubgroupSize: 8, Unified: true,
-}
-
-func TestPlaceBarriers(t *testing.T) {
-	read := func(b plan.Buffer, at, n int64) plan.Binding { return plan.Binding{Buffer: b, Offset: at, Size: n} }
-	write := func(b plan.Buffer, at, n int64) plan.Binding {
-		return plan.Binding{Buffer: b, Offset: at, Size: n, Write: true}
-	}
-	step := func(bindings ...plan.Binding) plan.Step { return plan.Step{Bindings: bindings} }
-	a, w, h := plan.Arena, plan.Weights, plan.Host
-	for _, tc := range []struct {
-		name  string
-		steps []plan.Step
-		want  []bool
-	}{
-		{"none", nil, nil},
-		{"the first never", []plan.Step{step(read(h, 0, 4), write(a, 0, 4))}, []bool{false}},
-		{"read after write", []plan.Step{step(write(a, 0, 4)), step(read(a, 0, 4))}, []bool{false, true}},
-		{"write after read", []plan.Step{step(read(a, 0, 4)), step(write(a, 0, 4))}, []bool{false, true}},
-		{"write after write", []plan.Step{step(write(a, 0, 4)), step(write(a, 0, 4))}, []bool{false, true}},
-		{"read after read", []plan.Step{step(read(a, 0, 4)), step(read(a, 0, 4))}, []bool{false, false}},
-		{"in host memory", []plan.Step{step(write(h, 0, 4)), step(read(h, 0, 4))}, []bool{false, true}},
-		{"same range of another memory", []plan.Step{step(write(a, 0, 4)), step(read(h, 0, 4))}, []bool{false, false}},
-		{"neighbours", []plan.Step{step(write(a, 0, 4)), step(read(a, 4, 4)), step(write(a, 8, 4))}, []bool{false, false, false}},
-		{"the last byte", []plan.Step{step(write(a, 0, 5)), step(read(a, 4, 4))}, []bool{false, true}},
-		{"one within the other", []plan.Step{step(write(a, 0, 64)), step(read(a, 16, 4))}, []bool{false, true}},
-		{"one around the other", []plan.Step{step(write(a, 16, 4)), step(read(a, 0, 64))}, []bool{false, true}},
-		{"weights are never written", []plan.Step{step(read(w, 0, 4), write(a, 0, 4)), step(read(w, 0, 4), write(a, 4, 4))}, []bool{false, false}},
-		{"a chain", []plan.Step{step(write(a, 0, 4)), step(read(a, 0, 4), write(a, 4, 4)), step(read(a, 4, 4), write(a, 0, 4))}, []bool{false, true, true}},
-		{"a barrier covers all before it", []plan.Step{
-			step(write(a, 0, 4)), step(write(a, 4, 4)), step(read(a, 0, 4), write(a, 8, 4)), step(read(a, 4, 4), write(a, 12, 4)),
-		}, []bool{false, false, true, false}},
-		{"what the step after a barrier writes is new", []plan.Step{
-			step(write(a, 0, 4)), step(read(a, 0, 4), write(a, 4, 4)), step(read(a, 4, 4), write(a, 8, 4)),
-		}, []bool{false, true, true}},
-		{"what it reads is, too", []plan.Step{
-			step(write(a, 0, 4)), step(read(a, 0, 4), write(a, 4, 4)), step(write(a, 0, 4)),
-		}, []bool{false, true, true}},
-		{"two slabs of one result", []plan.Step{
-			step(read(w, 0, 4), write(a, 0, 8)), step(read(w, 4, 4), write(a, 0, 8)),
-		}, []bool{false, true}},
-		{"in place", []plan.Step{step(read(a, 0, 4), write(a, 0, 4)), step(read(a, 0, 4), write(a, 0, 4))}, []bool{false, true}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			placeBarriers(tc.steps)
-			var got []bool
-			for _, s := range tc.steps {
-				got = append(got, s.Barrier)
-			}
-			require.Equal(t, tc.want, got)
-		})
-	}
-}
-
-// TestAlternativesNeedNoBarrier between them, because no execution runs both.
-func TestAlternativesNeedNoBarrier(t *testing.T) {
-	at := plan.Binding{Buffer: plan.Host, Size: 64, Write: true}
-	for _, tc := range []struct {
-		name    string
-		a, b    plan.Step
-		barrier bool
-	}{
-		{"dense or device", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 1, When: plan.WhenDevice}, false},
-		{"of different inputs", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 2, When: plan.WhenDevice}, true},
-		{"one always runs", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 1}, true},
-		{"both or none", plan.Step{Serves: 1, When: plan.WhenDevice}, plan.Step{Serves: 1, When: plan.WhenDevice}, true},
-	} {
-		tc.a.Bindings, tc.b.Bindings = []plan.Binding{at}, []plan.Binding{at}
-		steps := []plan.Step{tc.a, tc.b}
-		placeBarriers(steps)
-		require.Equal(t, tc.barrier, steps[1].Barrier, tc.name)
-	}
-}
-
-// TestBarriersOrderEveryHazard: between any two steps that conflict there is a barrier.
-func TestBarriersOrderEveryHazard(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		steps := make([]plan.Step, 30)
-		for i := range steps {
-			for range 1 + r.IntN(3) {
-				steps[i].Bindings = append(steps[i].Bindings, plan.Binding{
-					Buffer: plan.Buffer(r.IntN(3)), Offset: int64(r.IntN(40)), Size: int64(1 + r.IntN(5)),
-				})
-			}
-			last := &steps[i].Bindings[len(steps[i].Bindings)-1]
-			last.Write = last.Buffer != plan.Weights
-		}
-		placeBarriers(steps)
-		epoch := make([]int, len(steps))
-		for i := range steps {
-			if i > 0 {
-				epoch[i] = epoch[i-1]
-			}
-			if steps[i].Barrier {
-				require.NotZero(t, i)
-				epoch[i]++
-			}
-			for k := range i {
-				for _, p := range steps[k].Bindings {
-					for _, q := range steps[i].Bindings {
-						if p.Buffer == q.Buffer && (p.Write || q.Write) && p.Offset < q.Offset+q.Size && q.Offset < p.Offset+p.Size {
-							require.Less(t, epoch[k], epoch[i], "steps %d and %d", k, i)
-						}
-					}
-				}
-			}
-		}
-	}
 }
 
 // emptyBuilder returns a builder whose graph is g, for steps made by hand.
@@ -233,65 +124,6 @@ func TestFinishRefusesWhatTheDeviceCannotBind(t *testing.T) {
 	dispatch(1028)
 	_, _, err = b.Finish()
 	require.ErrorContains(t, err, "1028 bytes")
-}
-
-// TestPlaceIO: dense tensors live in host memory where the device reads it, each output in its own place.
-func TestPlaceIO(t *testing.T) {
-	graph := func() *ir.Graph {
-		g, err := ir.Parse(`
-			input %0 TENSOR_FLOAT32 [1,3,8]
-			input _
-			input %1 TENSOR_FLOAT32 [2,3]
-			const %2 TENSOR_FLOAT32 [4] zeroes
-			%3 TENSOR_FLOAT32 [1,3,8] = RELU %0
-			output %3
-			output %3
-			output %0
-			output %1
-			output %2`)
-		require.NoError(t, err)
-		return g
-	}
-	for _, tc := range []struct {
-		name    string
-		unified bool
-		steps   int // to load and store
-		inPlace []bool
-	}{
-		{"unified", true, 1 + 5, []bool{true, false, false, true}},
-		{"staged", false, 2 + 6, []bool{false, false, false, false}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			f := softwareFacts
-			f.Unified = tc.unified
-			b := NewBuilder(&f, graph())
-			inputs, outputs, size := b.PlaceIO()
-			require.Equal(t, []plan.IO{{Offset: 0, Size: 96, DeviceBytes: 96}, {}, {Offset: 256, Size: 24, DeviceBytes: 32}}, inputs)
-			require.Equal(t, []plan.IO{
-				{Offset: 512, Size: 96, DeviceBytes: 96}, {Offset: 768, Size: 96, DeviceBytes: 96}, {Offset: 1024, Size: 96, DeviceBytes: 96},
-				{Offset: 1280, Size: 24, DeviceBytes: 32}, {Offset: 1536, Size: 16, DeviceBytes: 16},
-			}, outputs)
-			require.EqualValues(t, 1792, size)
-			for id, want := range tc.inPlace {
-				v := b.tensors[id]
-				require.Equal(t, want, v.id != 0 && b.values[v.id].buffer == plan.Host, "tensor %d", id)
-			}
-			b.LoadInputs()
-			loads := len(b.steps)
-			relu := &b.Graph.Nodes[0]
-			b.Quads(shaders.UnaryClampF32, 6, make([]uint32, shaders.UnaryClampF32.Info().PushWords), Cost{}, b.In(relu.In[0]), b.Out(relu.Out[0]))
-			b.StoreOutputs()
-			require.Equal(t, tc.steps, len(b.steps)-1, "%d of them loads", loads)
-			p, _, err := b.Finish()
-			require.NoError(t, err)
-			// R11: no step writes where an input lies.
-			for _, s := range p.Steps {
-				for _, bd := range s.Bindings {
-					require.False(t, bd.Write && bd.Buffer == plan.Host && bd.Offset < 512, s.Label)
-				}
-			}
-		})
-	}
 }
 
 // TestBarriersSeeLongerViews: a texel view that steadyViews makes longer reaches into the next tensor of the

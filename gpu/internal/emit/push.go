@@ -44,15 +44,6 @@ func (p Push) Divisors(ds ...int) Push {
 // F32 is the push constant of a float.
 func F32(x float64) uint32 { return math.Float32bits(float32(x)) }
 
-// Product of dimensions; 1 for none.
-func Product(dims []int) int {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	return n
-}
-
 // Outermost returns dims with `with` put in front, n in all. Precondition: len(dims) <= n.
 func Outermost(dims []int, n, with int) []int {
 	out := make([]int, n)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -39,7 +40,7 @@ func TestRanges(t *testing.T) {
 // TestReshapeRanges: runs cover all elements, begin where bindings may and fit.
 func TestReshapeRanges(t *testing.T) {
 	layout := func(elem int, dims ...int) pack.Layout {
-		l := pack.Layout{Dims: dims, Rows: Product(dims[:len(dims)-1]), C: dims[len(dims)-1], Elem: elem}
+		l := pack.Layout{Dims: dims, Rows: ir.Product(dims[:len(dims)-1]), C: dims[len(dims)-1], Elem: elem}
 		l.Quads = (l.C + 3) / 4
 		return l
 	}

@@ -34,9 +34,12 @@ type Tensor struct {
 }
 
 // Elements is the number of elements.
-func (t *Tensor) Elements() int {
+func (t *Tensor) Elements() int { return Product(t.Shape) }
+
+// Product of dimensions; 1 for none.
+func Product(dims []int) int {
 	n := 1
-	for _, d := range t.Shape {
+	for _, d := range dims {
 		n *= d
 	}
 	return n

@@ -82,10 +82,10 @@ func PlaceConcats(b *emit.Builder) {
 		}
 		out, l := g.T(n.Out[0]), b.Layout(n.Out[0])
 		axis := n.Attrs.(ops.Concatenation).Axis
-		if axis == len(out.Shape)-1 || emit.Product(out.Shape[:axis]) != 1 {
+		if axis == len(out.Shape)-1 || ir.Product(out.Shape[:axis]) != 1 {
 			continue
 		}
-		position := int64(emit.Product(out.Shape[axis+1:len(out.Shape)-1])) * int64(l.Quads) * int64(4*l.Elem) // bytes
+		position := int64(ir.Product(out.Shape[axis+1:len(out.Shape)-1])) * int64(l.Quads) * int64(4*l.Elem) // bytes
 		at := int64(0)
 		for k, id := range n.In {
 			in, size := g.T(id), b.Layout(id).Bytes()
@@ -108,7 +108,7 @@ func lowerConcat(b *emit.Builder, n *ir.Node) error {
 	at := 0 // positions along the axis
 	for _, id := range n.In {
 		in := b.Graph.T(id)
-		if !inner && b.LiesIn(id, n.Out[0], int64(at*emit.Product(out.Shape[axis+1:len(out.Shape)-1])*l.Quads*4*l.Elem)) {
+		if !inner && b.LiesIn(id, n.Out[0], int64(at*ir.Product(out.Shape[axis+1:len(out.Shape)-1])*l.Quads*4*l.Elem)) {
 			at += in.Shape[axis]
 			continue
 		}
@@ -129,10 +129,10 @@ func lowerConcat(b *emit.Builder, n *ir.Node) error {
 			})
 		default:
 			// Everything behind the axis is one run.
-			tail := emit.Product(out.Shape[axis+1:len(out.Shape)-1]) * l.Quads
+			tail := ir.Product(out.Shape[axis+1:len(out.Shape)-1]) * l.Quads
 			run := in.Shape[axis] * tail
 			b.CopyQuads(b.Out(n.Out[0]), src, emit.Strided{
-				Dims: []int{emit.Product(out.Shape[:axis]), run}, From: []int{run, 1}, To: []int{out.Shape[axis] * tail, 1},
+				Dims: []int{ir.Product(out.Shape[:axis]), run}, From: []int{run, 1}, To: []int{out.Shape[axis] * tail, 1},
 				ToBase: at * tail, Elem: l.Elem,
 			})
 		}

@@ -183,7 +183,7 @@ type sums struct {
 // column reduces dimension i of p.
 func (s *sums) column(p *partial, i int, final bool) {
 	n := p.dims[i]
-	outer, inner := emit.Product(p.dims[:i]), emit.Product(p.dims[i+1:])*p.quads
+	outer, inner := ir.Product(p.dims[:i]), ir.Product(p.dims[i+1:])*p.quads
 	if seg := segment(n, outer*inner); seg < n {
 		s.columnStage(p, outer, n, inner, seg, 0xffffffff, false)
 		n = (n + seg - 1) / seg
@@ -211,7 +211,7 @@ func (s *sums) columnStage(p *partial, outer, n, inner, seg int, lastMask uint32
 
 // row reduces the rows of p to the output.
 func (s *sums) row(p *partial, to pack.Layout) {
-	rows := emit.Product(p.dims)
+	rows := ir.Product(p.dims)
 	if seg := segment(p.quads, rows); seg < p.quads {
 		// The quads of a row as a column; four sums remain for each segment.
 		n := p.quads
@@ -272,7 +272,7 @@ func divideMean(g *ir.Graph, n *ir.Node) []division {
 			}
 		}
 	}
-	if to >= len(y.Shape) || y.Shape[to] != x.Shape[at] || emit.Product(y.Shape[:to]) != 1 {
+	if to >= len(y.Shape) || y.Shape[to] != x.Shape[at] || ir.Product(y.Shape[:to]) != 1 {
 		return nil
 	}
 	return alike(n.Attrs, cut{x, at}, cut{y, to})

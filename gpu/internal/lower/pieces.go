@@ -186,7 +186,7 @@ func along(t *ir.Tensor, axis, from, to int) extent {
 	x := extent{shape: slices.Clone(t.Shape), at: int64(from) * int64(t.Type.Bytes())}
 	x.shape[axis] = to - from
 	if last := len(t.Shape) - 1; axis < last {
-		x.at *= int64(emit.Product(t.Shape[axis+1:last])) * int64(pack.LayoutOf(t).Quads) * 4
+		x.at *= int64(ir.Product(t.Shape[axis+1:last])) * int64(pack.LayoutOf(t).Quads) * 4
 	}
 	return x
 }

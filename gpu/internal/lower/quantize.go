@@ -132,10 +132,7 @@ func dequantizeScales(x *ir.Tensor, l pack.Layout) (scales []float32, inner int)
 	if dim == len(l.Dims)-1 {
 		return append(append(scales, x.Channel.Scales...), make([]float32, 4*l.Quads-l.C)...), 1
 	}
-	inner = l.Quads
-	for _, d := range l.Dims[dim+1 : len(l.Dims)-1] {
-		inner *= d
-	}
+	inner = l.Quads * ir.Product(l.Dims[dim+1:len(l.Dims)-1])
 	for _, s := range x.Channel.Scales {
 		scales = append(scales, s, s, s, s)
 	}

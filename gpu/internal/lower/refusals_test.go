@@ -7,70 +7,9 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
-	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
-
-func TestMoves(t *testing.T) {
-	for _, tc := range []struct {
-		name         string
-		shape, perm  []int
-		short, order []int // the shortest form
-		identity     bool
-	}{
-		{name: "NHWC to NCHW", shape: []int{2, 5, 7, 3}, perm: []int{0, 3, 1, 2}, short: []int{2, 5, 7, 3}, order: []int{0, 3, 1, 2}},
-		{name: "NCHW to NHWC", shape: []int{1, 3, 5, 7}, perm: []int{0, 2, 3, 1}, short: []int{3, 5, 7}, order: []int{1, 2, 0}},
-		{name: "neighbours stay together", shape: []int{2, 3, 4, 5, 6}, perm: []int{2, 3, 0, 1, 4}, short: []int{6, 20, 6}, order: []int{1, 0, 2}},
-		{name: "ones between", shape: []int{4, 1, 3, 2, 8}, perm: []int{3, 1, 0, 2, 4}, short: []int{12, 2, 8}, order: []int{1, 0, 2}},
-		{name: "only ones move", shape: []int{1, 9, 1, 7}, perm: []int{0, 2, 1, 3}, short: []int{9, 7}, order: []int{0, 1}, identity: true},
-		{name: "one column", shape: []int{1, 5, 7, 1}, perm: []int{0, 3, 1, 2}, short: []int{5, 7, 1}, order: []int{2, 0, 1}, identity: true},
-		{name: "reversed", shape: []int{2, 3, 2, 3, 2, 3}, perm: []int{5, 4, 3, 2, 1, 0}, short: []int{2, 3, 2, 3, 2, 3}, order: []int{5, 4, 3, 2, 1, 0}},
-		{name: "scalar", identity: true, short: []int{}, order: []int{}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			m := newMoves(tc.shape, tc.perm)
-			require.Equal(t, tc.short, m.shape)
-			require.Equal(t, tc.order, m.perm)
-			require.Equal(t, tc.identity, m.identity())
-		})
-	}
-}
-
-func TestPadding(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		shape  []int
-		pads   [][2]int
-		mirror bool
-		short  []int
-		joined [][2]int
-	}{
-		{name: "image", shape: []int{2, 5, 7, 3}, pads: [][2]int{{}, {1, 2}, {3, 4}, {}}, short: []int{2, 5, 7, 3}, joined: [][2]int{{}, {1, 2}, {3, 4}, {}}},
-		{name: "rows only", shape: []int{2, 5, 7, 3}, pads: [][2]int{{}, {1, 2}, {}, {}}, short: []int{2, 35, 3}, joined: [][2]int{{}, {7, 14}, {}}},
-		{name: "mirrored rows only", shape: []int{2, 5, 7, 3}, pads: [][2]int{{}, {1, 2}, {}, {}}, mirror: true, short: []int{2, 5, 7, 3}, joined: [][2]int{{}, {1, 2}, {}, {}}},
-		{name: "innermost", shape: []int{2, 5, 7, 3}, pads: [][2]int{{}, {}, {}, {1, 0}}, mirror: true, short: []int{70, 3}, joined: [][2]int{{}, {1, 0}}},
-		{name: "scalar", short: []int{1}, joined: [][2]int{{}}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			p := newPadding(tc.shape, tc.pads, tc.mirror)
-			require.Equal(t, tc.short, p.shape)
-			require.Equal(t, tc.joined, p.pads)
-		})
-	}
-}
-
-// TestSegment: loops stay short whatever is reduced.
-func TestSegment(t *testing.T) {
-	for _, n := range []int{1, 256, 257, 1024, 1025, 147456, 1 << 24, 1 << 29} {
-		for _, columns := range []int{1, 8, 256, 1 << 20} {
-			seg := segment(n, columns)
-			require.LessOrEqual(t, seg, n)
-			require.Less(t, seg, emit.MaxLoop)
-			require.Less(t, (n+seg-1)/seg, emit.MaxLoop)
-		}
-	}
-}
 
 // TestRefusals: what a check lets through, lowering must manage; these it must not let through.
 func TestRefusals(t *testing.T) {

@@ -65,9 +65,9 @@ func lowerSoftmax(b *emit.Builder, n *ir.Node) error {
 	inner := 1
 	count, steps := l.Rows, l.Quads
 	if column {
-		inner = emit.Product(l.Dims[axis+1:len(l.Dims)-1]) * l.Quads
+		inner = ir.Product(l.Dims[axis+1:len(l.Dims)-1]) * l.Quads
 		steps = l.Dims[axis]
-		count = emit.Product(l.Dims[:axis]) * inner
+		count = ir.Product(l.Dims[:axis]) * inner
 	}
 	t := b.Graph.T(n.In[0])
 	// An exponential is some 20 operations.

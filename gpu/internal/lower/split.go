@@ -47,7 +47,7 @@ func checkSplit(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // partRows is t with each row cut into n, so that each part of a row is one.
 func partRows(t *ir.Tensor, n int) ir.Tensor {
 	last := len(t.Shape) - 1
-	return ir.Tensor{Type: t.Type, Shape: []int{emit.Product(t.Shape[:last]) * n, t.Shape[last] / n}}
+	return ir.Tensor{Type: t.Type, Shape: []int{ir.Product(t.Shape[:last]) * n, t.Shape[last] / n}}
 }
 
 // lowerSplit copies each part: runs of whole quads. Parts of rows become rows first, unless they are whole quads.
@@ -58,7 +58,7 @@ func lowerSplit(b *emit.Builder, n *ir.Node) error {
 		return nil
 	}
 	l, src, last := b.Layout(n.In[0]), b.In(n.In[0]), len(in.Shape)-1
-	count, run := emit.Product(in.Shape[:axis]), 0 // parts of one tensor, quads of each
+	count, run := ir.Product(in.Shape[:axis]), 0 // parts of one tensor, quads of each
 	if axis == last {
 		rows := partRows(in, len(n.Out))
 		to := pack.LayoutOf(&rows)
@@ -69,7 +69,7 @@ func lowerSplit(b *emit.Builder, n *ir.Node) error {
 			src = b.Read(v, plan.FormatNone)
 		}
 	} else {
-		run = b.Graph.T(n.Out[0]).Shape[axis] * emit.Product(in.Shape[axis+1:last]) * l.Quads
+		run = b.Graph.T(n.Out[0]).Shape[axis] * ir.Product(in.Shape[axis+1:last]) * l.Quads
 	}
 	for i, id := range n.Out {
 		b.CopyQuads(b.Out(id), src, emit.Strided{

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
-	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
@@ -44,7 +43,7 @@ func TestSplit(t *testing.T) {
 				g.Nodes = []ir.Node{n}
 				g.Outputs = n.Out[:max(1, tc.n-1)]
 				data := randomBytes(rng, &in)
-				run := out.Shape[tc.axis] * emit.Product(tc.shape[tc.axis+1:]) * typ.Bytes()
+				run := out.Shape[tc.axis] * ir.Product(tc.shape[tc.axis+1:]) * typ.Bytes()
 				want := make([][]byte, tc.n)
 				for i := 0; i < len(data); i += run {
 					want[i/run%tc.n] = append(want[i/run%tc.n], data[i:i+run]...)

@@ -22,12 +22,8 @@ func LayoutOf(t *ir.Tensor) Layout {
 	if len(dims) == 0 {
 		dims = []int{1}
 	}
-	l := Layout{Dims: dims, Rows: 1, C: dims[len(dims)-1], Elem: t.Type.Bytes()}
-	for _, d := range dims[:len(dims)-1] {
-		l.Rows *= d
-	}
-	l.Quads = (l.C + 3) / 4
-	return l
+	last := len(dims) - 1
+	return Layout{Dims: dims, Rows: ir.Product(dims[:last]), C: dims[last], Quads: (dims[last] + 3) / 4, Elem: t.Type.Bytes()}
 }
 
 // TotalQuads is the number of quads of the tensor.

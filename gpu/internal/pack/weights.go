@@ -26,6 +26,9 @@ const (
 	packedRoom  = 64 << 20
 )
 
+// roomFor is the most that weights of a model with constants of n bytes may take.
+func roomFor(n int64) int64 { return packedRoom + packedBytes*n }
+
 // ConstantBytes is the size of the memory that the constants of g lie in; what several share counts once.
 func ConstantBytes(g *ir.Graph) int64 {
 	type span struct{ from, to uintptr }
@@ -77,17 +80,16 @@ type placed struct {
 
 // NewWeights returns none, for a model with constants of n bytes, by which their size is bounded.
 func NewWeights(n int64) *Weights {
-	w := &Weights{placed: map[uint64][]placed{}, made: map[making]int64{}, origins: map[constant]constant{}, firsts: map[uint64][][]byte{}}
-	w.Limit(n)
-	return w
+	return &Weights{
+		placed: map[uint64][]placed{}, made: map[making]int64{}, origins: map[constant]constant{}, firsts: map[uint64][][]byte{}, room: roomFor(n),
+	}
 }
 
-// Limit says that the model has constants of n bytes, where passes have made others of them.
-func (w *Weights) Limit(n int64) { w.room = packedRoom + packedBytes*n }
-
-// Bound lets ctx stop packing between two constants, and fits as soon as the weights are too large; nil for those
-// that Limit alone bounds.
-func (w *Weights) Bound(ctx context.Context, fits Fits) { w.ctx, w.fits = ctx, fits }
+// Bound lets ctx stop packing between two constants, and fits as soon as the weights are too large: nil for those that
+// n, the bytes of the model's constants before the passes made others of them, bounds alone.
+func (w *Weights) Bound(ctx context.Context, n int64, fits Fits) {
+	w.ctx, w.room, w.fits = ctx, roomFor(n), fits
+}
 
 // Err is the first failure.
 //

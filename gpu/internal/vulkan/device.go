@@ -68,6 +68,7 @@ type Device struct {
 	ceilings  atomic.Pointer[plan.Ceilings]
 	clock     clock
 	pipelines pipelineTable
+	weights   weightsTable
 
 	queueMu sync.Mutex
 	queues  []*queue // immutable: what is urgent goes to the first, the rest to the last, which may be the same

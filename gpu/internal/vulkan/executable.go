@@ -49,7 +49,7 @@ type Executable struct {
 	o         ExecutableOptions
 	pipelines []vk.Pipeline // by step; 0 for copies
 	layouts   []*layout     // by step; nil for copies
-	weights   *block
+	weights   *block        // of dev.weights
 	stats     backend.Stats
 	estimates []time.Duration // by segment
 	ios       []ioFacts       // inputs, then outputs
@@ -223,6 +223,7 @@ func (x *Executable) loadWeights(ctx context.Context, data backend.Data) (err er
 	if err := x.weights.upload(ctx, data, x.plan.WeightBytes, x.o.MemoryBudget); err != nil {
 		return x.dev.failure("weights", err)
 	}
+	x.weights = x.dev.weights.share(x.weights, x.plan.WeightBytes)
 	return nil
 }
 
@@ -399,7 +400,7 @@ func (x *Executable) Close() error {
 	}
 	x.reading.Wait()
 	x.views.destroy()
-	x.weights.free()
+	x.dev.weights.letGo(x.weights)
 	x.dev.Release()
 	return nil
 }
@@ -412,5 +413,5 @@ func (x *Executable) destroy() {
 	default:
 	}
 	x.views.destroy()
-	x.weights.free()
+	x.dev.weights.letGo(x.weights)
 }

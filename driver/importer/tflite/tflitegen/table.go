@@ -46,20 +46,18 @@ func fieldsOf(options any) []Field {
 		if zero := number(tag, "zero", 0); of.IsZero() && zero != 0 {
 			of = reflect.ValueOf(zero).Convert(of.Type())
 		}
-		f := Field{slot: slot, def: number(tag, "default", 0)}
 		switch of.Kind() {
 		case reflect.Bool:
-			f = BoolField(slot, of.Bool())
+			list[i] = BoolField(slot, of.Bool())
 		case reflect.Int8:
-			f.kind, f.i = kindInt8, of.Int()
+			list[i] = Int8Field(slot, int8(of.Int()))
 		case reflect.Int32:
-			f.kind, f.i = kindInt32, of.Int()
+			list[i] = Int32FieldOr(slot, int32(of.Int()), int32(number(tag, "default", 0)))
 		case reflect.Float32:
-			f.kind, f.f = kindFloat, float32(of.Float())
+			list[i] = FloatField(slot, float32(of.Float()))
 		default:
-			f.kind, f.ints = kindInts, of.Interface().([]int32)
+			list[i] = IntsField(slot, of.Interface().([]int32))
 		}
-		list[i] = f
 		slot++
 	}
 	return list

@@ -1,0 +1,70 @@
+package emit
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+)
+
+// TestPlaceIO: dense tensors live in host memory where the device reads it, each output in its own place.
+func TestPlaceIO(t *testing.T) {
+	graph := func() *ir.Graph {
+		g, err := ir.Parse(`
+			input %0 TENSOR_FLOAT32 [1,3,8]
+			input _
+			input %1 TENSOR_FLOAT32 [2,3]
+			const %2 TENSOR_FLOAT32 [4] zeroes
+			%3 TENSOR_FLOAT32 [1,3,8] = RELU %0
+			output %3
+			output %3
+			output %0
+			output %1
+			output %2`)
+		require.NoError(t, err)
+		return g
+	}
+	for _, tc := range []struct {
+		name    string
+		unified bool
+		steps   int // to load and store
+		inPlace []bool
+	}{
+		{"unified", true, 1 + 5, []bool{true, false, false, true}},
+		{"staged", false, 2 + 6, []bool{false, false, false, false}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := softwareFacts
+			f.Unified = tc.unified
+			b := NewBuilder(&f, graph())
+			inputs, outputs, size := b.PlaceIO()
+			require.Equal(t, []plan.IO{{Offset: 0, Size: 96, DeviceBytes: 96}, {}, {Offset: 256, Size: 24, DeviceBytes: 32}}, inputs)
+			require.Equal(t, []plan.IO{
+				{Offset: 512, Size: 96, DeviceBytes: 96}, {Offset: 768, Size: 96, DeviceBytes: 96}, {Offset: 1024, Size: 96, DeviceBytes: 96},
+				{Offset: 1280, Size: 24, DeviceBytes: 32}, {Offset: 1536, Size: 16, DeviceBytes: 16},
+			}, outputs)
+			require.EqualValues(t, 1792, size)
+			for id, want := range tc.inPlace {
+				v := b.tensors[id]
+				require.Equal(t, want, v.id != 0 && b.values[v.id].buffer == plan.Host, "tensor %d", id)
+			}
+			b.LoadInputs()
+			loads := len(b.steps)
+			relu := &b.Graph.Nodes[0]
+			b.Quads(shaders.UnaryClampF32, 6, make([]uint32, shaders.UnaryClampF32.Info().PushWords), Cost{}, b.In(relu.In[0]), b.Out(relu.Out[0]))
+			b.StoreOutputs()
+			require.Equal(t, tc.steps, len(b.steps)-1, "%d of them loads", loads)
+			p, _, err := b.Finish()
+			require.NoError(t, err)
+			// R11: no step writes where an input lies.
+			for _, s := range p.Steps {
+				for _, bd := range s.Bindings {
+					require.False(t, bd.Write && bd.Buffer == plan.Host && bd.Offset < 512, s.Label)
+				}
+			}
+		})
+	}
+}
