@@ -150,7 +150,7 @@ func (r *relations) broadcast(a, b, y uint32) error {
 	if m := max(r.operands[a].min, r.operands[b].min); r.operands[y].max < m {
 		return fmt.Errorf("operand %d has rank %d at most; that of an input is %d", y, r.operands[y].max, m)
 	}
-	x, z, out := r.operands[a].dims, r.operands[b].dims, r.operands[y].dims
+	x, z := r.operands[a].dims, r.operands[b].dims
 	if x == nil || z == nil {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (r *relations) broadcast(a, b, y uint32) error {
 	if err := r.narrow(y, len(x), len(x)); err != nil {
 		return err
 	}
-	out = r.operands[y].dims
+	out := r.operands[y].dims
 	for d, wide := range x {
 		if k := d - (len(x) - len(z)); k >= 0 {
 			m, n := r.known(wide), r.known(z[k])
