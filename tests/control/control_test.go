@@ -33,6 +33,9 @@ func request(inputs, outputs [][]byte) *nn.Request {
 	return r
 }
 
+// unhurried is for what is not about the loop timeout: other work on the machine may make any loop slow.
+var unhurried = driver.WithLoopTimeout(15 * time.Second)
+
 // TestForms: every way of running a model runs one with loops and branches.
 func TestForms(t *testing.T) {
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
@@ -44,13 +47,13 @@ func TestForms(t *testing.T) {
 				defer func() { require.NoError(t, pm.Close()) }()
 				burst := pm.Burst()
 				for form, run := range map[string]func(r *nn.Request) error{
-					"execute": func(r *nn.Request) error { _, err := pm.Execute(t.Context(), r); return err },
+					"execute": func(r *nn.Request) error { _, err := pm.Execute(t.Context(), r, unhurried); return err },
 					"burst": func(r *nn.Request) error {
-						_, err := burst.Execute(t.Context(), r, []int32{0, 1, 2, driver.NoSlot, driver.NoSlot, driver.NoSlot, driver.NoSlot})
+						_, err := burst.Execute(t.Context(), r, []int32{0, 1, 2, driver.NoSlot, driver.NoSlot, driver.NoSlot, driver.NoSlot}, unhurried)
 						return err
 					},
 					"profiled": func(r *nn.Request) error {
-						res, err := pm.Execute(t.Context(), r, driver.WithProfile(), driver.WithTiming())
+						res, err := pm.Execute(t.Context(), r, driver.WithProfile(), driver.WithTiming(), unhurried)
 						if err != nil {
 							return err
 						}
@@ -63,9 +66,12 @@ func TestForms(t *testing.T) {
 						require.Positive(t, res.OnDevice)
 						return nil
 					},
-					"every step": func(r *nn.Request) error { _, err := pm.Execute(t.Context(), r, driver.WithStepProfile()); return err },
+					"every step": func(r *nn.Request) error {
+						_, err := pm.Execute(t.Context(), r, driver.WithStepProfile(), unhurried)
+						return err
+					},
 					"reusable": func(r *nn.Request) error {
-						e, err := pm.NewExecution(r)
+						e, err := pm.NewExecution(r, unhurried)
 						for range 3 {
 							if err == nil {
 								_, err = e.Run(t.Context())
@@ -74,7 +80,7 @@ func TestForms(t *testing.T) {
 						return err
 					},
 					"fenced": func(r *nn.Request) error {
-						f, err := pm.ExecuteFenced(t.Context(), r, nil, driver.WithSyncFile())
+						f, err := pm.ExecuteFenced(t.Context(), r, nil, driver.WithSyncFile(), unhurried)
 						if err != nil {
 							return err
 						}
@@ -128,7 +134,7 @@ func TestBuffers(t *testing.T) {
 				r.Pools = append(r.Pools, b.Token())
 				r.Outputs = append(r.Outputs, nn.RequestArgument{Location: nn.Location{PoolIndex: uint32(len(r.Pools) - 1)}})
 			}
-			_, err := pm.Execute(t.Context(), r)
+			_, err := pm.Execute(t.Context(), r, unhurried)
 			require.NoError(t, err)
 			for i, b := range outputs {
 				got := make([]byte, len(want[i]))
@@ -150,7 +156,7 @@ func TestAtOnce(t *testing.T) {
 					x := starts[(i+k)%len(starts)]
 					in, want := collatzOn(x)
 					got := pm.NewOutputs()
-					if _, err := pm.Run(t.Context(), in, got); err != nil {
+					if _, err := pm.Run(t.Context(), in, got, unhurried); err != nil {
 						t.Errorf("%d: %v", x, err)
 					} else if fmt.Sprint(want) != fmt.Sprint(got) {
 						t.Errorf("%d: %v instead of %v", x, got, want)
@@ -188,7 +194,7 @@ func TestEndless(t *testing.T) {
 		require.Equal(t, nn.StatusMissedDeadlineTransient, nn.StatusOf(err), "%v", err)
 		require.ErrorContains(t, err, "iterations")
 		require.GreaterOrEqual(t, took, 50*time.Millisecond)
-		require.Less(t, took, time.Second)
+		require.Less(t, took, 2*time.Second, "before the default")
 		usable()
 		took, err = run(t.Context(), -1)
 		require.Equal(t, nn.StatusMissedDeadlineTransient, nn.StatusOf(err), "%v", err)
@@ -196,19 +202,19 @@ func TestEndless(t *testing.T) {
 		usable()
 		took, err = run(t.Context(), -1, driver.WithTimeout(200*time.Millisecond))
 		require.Equal(t, nn.StatusMissedDeadlineTransient, nn.StatusOf(err), "%v", err)
-		require.Less(t, took, time.Second)
+		require.Less(t, took, 2*time.Second, "before the default")
 		usable()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("no more"))
 		took, err = run(ctx, -1)
 		cancel()
 		require.Error(t, err)
-		require.Less(t, took, time.Second)
+		require.Less(t, took, 2*time.Second, "before the default")
 		usable()
 		ctx, cancel = context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
 		took, err = run(ctx, -1)
 		require.ErrorIs(t, err, context.Canceled)
-		require.Less(t, took, time.Second)
+		require.Less(t, took, 2*time.Second, "before the default")
 		usable()
 		time.AfterFunc(50*time.Millisecond, func() { _ = pm.Close() }) // waits for the end
 		_, err = run(t.Context(), -1, driver.WithLoopTimeout(200*time.Millisecond))

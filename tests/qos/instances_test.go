@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,11 +106,12 @@ func TestUrgentBesideNewSizes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newContest(t, name, driver.SchedulingOptions{})
 			urgent := loadModel(t, "hello_world_f32")
-			beside := func(sizes uint32) (list []time.Duration, instances int) {
+			beside := func(sizes uint32) (list []time.Duration, executions int64) {
 				pm, err := c.client.PrepareModel(t.Context(), tower(t), driver.WithPriority(nn.PriorityLow), driver.WithInstances(4))
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				var load sync.WaitGroup
+				var ended atomic.Int64
 				defer cancel()
 				load.Go(func() {
 					for n := uint32(0); ctx.Err() == nil; n++ {
@@ -124,13 +126,17 @@ func TestUrgentBesideNewSizes(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						instances++
+						ended.Add(1)
 					}
 				})
-				list = c.latencies(t, urgent, each)
+				// A slow machine gets as long as it needs for some sizes.
+				for begun := time.Now(); ended.Load() < 9 && time.Since(begun) < time.Minute; {
+					list = append(list, c.latencies(t, urgent, each)...)
+				}
 				cancel()
 				load.Wait()
-				return list, instances
+				slices.Sort(list)
+				return list, ended.Load()
 			}
 			alone := c.latencies(t, urgent, each)
 			beside(1) // the pipelines
@@ -138,7 +144,7 @@ func TestUrgentBesideNewSizes(t *testing.T) {
 			many, compiled := beside(64)
 			t.Logf("at the median, the 90th and the 99th percentile: alone %v, beside one size %v (%d executions), beside new ones %v (%d)",
 				summary(alone), summary(one), runs, summary(many), compiled)
-			require.Greater(t, compiled, 8)
+			require.Greater(t, compiled, int64(8))
 			if soak() && !nntest.Raced {
 				require.LessOrEqual(t, quantile(many, 0.99), quantile(alone, 0.99)+3*segmentBound)
 				return
