@@ -18,13 +18,7 @@ import (
 func TestBinaries(t *testing.T) {
 	for _, selector := range []string{Lavapipe, SwiftShader} {
 		t.Run(selector, func(t *testing.T) {
-			d, err := Open(selector, Options{Validation: true})
-			if err != nil {
-				if required(selector) {
-					t.Fatal(err)
-				}
-				t.Skip(err)
-			}
+			d := openOrSkip(t, selector, Options{Validation: true})
 			defer func() {
 				require.Empty(t, d.ValidationMessages())
 				require.NoError(t, d.Close())

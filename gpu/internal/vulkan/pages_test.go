@@ -16,13 +16,7 @@ import (
 func TestOwnPages(t *testing.T) {
 	for _, selector := range []string{Lavapipe, SwiftShader} {
 		t.Run(selector, func(t *testing.T) {
-			d, err := Open(selector, Options{Validation: true})
-			if err != nil {
-				if required(selector) {
-					t.Fatal(err)
-				}
-				t.Skip(err)
-			}
+			d := openOrSkip(t, selector, Options{Validation: true})
 			defer func() {
 				require.Empty(t, d.ValidationMessages())
 				require.NoError(t, d.Close())
@@ -69,15 +63,9 @@ func TestOwnPages(t *testing.T) {
 
 // TestOwnPagesBudget: what rounding to pages adds is in the account.
 func TestOwnPagesBudget(t *testing.T) {
-	d, err := Open(SwiftShader, Options{})
-	if err != nil {
-		if required(SwiftShader) {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	d := openOrSkip(t, SwiftShader, Options{})
 	defer func() { require.NoError(t, d.Close()) }()
-	_, err = d.newBlock(pagesFrom+4, pagesFrom+512, hostBlock, "test")
+	_, err := d.newBlock(pagesFrom+4, pagesFrom+512, hostBlock, "test")
 	require.Equal(t, nn.StatusResourceExhaustedPersistent, nn.StatusOf(err))
 	used, _, _ := d.Memory()
 	require.Zero(t, used)

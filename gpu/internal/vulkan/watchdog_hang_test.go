@@ -73,13 +73,7 @@ func TestEndlessShader(t *testing.T) {
 
 // hang is the child.
 func hang(t *testing.T, selector string) {
-	d, err := Open(selector, Options{Watchdog: 200 * time.Millisecond})
-	if err != nil {
-		if required(selector) {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	d := openOrSkip(t, selector, Options{Watchdog: 200 * time.Millisecond})
 	b, err := d.newBlock(256, 0, hostBlock, "test")
 	require.NoError(t, err)
 	require.NoError(t, b.zero())
