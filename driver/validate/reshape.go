@@ -47,7 +47,7 @@ func Reshape(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
 		}
 	}
-	batches, err := keptBatches(&out, was)
+	batches, shapes, err := keptBatches(&out, was)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Reshape(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 			if !x.Dims.Known() || len(x.Dims) == 0 {
 				return nil, nn.Invalid(g.operation(i), "an input of dimensions %v", []uint32(x.Dims))
 			}
-			binary.LittleEndian.PutUint32(out.Values[at:], x.Dims[0])
+			binary.LittleEndian.PutUint32(shapes[at:], x.Dims[0])
 		}
 		switch err := g.completeOperation(&out.Main, &out.Main.Operations[i]); {
 		case errors.Is(err, ops.ErrNotConstant), errors.Is(err, errNotInTable):
@@ -71,9 +71,9 @@ func Reshape(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 }
 
 // keptBatches gives each RESHAPE of m that keeps the first dimension, as was has those of all operands, a constant of its
-// own for the shape, and returns where in m.Values that dimension stands, by operation.
-func keptBatches(m *nn.Model, was []nn.Dims) (map[int]int, error) {
-	at := map[int]int{}
+// own for the shape. It returns the pool that it adds for them, and where in it that dimension stands, by operation.
+func keptBatches(m *nn.Model, was []nn.Dims) (at map[int]int, shapes nn.HostMemory, err error) {
+	at = map[int]int{}
 	m.Main.Operations = slices.Clone(m.Main.Operations)
 	for i := range m.Main.Operations {
 		op := &m.Main.Operations[i]
@@ -83,21 +83,22 @@ func keptBatches(m *nn.Model, was []nn.Dims) (map[int]int, error) {
 		x, y := was[op.Inputs[0]], was[op.Outputs[0]]
 		shape, err := m.Value(&m.Main.Operands[op.Inputs[1]])
 		if err != nil {
-			return nil, nn.Invalid(fmt.Sprintf("operation %d (%v)", i, op.Type), "%w", err)
+			return nil, nil, nn.Invalid(fmt.Sprintf("operation %d (%v)", i, op.Type), "%w", err)
 		}
 		if len(shape) < 4 || len(x) == 0 || len(y) == 0 || x[0] != y[0] || int32(binary.LittleEndian.Uint32(shape)) == -1 {
 			continue
 		}
-		if len(at) == 0 {
-			m.Values = slices.Clip(m.Values) // what is appended is no concern of the model's that it came from
-		}
 		o := m.Main.Operands[op.Inputs[1]]
-		at[i] = len(m.Values)
-		o.Lifetime, o.Location = nn.ConstantCopy, nn.Location{Offset: uint32(len(m.Values)), Length: uint32(len(shape))}
-		m.Values = append(m.Values, shape...)
+		at[i] = len(shapes)
+		o.Lifetime = nn.ConstantReference
+		o.Location = nn.Location{PoolIndex: uint32(len(m.Pools)), Offset: uint32(len(shapes)), Length: uint32(len(shape))}
+		shapes = append(shapes, shape...)
 		op.Inputs = slices.Clone(op.Inputs)
 		op.Inputs[1] = uint32(len(m.Main.Operands))
 		m.Main.Operands = append(m.Main.Operands, o)
 	}
-	return at, nil
+	if len(at) > 0 {
+		m.Pools = append(slices.Clip(m.Pools), shapes) // what is appended is no concern of the model's that it came from
+	}
+	return at, shapes, nil
 }
