@@ -312,8 +312,10 @@ func (r *run) land() {
 		}
 	}
 	if r.job.Observe != nil && !r.faulty {
+		// The place is free, and nobody waits for the callback. A job that may go on keeps its place until it has said what
+		// comes next: otherwise less urgent work would get in between any two iterations of a loop.
 		if !r.mayGoOn() {
-			s.dispatch(s.now()) // the place is free: nobody waits for the callback
+			s.dispatch(s.now())
 		}
 		s.mu.Unlock()
 		err := r.call(func() error {

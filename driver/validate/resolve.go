@@ -18,7 +18,7 @@ func Open(m *nn.Model) bool { return (&graph{Graph: &m.Main, model: m}).open() }
 
 // open is Open of one graph.
 func (g *graph) open() bool {
-	return slices.ContainsFunc(g.Operations, func(op nn.Operation) bool {
+	return slices.ContainsFunc(g.Inputs, func(x uint32) bool { return isOpen(g.Operands[x].Type, g.Operands[x].Dims) }) && slices.ContainsFunc(g.Operations, func(op nn.Operation) bool {
 		row := ops.Lookup(op.Type)
 		if row == nil {
 			return false
