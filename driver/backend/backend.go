@@ -68,7 +68,8 @@ type Options struct {
 // Backend turns validated models into executables on one device.
 //
 // Safe for concurrent use. Callers guarantee that the model passed validate.Model; a backend that
-// meets an invalid model panics, because that is a driver bug.
+// meets an invalid model panics, because that is a driver bug. Dimensions of inputs are known; those of temporaries and
+// outputs are as far as validate.Resolve finds them, and open where only the data tells.
 type Backend interface {
 	Info() Info
 	// Supports reports for each operation of m's main graph nil when Compile accepts it, else why not.
@@ -115,14 +116,18 @@ type Executable interface {
 	// memory into it. It blocks until a slot is free or ctx is done.
 	//
 	// No execution writes beyond what is bound: a binding of another size than the executable has for it, and that
-	// is not omitted, is GENERAL_FAILURE.
+	// is not omitted, is GENERAL_FAILURE. An output of which only the data tells the size may be bound to any (see Sized).
 	Begin(ctx context.Context, inputs, outputs []Binding) (Execution, error)
 	// Close waits for the executions in flight and frees everything. Idempotent; Begin is nn.ErrClosed afterwards.
 	Close() error
 }
 
 // Binding says where an execution finds an input or leaves an output: in Host or in Memory. The zero Binding is
-// an omitted input.
+// an omitted input, or an output without room.
+//
+// What is bound for an output whose dimensions only the data tells is room: Host of any length, or Length bytes of imported
+// memory, at the front of which the dense result is written, and what lies behind that stays as it is; or allocated memory,
+// which takes a result of the dimensions that it was allocated for and no other. Where that does not suffice, see Sized.
 type Binding struct {
 	// Host is dense and row-major, of the size that the model gives. That of an input is borrowed until Begin
 	// returns, that of an output until Finish or Release.
