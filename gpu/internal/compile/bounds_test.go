@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
-	"github.com/nngpu/nngpu/shaders/interpret"
+	"github.com/nngpu/nngpu/tests/interpret"
 )
 
 // bounds limit what is interpreted, in instructions: of one invocation, and of all that are tried of a step.

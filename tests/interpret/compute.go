@@ -3,6 +3,8 @@ package interpret
 import (
 	"fmt"
 	"math"
+
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // compute executes an instruction whose result depends on values only.
@@ -277,10 +279,12 @@ func (s *state) extended(w []uint32) error {
 	}
 	switch op {
 	case extPackHalf2x16:
-		to[0] = halfBits(x[0][0]) | halfBits(x[0][1])<<16
+		low, high := nn.HalfOf(math.Float32frombits(x[0][0])), nn.HalfOf(math.Float32frombits(x[0][1]))
+		to[0] = uint32(low) | uint32(high)<<16
 		return nil
 	case extUnpackHalf2x16:
-		to[0], to[1] = halfValue(x[0][0]&0xffff), halfValue(x[0][0]>>16)
+		to[0] = math.Float32bits(nn.Half(x[0][0]).Float32())
+		to[1] = math.Float32bits(nn.Half(x[0][0] >> 16).Float32())
 		return nil
 	}
 	for k := range to {
@@ -348,37 +352,4 @@ func function(op, x, y, z uint32) (uint32, bool) {
 		return 0, false
 	}
 	return math.Float32bits(r), true
-}
-
-// halfBits rounds towards zero, which is enough here.
-func halfBits(x uint32) uint32 {
-	f := float64(math.Float32frombits(x))
-	sign := x >> 16 & 0x8000
-	a := math.Abs(f)
-	switch {
-	case a != a:
-		return sign | 0x7e00
-	case a >= 65520:
-		return sign | 0x7c00
-	case a < 1.0/(1<<14):
-		return sign | uint32(a*(1<<24))
-	}
-	fraction, exp := math.Frexp(a)
-	return sign | uint32(exp+14)<<10 + uint32(fraction*2048) - 1024
-}
-
-func halfValue(h uint32) uint32 {
-	exp, fraction := int(h>>10&31), float64(h&1023)
-	var v float64
-	switch {
-	case exp == 31 && fraction != 0:
-		v = math.NaN()
-	case exp == 31:
-		v = math.Inf(1)
-	case exp == 0:
-		v = math.Ldexp(fraction, -24)
-	default:
-		v = math.Ldexp(1024+fraction, exp-25)
-	}
-	return math.Float32bits(float32(v)) | h>>15<<31
 }
