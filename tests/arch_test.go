@@ -48,10 +48,10 @@ var layers = map[string][]string{
 	"examples/server":                  {"driver", "driver/nn", "examples/internal/pictures", "gpu"},
 	"examples/image":                   {"driver", "driver/nn", "examples/internal/pictures", "gpu", "memory"},
 	"tests/internal/ref":               {"driver/nn"},
-	"tests/internal/numbers":           {"driver/nn"},
-	"tests/conformancedata":            {"driver/nn", "tests/internal/numbers"},
-	"tests/modeldata":                  {"driver/nn", "tests/internal/numbers"},
-	"tests/conformancerun":             {"driver", "driver/nn", "driver/ops", "tests/conformancedata"},
+	"internal/numbers":                 {"driver/nn"},
+	"internal/conformancedata":         {"internal/needlinux", "driver/nn", "internal/numbers"},
+	"internal/modeldata":               {"internal/needlinux", "driver/nn", "internal/numbers"},
+	"internal/conformancerun":          {"driver", "driver/nn", "driver/ops", "internal/conformancedata"},
 }
 
 type listed struct {

@@ -25,7 +25,7 @@ var platforms = []struct {
 var portable = []string{
 	"driver/nn", "driver/ops", "driver/layers", "driver/validate", "driver/importer/tflite", "driver/importer/tflite/tflitegen", "driver/backend",
 	"qos", "memory/planner", "shaders", "shaders/family", "gpu/internal/ir", "gpu/internal/plan", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/lower",
-	"gpu/internal/compile",
+	"gpu/internal/compile", "internal/numbers",
 }
 
 // TestBuildingElsewhereSaysWhy: one line instead of undefined names, from go build and from go vet.
@@ -82,7 +82,7 @@ func checkRest(t *testing.T, env []string) {
 		require.Nil(t, p.Error, "%s cannot be loaded: a file that imports what other systems lack needs a build constraint", p.ImportPath)
 		require.NotContains(t, p.ImportPath, "vulkan-go", "it fails with pages of undefined names: a file that imports it needs a build constraint")
 		name, ours := strings.CutPrefix(p.ImportPath, module)
-		if !ours || strings.HasPrefix(name, "internal/need") || strings.HasPrefix(name, "tests/") {
+		if !ours || strings.HasPrefix(name, "internal/need") {
 			continue
 		}
 		waits := false

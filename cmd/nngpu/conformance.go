@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nngpu/nngpu/tests/conformancedata"
-	"github.com/nngpu/nngpu/tests/conformancerun"
+	"github.com/nngpu/nngpu/internal/conformancedata"
+	"github.com/nngpu/nngpu/internal/conformancerun"
 )
 
 // conformanceResult is the JSON of `nngpu conformance`; its field names are an interface.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/modeldata"
+	"github.com/nngpu/nngpu/internal/modeldata"
 )
 
 // verifyResult is the JSON of `nngpu verify`; its field names are an interface.

@@ -9,7 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/driver/validate"
-	"github.com/nngpu/nngpu/tests/conformancedata"
+	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
 // inTable reports whether the table has all operations of the case.

@@ -14,7 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/driver/validate"
-	"github.com/nngpu/nngpu/tests/conformancedata"
+	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
 // blank opens every dimension of what is no constant, the rank too where ranks is set. Scales by channel need the number of

@@ -17,8 +17,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu"
-	"github.com/nngpu/nngpu/tests/conformancedata"
-	"github.com/nngpu/nngpu/tests/conformancerun"
+	"github.com/nngpu/nngpu/internal/conformancedata"
+	"github.com/nngpu/nngpu/internal/conformancerun"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/internal/modeldata"
 	"github.com/nngpu/nngpu/tests/internal/devices"
-	"github.com/nngpu/nngpu/tests/modeldata"
 )
 
 // TestBatch: a network whose file has one example computes of each of several in a batch what the reference says.

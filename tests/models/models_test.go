@@ -13,8 +13,8 @@ import (
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/internal/modeldata"
 	"github.com/nngpu/nngpu/tests/internal/devices"
-	"github.com/nngpu/nngpu/tests/modeldata"
 )
 
 // networks must run and agree. oneStep holds every output element to one step of the reference, closer than

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/tests/conformancedata"
+	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
 // conformanceDir skips when the data is absent, and fails instead where NNGPU_REQUIRE demands it.

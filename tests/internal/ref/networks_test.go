@@ -10,7 +10,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/conformancedata"
+	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
 // TestNetworks compares real networks with what TFLite computed from them: 8-bit ones byte for byte,

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	_ "github.com/nngpu/nngpu/internal/needlinux" // one line where this cannot be built
 )
 
 // Folder is a network with its cases.

@@ -9,7 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
-	"github.com/nngpu/nngpu/tests/conformancedata"
+	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
 // Form is a way to run a model of which dimensions are open.

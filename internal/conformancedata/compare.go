@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/internal/numbers"
+	"github.com/nngpu/nngpu/internal/numbers"
 )
 
 // Tolerance is the largest accepted difference: |actual - expected| <= Abs + Rel*|expected|. It covers no

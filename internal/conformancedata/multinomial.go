@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/internal/numbers"
+	"github.com/nngpu/nngpu/internal/numbers"
 )
 
 // compareMultinomial judges RANDOM_MULTINOMIAL by how often each class was drawn: for every class c,

@@ -13,6 +13,8 @@ import (
 	"sort"
 	"strings"
 	"syscall"
+
+	_ "github.com/nngpu/nngpu/internal/needlinux" // one line where this cannot be built
 )
 
 // maxLine bounds one model's JSON text. The longest of the suite has 2 MB.

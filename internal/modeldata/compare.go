@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/internal/numbers"
+	"github.com/nngpu/nngpu/internal/numbers"
 )
 
 // Difference is how far an output lies from what was expected: in steps of the output scale for a
