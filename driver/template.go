@@ -86,8 +86,10 @@ func (d *Device) supports(m *nn.Model) ([]error, error) {
 		if !errors.Is(why, ops.ErrOpenShape) {
 			continue
 		}
-		if reasons[i] = validate.NeedsData(m, i); reasons[i] == nil && judged != nil {
+		if judged != nil {
 			reasons[i] = judged[i]
+		} else {
+			reasons[i] = validate.NeedsData(m, i)
 		}
 	}
 	return reasons, nil

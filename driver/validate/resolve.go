@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -18,36 +17,55 @@ func Open(m *nn.Model) bool { return (&graph{Graph: &m.Main, model: m}).open() }
 
 // open is Open of one graph.
 func (g *graph) open() bool {
-	return slices.ContainsFunc(g.Inputs, func(x uint32) bool { return isOpen(g.Operands[x].Type, g.Operands[x].Dims) }) && slices.ContainsFunc(g.Operations, func(op nn.Operation) bool {
-		row := ops.Lookup(op.Type)
-		if row == nil {
-			return false
+	return slices.ContainsFunc(g.Inputs, func(x uint32) bool { return isOpen(g.Operands[x].Type, g.Operands[x].Dims) }) &&
+		slices.ContainsFunc(g.Operations, func(op nn.Operation) bool { return g.readsOpenInput(&op) >= 0 })
+}
+
+// readsOpenInput is the position of an input of the graph whose dimensions op needs, and which are open; -1 for none.
+func (g *graph) readsOpenInput(op *nn.Operation) int {
+	isOpenInput := func(o *nn.Operand) bool {
+		return o != nil && o.Lifetime == nn.SubgraphInput && isOpen(o.Type, o.Dims)
+	}
+	if isControl(op.Type) {
+		return slices.IndexFunc(op.Inputs, func(x uint32) bool { return isOpenInput(&g.Operands[x]) })
+	}
+	row := ops.Lookup(op.Type)
+	if row == nil {
+		return -1
+	}
+	call := &ops.Call{Model: g.model, Graph: g.Graph, Op: op}
+	for _, k := range row.Tensors(call) {
+		if isOpenInput(call.In(k)) {
+			return k
 		}
-		call := &ops.Call{Model: g.model, Graph: g.Graph, Op: &op}
-		return slices.ContainsFunc(row.Tensors(call), func(k int) bool {
-			o := call.In(k)
-			return o != nil && o.Lifetime == nn.SubgraphInput && isOpen(o.Type, o.Dims)
-		})
-	})
+	}
+	return -1
 }
 
 // Resolve returns m with the dimensions that its inputs have in one request: inputs has those of each input of the main
-// graph, none at all where they are as the model states. In what it returns the dimensions of all that operations write are
-// known, agree with what m states, and are no larger than a buffer can be; so are those of the tensors that operations of
-// the table read. Inputs that stay open are optional ones that count as left off, or nobody reads them. It has operands of
-// its own and shares all else, values and pools too, with m, which it only reads. Its work is that of Shapes.
+// graph, none at all where they are as the model states. In what it returns the dimensions of all that operations write agree
+// with what m states, are no larger than a buffer can be, and are known where they follow from those of the inputs: those that
+// stay open only the data tells, or an operation that the table does not have. In graphs that IF and WHILE refer to they are
+// those that are the same for every reference, and in every iteration. The dimensions of inputs that stay open are of optional
+// ones that count as left off, or nobody reads them. What is returned has operands of its own and shares all else, values and
+// pools too, with m, which it only reads. Its work is that of Shapes.
 //
 // Precondition: m passed Model, or what is left of it passes it with these dimensions.
 //
-// Errors: INVALID_ARGUMENT where dimensions contradict each other or m, or a tensor that is needed stays open; they name
-// the input or the operation. GENERAL_FAILURE, as nn.ErrUnsupported, where sizes depend on what is known only at run time
-// (ops.ErrNotConstant), or on an operation that the table does not have.
+// Errors: INVALID_ARGUMENT where dimensions contradict each other or m, or an input that is needed stays open; they name the
+// input or the operation.
 func Resolve(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
+	resolved, _, err := resolve(m, inputs)
+	return resolved, err
+}
+
+// resolve is Resolve, and how many operations it looked at.
+func resolve(m *nn.Model, inputs []nn.Dims) (_ *nn.Model, work int, err error) {
 	resolved := *m
-	g := &graph{Graph: &resolved.Main, model: m}
+	g := &graph{Graph: &resolved.Main, model: m, refs: newReferred(m)}
 	resolved.Main = g.copied()
 	if len(inputs) != len(m.Main.Inputs) {
-		return nil, nn.Invalid("inputs", "dimensions of %d; the model has %d", len(inputs), len(m.Main.Inputs))
+		return nil, 0, nn.Invalid("inputs", "dimensions of %d; the model has %d", len(inputs), len(m.Main.Inputs))
 	}
 	for i, given := range inputs {
 		o := &resolved.Main.Operands[m.Main.Inputs[i]]
@@ -57,25 +75,24 @@ func Resolve(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 			err = checkSize(o)
 		}
 		if err != nil {
-			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
+			return nil, 0, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
 		}
 	}
-	err := g.complete(&resolved.Main, func(i int, why error) error {
-		switch {
-		case errors.Is(why, ops.ErrOpenShape):
-			return nn.Invalid(g.operation(i), "%w", why)
-		case slices.ContainsFunc(resolved.Main.Operations[i].Outputs, func(y uint32) bool {
-			o := &resolved.Main.Operands[y]
-			return isOpen(o.Type, o.Dims)
-		}):
-			return nn.Errorf(nn.StatusGeneralFailure, g.operation(i), "%w: nobody can tell the size of a result: %w", nn.ErrUnsupported, why)
+	for i := range resolved.Main.Operations {
+		if k := g.readsOpenInput(&resolved.Main.Operations[i]); k >= 0 {
+			return nil, i, nn.Invalid(g.operation(i), "input %d: %w", k, ops.ErrOpenShape)
 		}
-		return nil // the model says it
-	})
+	}
+	err = g.complete(&resolved.Main, func(int, error) error { return nil })
+	work = len(m.Main.Operations)
+	if g.refs != nil {
+		work += maxReferred - g.refs.left
+		resolved.Referenced = g.refs.graphs()
+	}
 	if err != nil {
-		return nil, err
+		return nil, work, err
 	}
-	return &resolved, nil
+	return &resolved, work, nil
 }
 
 // NeedsData says of operation i of m's main graph why no dimensions of the inputs tell what its results have: a parameter is
@@ -107,7 +124,7 @@ func NeedsData(m *nn.Model, i int) error {
 // exampleSizes are what Example tries for open dimensions: small ones first, which no device finds too large.
 var exampleSizes = []uint32{2, 1, 3, 4, 8, 16, 32, 64, 128, 224, 256}
 
-// maxExamples bounds how often Example tries, and maxExampleWork how many operations it looks at before the last try.
+// maxExamples bounds how often Example tries, and maxExampleWork how much it looks at before the last try.
 const (
 	maxExamples    = 256
 	maxExampleWork = 1 << 19
@@ -128,7 +145,7 @@ func Example(m *nn.Model) *nn.Model {
 		}
 	}
 	inputs := make([]nn.Dims, len(m.Main.Inputs))
-	tries := 0
+	tries, work := 0, 0
 	try := func(rank int, n, channels uint32, first bool) *nn.Model {
 		for i, x := range m.Main.Inputs {
 			o := &m.Main.Operands[x]
@@ -153,7 +170,8 @@ func Example(m *nn.Model) *nn.Model {
 			inputs[i] = d
 		}
 		tries++
-		found, err := Resolve(m, inputs)
+		found, looked, err := resolve(m, inputs)
+		work += max(looked, len(m.Main.Operations))
 		if err != nil {
 			return nil
 		}
@@ -163,7 +181,7 @@ func Example(m *nn.Model) *nn.Model {
 		for _, n := range exampleSizes {
 			for _, c := range append([]uint32{n}, channels...) {
 				for _, first := range []bool{false, true} {
-					if found := try(rank, n, c, first); found != nil || tries == maxExamples || tries*len(m.Main.Operations) > maxExampleWork {
+					if found := try(rank, n, c, first); found != nil || tries == maxExamples || work > maxExampleWork {
 						return found
 					}
 				}

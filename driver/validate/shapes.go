@@ -10,11 +10,12 @@ import (
 )
 
 // Shapes returns the dimensions of each operand of the main graph, those that the model leaves open
-// completed from the inputs as far as the operation table can tell. Fails when the model states others.
+// completed from the inputs as far as the operation table can tell, through the graphs that IF and WHILE refer to. Fails when
+// the model states others.
 //
 // Precondition: m passed Model (which infers the shapes, too, so that Shapes then cannot fail).
 func Shapes(m *nn.Model) ([]nn.Dims, error) {
-	return (&graph{Graph: &m.Main, model: m}).shapes()
+	return (&graph{Graph: &m.Main, model: m, refs: newReferred(m)}).shapes()
 }
 
 // shapes works on a copy of the operands. Precondition: check and checkOperations passed.
@@ -61,6 +62,9 @@ func (g *graph) complete(work *nn.Graph, unknown func(i int, why error) error) e
 
 // completeOperation is complete of one operation.
 func (g *graph) completeOperation(work *nn.Graph, op *nn.Operation) error {
+	if isControl(op.Type) && g.refs != nil {
+		return g.completeControl(work, op)
+	}
 	row := ops.Lookup(op.Type)
 	if row == nil {
 		return errNotInTable

@@ -83,11 +83,12 @@ func checkPools(m *nn.Model) error {
 type graph struct {
 	*nn.Graph
 	model *nn.Model
-	name  string // "" for the main graph
+	name  string    // "" for the main graph
+	refs  *referred // nil: dimensions do not go through graphs that this one refers to
 }
 
 func graphsOf(m *nn.Model) []graph {
-	gs := []graph{{Graph: &m.Main, model: m}}
+	gs := []graph{{Graph: &m.Main, model: m, refs: newReferred(m)}}
 	for i := range m.Referenced {
 		gs = append(gs, graph{Graph: &m.Referenced[i], model: m, name: fmt.Sprintf("referenced graph %d, ", i)})
 	}
