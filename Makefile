@@ -52,15 +52,16 @@ lint: ## gofmt, go vet, staticcheck, shellcheck (if installed)
 	@if command -v shellcheck >/dev/null; then shellcheck -x tools/*.sh .ci/run; fi
 
 .PHONY: generate
-generate: ## compiles the shaders and writes their registry, and docs/operators.md
+generate: ## compiles the shaders and writes their registry, names of enumerations, docs/operators.md
 	@tools/setup.sh generate
 	cd shaders && $(GO) run ./gen
+	$(GO) generate ./...
 	$(GO) run ./driver/ops/gen
 
 .PHONY: check
 check: generate ## generates and fails if that changes a committed file
 	git diff --exit-code
-	@new=$$(git ls-files --others --exclude-standard shaders); test -z "$$new" || { echo "generated but not committed:"; echo "$$new"; exit 1; }
+	@new=$$(git ls-files --others --exclude-standard shaders '*_gen.go'); test -z "$$new" || { echo "generated but not committed:"; echo "$$new"; exit 1; }
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (30s)

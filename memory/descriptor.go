@@ -53,27 +53,18 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%#x)", uint32(f))
 }
 
+//go:generate go tool stringer -linecomment -output=names_gen.go -type=Source
+
 // Source says what the descriptor of a hardware buffer is.
 type Source uint8
 
-// Sources.
+// Sources: a memfd or another file of the host; a dma-buf, laid out without a modifier;
+// VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT.
 const (
-	SourceFile   Source = 0 // a memfd or another file of the host
-	SourceDMABuf Source = 1 // a dma-buf, laid out without a modifier
-	SourceOpaque Source = 2 // VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT
+	SourceFile   Source = 0 // file
+	SourceDMABuf Source = 1 // dma-buf
+	SourceOpaque Source = 2 // opaque fd
 )
-
-func (s Source) String() string {
-	switch s {
-	case SourceFile:
-		return "file"
-	case SourceDMABuf:
-		return "dma-buf"
-	case SourceOpaque:
-		return "opaque fd"
-	}
-	return fmt.Sprintf("Source(%d)", uint8(s))
-}
 
 // Descriptor describes a hardware buffer, as AHardwareBuffer_Desc does, and where its memory comes from.
 type Descriptor struct {

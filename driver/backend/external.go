@@ -1,10 +1,8 @@
 package backend
 
-import (
-	"fmt"
+import "github.com/nngpu/nngpu/driver/nn"
 
-	"github.com/nngpu/nngpu/driver/nn"
-)
+//go:generate go tool stringer -linecomment -output=names_gen.go -type=ExternalKind
 
 // ExternalKind says how memory is passed between processes and APIs.
 type ExternalKind uint8
@@ -13,20 +11,10 @@ type ExternalKind uint8
 const (
 	// OpaqueFD means something only to the driver that made it, on the same device
 	// (VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT).
-	OpaqueFD ExternalKind = 1
+	OpaqueFD ExternalKind = 1 // opaque fd
 	// DMABuf is the kernel's dma-buf, laid out without a modifier.
-	DMABuf ExternalKind = 2
+	DMABuf ExternalKind = 2 // dma-buf
 )
-
-func (k ExternalKind) String() string {
-	switch k {
-	case OpaqueFD:
-		return "opaque fd"
-	case DMABuf:
-		return "dma-buf"
-	}
-	return fmt.Sprintf("ExternalKind(%d)", uint8(k))
-}
 
 // External is memory of a device on its way between processes or APIs. Plain data: whose FD is, the functions say.
 type External struct {

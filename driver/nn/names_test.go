@@ -46,14 +46,18 @@ func TestNamesParseBack(t *testing.T) {
 		require.Equal(t, i, got)
 	}
 	seen := map[string]OperationType{}
-	for op, name := range operationNames {
-		require.NotContains(t, seen, name)
-		seen[name] = op
-		got, err := ParseOperationType(name)
-		require.NoError(t, err)
-		require.Equal(t, op, got)
-		require.True(t, op.Valid())
+	for _, r := range namedOperations {
+		for op := r[0]; op <= r[1]; op++ {
+			name := op.String()
+			require.NotContains(t, seen, name)
+			seen[name] = op
+			got, err := ParseOperationType(name)
+			require.NoError(t, err)
+			require.Equal(t, op, got)
+			require.True(t, op.Valid())
+		}
 	}
+	require.Len(t, seen, 110)
 	for _, name := range []string{"", "CONV_2D ", "conv_2d", "OperandType(3)", "TENSOR_FLOAT64"} {
 		_, err := ParseOperandType(name)
 		require.Error(t, err, name)

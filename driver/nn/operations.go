@@ -1,345 +1,230 @@
 package nn
 
-import "fmt"
-
 // OperationType names an operation; values are the NN HAL's. A value above 0xFFFF is an operation of
 // this driver's own extension. docs/operators.md has the types, shapes and limits of operands.
 type OperationType int32
 
 // Operations of NNAPI feature levels 1 to 8, and those of the driver's extension. Those that the driver knows say their
-// inputs in order: the list may end before each [, and … repeats what is before it.
+// inputs in order: the list may end before each [, and … repeats what is before it. Behind a number is the operation's name.
 const (
 	// Inputs: first input, second input, activation.
-	OpAdd OperationType = 0
+	OpAdd OperationType = 0 // ADD
 	// Inputs, implicit padding: input, padding scheme, stride width, stride height, window width, window height,
 	// activation, [layout].
 	// Inputs, explicit padding: input, left padding, right padding, top padding, bottom padding, stride width, stride
 	// height, window width, window height, activation, [layout].
-	OpAveragePool2D OperationType = 1
+	OpAveragePool2D OperationType = 1 // AVERAGE_POOL_2D
 	// Inputs: input…, axis.
-	OpConcatenation OperationType = 2
+	OpConcatenation OperationType = 2 // CONCATENATION
 	// Inputs, implicit padding: input, filter, bias, padding scheme, stride width, stride height, activation,
 	// [layout, [dilation width, dilation height]].
 	// Inputs, explicit padding: input, filter, bias, left padding, right padding, top padding, bottom padding, stride
 	// width, stride height, activation, [layout, [dilation width, dilation height]].
-	OpConv2D OperationType = 3
+	OpConv2D OperationType = 3 // CONV_2D
 	// Inputs, implicit padding: input, filter, bias, padding scheme, stride width, stride height, depth multiplier,
 	// activation, [layout, [dilation width, dilation height]].
 	// Inputs, explicit padding: input, filter, bias, left padding, right padding, top padding, bottom padding, stride
 	// width, stride height, depth multiplier, activation, [layout, [dilation width, dilation height]].
-	OpDepthwiseConv2D OperationType = 4
-	OpDepthToSpace    OperationType = 5
+	OpDepthwiseConv2D OperationType = 4 // DEPTHWISE_CONV_2D
+	OpDepthToSpace    OperationType = 5 // DEPTH_TO_SPACE
 	// Inputs: input.
-	OpDequantize      OperationType = 6
-	OpEmbeddingLookup OperationType = 7
+	OpDequantize      OperationType = 6 // DEQUANTIZE
+	OpEmbeddingLookup OperationType = 7 // EMBEDDING_LOOKUP
 	// Inputs: input.
-	OpFloor OperationType = 8
+	OpFloor OperationType = 8 // FLOOR
 	// Inputs: input, weights, bias, activation.
-	OpFullyConnected  OperationType = 9
-	OpHashtableLookup OperationType = 10
-	OpL2Normalization OperationType = 11
+	OpFullyConnected  OperationType = 9  // FULLY_CONNECTED
+	OpHashtableLookup OperationType = 10 // HASHTABLE_LOOKUP
+	OpL2Normalization OperationType = 11 // L2_NORMALIZATION
 	// Inputs, implicit padding: input, padding scheme, stride width, stride height, window width, window height,
 	// activation, [layout].
 	// Inputs, explicit padding: input, left padding, right padding, top padding, bottom padding, stride width, stride
 	// height, window width, window height, activation, [layout].
-	OpL2Pool2D                   OperationType = 12
-	OpLocalResponseNormalization OperationType = 13
+	OpL2Pool2D                   OperationType = 12 // L2_POOL_2D
+	OpLocalResponseNormalization OperationType = 13 // LOCAL_RESPONSE_NORMALIZATION
 	// Inputs: input.
-	OpLogistic      OperationType = 14
-	OpLshProjection OperationType = 15
-	OpLstm          OperationType = 16
+	OpLogistic      OperationType = 14 // LOGISTIC
+	OpLshProjection OperationType = 15 // LSH_PROJECTION
+	OpLstm          OperationType = 16 // LSTM
 	// Inputs, implicit padding: input, padding scheme, stride width, stride height, window width, window height,
 	// activation, [layout].
 	// Inputs, explicit padding: input, left padding, right padding, top padding, bottom padding, stride width, stride
 	// height, window width, window height, activation, [layout].
-	OpMaxPool2D OperationType = 17
+	OpMaxPool2D OperationType = 17 // MAX_POOL_2D
 	// Inputs: first input, second input, activation.
-	OpMul OperationType = 18
+	OpMul OperationType = 18 // MUL
 	// Inputs: input.
-	OpRelu OperationType = 19
+	OpRelu OperationType = 19 // RELU
 	// Inputs: input.
-	OpRelu1 OperationType = 20
+	OpRelu1 OperationType = 20 // RELU1
 	// Inputs: input.
-	OpRelu6 OperationType = 21
+	OpRelu6 OperationType = 21 // RELU6
 	// Inputs: input, shape.
-	OpReshape OperationType = 22
+	OpReshape OperationType = 22 // RESHAPE
 	// Inputs, sizes: input, output width, output height, [layout, [align corners, [half pixel centers]]].
 	// Inputs, factors: input, width factor, height factor, [layout, [align corners, [half pixel centers]]].
-	OpResizeBilinear OperationType = 23
-	OpRnn            OperationType = 24
+	OpResizeBilinear OperationType = 23 // RESIZE_BILINEAR
+	OpRnn            OperationType = 24 // RNN
 	// Inputs: input, beta, [axis].
-	OpSoftmax      OperationType = 25
-	OpSpaceToDepth OperationType = 26
-	OpSvdf         OperationType = 27
+	OpSoftmax      OperationType = 25 // SOFTMAX
+	OpSpaceToDepth OperationType = 26 // SPACE_TO_DEPTH
+	OpSvdf         OperationType = 27 // SVDF
 	// Inputs: input.
-	OpTanh           OperationType = 28
-	OpBatchToSpaceNd OperationType = 29
+	OpTanh           OperationType = 28 // TANH
+	OpBatchToSpaceNd OperationType = 29 // BATCH_TO_SPACE_ND
 	// Inputs: first input, second input, activation.
-	OpDiv OperationType = 30
+	OpDiv OperationType = 30 // DIV
 	// Inputs: input, axes, keep dims.
-	OpMean OperationType = 31
+	OpMean OperationType = 31 // MEAN
 	// Inputs: input, paddings.
-	OpPad            OperationType = 32
-	OpSpaceToBatchNd OperationType = 33
+	OpPad            OperationType = 32 // PAD
+	OpSpaceToBatchNd OperationType = 33 // SPACE_TO_BATCH_ND
 	// Inputs: input, axes.
-	OpSqueeze      OperationType = 34
-	OpStridedSlice OperationType = 35
+	OpSqueeze      OperationType = 34 // SQUEEZE
+	OpStridedSlice OperationType = 35 // STRIDED_SLICE
 	// Inputs: first input, second input, activation.
-	OpSub OperationType = 36
+	OpSub OperationType = 36 // SUB
 	// Inputs: input, permutation.
-	OpTranspose OperationType = 37
+	OpTranspose OperationType = 37 // TRANSPOSE
 	// Inputs: input.
-	OpAbs                       OperationType = 38
-	OpArgmax                    OperationType = 39
-	OpArgmin                    OperationType = 40
-	OpAxisAlignedBboxTransform  OperationType = 41
-	OpBidirectionalSequenceLstm OperationType = 42
-	OpBidirectionalSequenceRnn  OperationType = 43
-	OpBoxWithNmsLimit           OperationType = 44
+	OpAbs                       OperationType = 38 // ABS
+	OpArgmax                    OperationType = 39 // ARGMAX
+	OpArgmin                    OperationType = 40 // ARGMIN
+	OpAxisAlignedBboxTransform  OperationType = 41 // AXIS_ALIGNED_BBOX_TRANSFORM
+	OpBidirectionalSequenceLstm OperationType = 42 // BIDIRECTIONAL_SEQUENCE_LSTM
+	OpBidirectionalSequenceRnn  OperationType = 43 // BIDIRECTIONAL_SEQUENCE_RNN
+	OpBoxWithNmsLimit           OperationType = 44 // BOX_WITH_NMS_LIMIT
 	// Inputs: input.
-	OpCast                    OperationType = 45
-	OpChannelShuffle          OperationType = 46
-	OpDetectionPostprocessing OperationType = 47
+	OpCast                    OperationType = 45 // CAST
+	OpChannelShuffle          OperationType = 46 // CHANNEL_SHUFFLE
+	OpDetectionPostprocessing OperationType = 47 // DETECTION_POSTPROCESSING
 	// Inputs: first input, second input.
-	OpEqual OperationType = 48
+	OpEqual OperationType = 48 // EQUAL
 	// Inputs: input.
-	OpExp OperationType = 49
+	OpExp OperationType = 49 // EXP
 	// Inputs: input, axis.
-	OpExpandDims        OperationType = 50
-	OpGather            OperationType = 51
-	OpGenerateProposals OperationType = 52
+	OpExpandDims        OperationType = 50 // EXPAND_DIMS
+	OpGather            OperationType = 51 // GATHER
+	OpGenerateProposals OperationType = 52 // GENERATE_PROPOSALS
 	// Inputs: first input, second input.
-	OpGreater OperationType = 53
+	OpGreater OperationType = 53 // GREATER
 	// Inputs: first input, second input.
-	OpGreaterEqual          OperationType = 54
-	OpGroupedConv2D         OperationType = 55
-	OpHeatmapMaxKeypoint    OperationType = 56
-	OpInstanceNormalization OperationType = 57
+	OpGreaterEqual          OperationType = 54 // GREATER_EQUAL
+	OpGroupedConv2D         OperationType = 55 // GROUPED_CONV_2D
+	OpHeatmapMaxKeypoint    OperationType = 56 // HEATMAP_MAX_KEYPOINT
+	OpInstanceNormalization OperationType = 57 // INSTANCE_NORMALIZATION
 	// Inputs: first input, second input.
-	OpLess OperationType = 58
+	OpLess OperationType = 58 // LESS
 	// Inputs: first input, second input.
-	OpLessEqual OperationType = 59
+	OpLessEqual OperationType = 59 // LESS_EQUAL
 	// Inputs: input.
-	OpLog OperationType = 60
+	OpLog OperationType = 60 // LOG
 	// Inputs: first input, second input.
-	OpLogicalAnd OperationType = 61
+	OpLogicalAnd OperationType = 61 // LOGICAL_AND
 	// Inputs: input.
-	OpLogicalNot OperationType = 62
+	OpLogicalNot OperationType = 62 // LOGICAL_NOT
 	// Inputs: first input, second input.
-	OpLogicalOr OperationType = 63
+	OpLogicalOr OperationType = 63 // LOGICAL_OR
 	// Inputs: input, beta, axis.
-	OpLogSoftmax OperationType = 64
+	OpLogSoftmax OperationType = 64 // LOG_SOFTMAX
 	// Inputs: first input, second input.
-	OpMaximum OperationType = 65
+	OpMaximum OperationType = 65 // MAXIMUM
 	// Inputs: first input, second input.
-	OpMinimum OperationType = 66
+	OpMinimum OperationType = 66 // MINIMUM
 	// Inputs: input.
-	OpNeg OperationType = 67
+	OpNeg OperationType = 67 // NEG
 	// Inputs: first input, second input.
-	OpNotEqual OperationType = 68
+	OpNotEqual OperationType = 68 // NOT_EQUAL
 	// Inputs: input, paddings, value.
-	OpPadV2 OperationType = 69
+	OpPadV2 OperationType = 69 // PAD_V2
 	// Inputs: base, exponent.
-	OpPow OperationType = 70
+	OpPow OperationType = 70 // POW
 	// Inputs: input, alpha.
-	OpPrelu OperationType = 71
+	OpPrelu OperationType = 71 // PRELU
 	// Inputs: input.
-	OpQuantize           OperationType = 72
-	OpQuantized16BitLstm OperationType = 73
-	OpRandomMultinomial  OperationType = 74
-	OpReduceAll          OperationType = 75
-	OpReduceAny          OperationType = 76
-	OpReduceMax          OperationType = 77
-	OpReduceMin          OperationType = 78
-	OpReduceProd         OperationType = 79
-	OpReduceSum          OperationType = 80
-	OpRoiAlign           OperationType = 81
-	OpRoiPooling         OperationType = 82
+	OpQuantize           OperationType = 72 // QUANTIZE
+	OpQuantized16BitLstm OperationType = 73 // QUANTIZED_16BIT_LSTM
+	OpRandomMultinomial  OperationType = 74 // RANDOM_MULTINOMIAL
+	OpReduceAll          OperationType = 75 // REDUCE_ALL
+	OpReduceAny          OperationType = 76 // REDUCE_ANY
+	OpReduceMax          OperationType = 77 // REDUCE_MAX
+	OpReduceMin          OperationType = 78 // REDUCE_MIN
+	OpReduceProd         OperationType = 79 // REDUCE_PROD
+	OpReduceSum          OperationType = 80 // REDUCE_SUM
+	OpRoiAlign           OperationType = 81 // ROI_ALIGN
+	OpRoiPooling         OperationType = 82 // ROI_POOLING
 	// Inputs: input.
-	OpRsqrt  OperationType = 83
-	OpSelect OperationType = 84
+	OpRsqrt  OperationType = 83 // RSQRT
+	OpSelect OperationType = 84 // SELECT
 	// Inputs: input.
-	OpSin OperationType = 85
+	OpSin OperationType = 85 // SIN
 	// Inputs: input, begin, size.
-	OpSlice OperationType = 86
+	OpSlice OperationType = 86 // SLICE
 	// Inputs: input, axis, number of parts. Outputs: part….
-	OpSplit OperationType = 87
+	OpSplit OperationType = 87 // SPLIT
 	// Inputs: input.
-	OpSqrt OperationType = 88
-	OpTile OperationType = 89
+	OpSqrt OperationType = 88 // SQRT
+	OpTile OperationType = 89 // TILE
 	// Inputs: input, k. Outputs: values, indices.
-	OpTopkV2          OperationType = 90
-	OpTransposeConv2D OperationType = 91
+	OpTopkV2          OperationType = 90 // TOPK_V2
+	OpTransposeConv2D OperationType = 91 // TRANSPOSE_CONV_2D
 	// Inputs: input, input-to-input weights, input-to-forget weights, input-to-cell weights, input-to-output weights,
 	// recurrent-to-input weights, recurrent-to-forget weights, recurrent-to-cell weights, recurrent-to-output
 	// weights, cell-to-input weights, cell-to-forget weights, cell-to-output weights, input gate bias, forget gate
 	// bias, cell gate bias, output gate bias, projection weights, projection bias, output state in, cell state in,
 	// activation, cell clip, projection clip, time major, input layer norm weights, forget layer norm weights, cell
 	// layer norm weights, output layer norm weights. Outputs: result, [output state out, cell state out].
-	OpUnidirectionalSequenceLstm OperationType = 92
-	OpUnidirectionalSequenceRnn  OperationType = 93
+	OpUnidirectionalSequenceLstm OperationType = 92 // UNIDIRECTIONAL_SEQUENCE_LSTM
+	OpUnidirectionalSequenceRnn  OperationType = 93 // UNIDIRECTIONAL_SEQUENCE_RNN
 	// Inputs, sizes: input, output width, output height, layout, [align corners, [half pixel centers]].
 	// Inputs, factors: input, width factor, height factor, layout, [align corners, [half pixel centers]].
-	OpResizeNearestNeighbor OperationType = 94
-	OpQuantizedLstm         OperationType = 95
-	OpIf                    OperationType = 96
-	OpWhile                 OperationType = 97
+	OpResizeNearestNeighbor OperationType = 94 // RESIZE_NEAREST_NEIGHBOR
+	OpQuantizedLstm         OperationType = 95 // QUANTIZED_LSTM
+	OpIf                    OperationType = 96 // IF
+	OpWhile                 OperationType = 97 // WHILE
 	// Inputs: input, alpha.
-	OpElu OperationType = 98
+	OpElu OperationType = 98 // ELU
 	// Inputs: input.
-	OpHardSwish   OperationType = 99
-	OpFill        OperationType = 100
-	OpRank        OperationType = 101
-	OpBatchMatmul OperationType = 102
-	OpPack        OperationType = 103
+	OpHardSwish   OperationType = 99  // HARD_SWISH
+	OpFill        OperationType = 100 // FILL
+	OpRank        OperationType = 101 // RANK
+	OpBatchMatmul OperationType = 102 // BATCH_MATMUL
+	OpPack        OperationType = 103 // PACK
 	// Inputs: input, paddings, mode.
-	OpMirrorPad    OperationType = 104
-	OpReverse      OperationType = 105
-	OpOemOperation OperationType = 10000
-	OpDensify      OperationType = 20000
+	OpMirrorPad    OperationType = 104   // MIRROR_PAD
+	OpReverse      OperationType = 105   // REVERSE
+	OpOemOperation OperationType = 10000 // OEM_OPERATION
+	OpDensify      OperationType = 20000 // DENSIFY
 
 	// OpSquaredDifference is (x - y)^2 with broadcasting, as TFLite has it.
 	// Inputs: first input, second input.
-	OpSquaredDifference OperationType = extension
+	OpSquaredDifference OperationType = extension // SQUARED_DIFFERENCE
 
 	// OpRequantize brings an 8-bit tensor to another scale, zero point or signedness, as TFLite's QUANTIZE
 	// of an 8-bit input does.
 	// Inputs: input.
-	OpRequantize OperationType = extension + 1
+	OpRequantize OperationType = extension + 1 // REQUANTIZE
 )
 
 // extension is the prefix 1 of the HAL's extension types, in the high 16 bits.
 const extension = 1 << 16
 
-var operationNames = map[OperationType]string{
-	OpAdd:                        "ADD",
-	OpAveragePool2D:              "AVERAGE_POOL_2D",
-	OpConcatenation:              "CONCATENATION",
-	OpConv2D:                     "CONV_2D",
-	OpDepthwiseConv2D:            "DEPTHWISE_CONV_2D",
-	OpDepthToSpace:               "DEPTH_TO_SPACE",
-	OpDequantize:                 "DEQUANTIZE",
-	OpEmbeddingLookup:            "EMBEDDING_LOOKUP",
-	OpFloor:                      "FLOOR",
-	OpFullyConnected:             "FULLY_CONNECTED",
-	OpHashtableLookup:            "HASHTABLE_LOOKUP",
-	OpL2Normalization:            "L2_NORMALIZATION",
-	OpL2Pool2D:                   "L2_POOL_2D",
-	OpLocalResponseNormalization: "LOCAL_RESPONSE_NORMALIZATION",
-	OpLogistic:                   "LOGISTIC",
-	OpLshProjection:              "LSH_PROJECTION",
-	OpLstm:                       "LSTM",
-	OpMaxPool2D:                  "MAX_POOL_2D",
-	OpMul:                        "MUL",
-	OpRelu:                       "RELU",
-	OpRelu1:                      "RELU1",
-	OpRelu6:                      "RELU6",
-	OpReshape:                    "RESHAPE",
-	OpResizeBilinear:             "RESIZE_BILINEAR",
-	OpRnn:                        "RNN",
-	OpSoftmax:                    "SOFTMAX",
-	OpSpaceToDepth:               "SPACE_TO_DEPTH",
-	OpSvdf:                       "SVDF",
-	OpTanh:                       "TANH",
-	OpBatchToSpaceNd:             "BATCH_TO_SPACE_ND",
-	OpDiv:                        "DIV",
-	OpMean:                       "MEAN",
-	OpPad:                        "PAD",
-	OpSpaceToBatchNd:             "SPACE_TO_BATCH_ND",
-	OpSqueeze:                    "SQUEEZE",
-	OpStridedSlice:               "STRIDED_SLICE",
-	OpSub:                        "SUB",
-	OpTranspose:                  "TRANSPOSE",
-	OpAbs:                        "ABS",
-	OpArgmax:                     "ARGMAX",
-	OpArgmin:                     "ARGMIN",
-	OpAxisAlignedBboxTransform:   "AXIS_ALIGNED_BBOX_TRANSFORM",
-	OpBidirectionalSequenceLstm:  "BIDIRECTIONAL_SEQUENCE_LSTM",
-	OpBidirectionalSequenceRnn:   "BIDIRECTIONAL_SEQUENCE_RNN",
-	OpBoxWithNmsLimit:            "BOX_WITH_NMS_LIMIT",
-	OpCast:                       "CAST",
-	OpChannelShuffle:             "CHANNEL_SHUFFLE",
-	OpDetectionPostprocessing:    "DETECTION_POSTPROCESSING",
-	OpEqual:                      "EQUAL",
-	OpExp:                        "EXP",
-	OpExpandDims:                 "EXPAND_DIMS",
-	OpGather:                     "GATHER",
-	OpGenerateProposals:          "GENERATE_PROPOSALS",
-	OpGreater:                    "GREATER",
-	OpGreaterEqual:               "GREATER_EQUAL",
-	OpGroupedConv2D:              "GROUPED_CONV_2D",
-	OpHeatmapMaxKeypoint:         "HEATMAP_MAX_KEYPOINT",
-	OpInstanceNormalization:      "INSTANCE_NORMALIZATION",
-	OpLess:                       "LESS",
-	OpLessEqual:                  "LESS_EQUAL",
-	OpLog:                        "LOG",
-	OpLogicalAnd:                 "LOGICAL_AND",
-	OpLogicalNot:                 "LOGICAL_NOT",
-	OpLogicalOr:                  "LOGICAL_OR",
-	OpLogSoftmax:                 "LOG_SOFTMAX",
-	OpMaximum:                    "MAXIMUM",
-	OpMinimum:                    "MINIMUM",
-	OpNeg:                        "NEG",
-	OpNotEqual:                   "NOT_EQUAL",
-	OpPadV2:                      "PAD_V2",
-	OpPow:                        "POW",
-	OpPrelu:                      "PRELU",
-	OpQuantize:                   "QUANTIZE",
-	OpQuantized16BitLstm:         "QUANTIZED_16BIT_LSTM",
-	OpRandomMultinomial:          "RANDOM_MULTINOMIAL",
-	OpReduceAll:                  "REDUCE_ALL",
-	OpReduceAny:                  "REDUCE_ANY",
-	OpReduceMax:                  "REDUCE_MAX",
-	OpReduceMin:                  "REDUCE_MIN",
-	OpReduceProd:                 "REDUCE_PROD",
-	OpReduceSum:                  "REDUCE_SUM",
-	OpRoiAlign:                   "ROI_ALIGN",
-	OpRoiPooling:                 "ROI_POOLING",
-	OpRsqrt:                      "RSQRT",
-	OpSelect:                     "SELECT",
-	OpSin:                        "SIN",
-	OpSlice:                      "SLICE",
-	OpSplit:                      "SPLIT",
-	OpSqrt:                       "SQRT",
-	OpTile:                       "TILE",
-	OpTopkV2:                     "TOPK_V2",
-	OpTransposeConv2D:            "TRANSPOSE_CONV_2D",
-	OpUnidirectionalSequenceLstm: "UNIDIRECTIONAL_SEQUENCE_LSTM",
-	OpUnidirectionalSequenceRnn:  "UNIDIRECTIONAL_SEQUENCE_RNN",
-	OpResizeNearestNeighbor:      "RESIZE_NEAREST_NEIGHBOR",
-	OpQuantizedLstm:              "QUANTIZED_LSTM",
-	OpIf:                         "IF",
-	OpWhile:                      "WHILE",
-	OpElu:                        "ELU",
-	OpHardSwish:                  "HARD_SWISH",
-	OpFill:                       "FILL",
-	OpRank:                       "RANK",
-	OpBatchMatmul:                "BATCH_MATMUL",
-	OpPack:                       "PACK",
-	OpMirrorPad:                  "MIRROR_PAD",
-	OpReverse:                    "REVERSE",
-	OpOemOperation:               "OEM_OPERATION",
-	OpDensify:                    "DENSIFY",
-	OpRequantize:                 "REQUANTIZE",
-	OpSquaredDifference:          "SQUARED_DIFFERENCE",
+// namedOperations are the first and the last of the operations of each range of numbers.
+var namedOperations = [...][2]OperationType{
+	{OpAdd, OpReverse}, {OpOemOperation, OpOemOperation}, {OpDensify, OpDensify}, {OpSquaredDifference, OpRequantize},
 }
 
 // Valid reports whether t is a known operation.
-func (t OperationType) Valid() bool { _, ok := operationNames[t]; return ok }
-
-func (t OperationType) String() string {
-	if n, ok := operationNames[t]; ok {
-		return n
+func (t OperationType) Valid() bool {
+	for _, r := range namedOperations {
+		if t >= r[0] && t <= r[1] {
+			return true
+		}
 	}
-	return fmt.Sprintf("OperationType(%d)", int32(t))
+	return false
 }
 
 // ParseOperationType returns the operation of the given HAL name, such as "CONV_2D".
 func ParseOperationType(name string) (OperationType, error) {
-	for t, n := range operationNames {
-		if n == name {
-			return t, nil
-		}
-	}
-	return 0, fmt.Errorf("unknown operation %q", name)
+	return parse("operation", name, namedOperations[:]...)
 }

@@ -11,29 +11,16 @@ type Status int32
 
 // Statuses of NN HAL 1.3.
 const (
-	StatusNone                        Status = 0
-	StatusDeviceUnavailable           Status = 1
-	StatusGeneralFailure              Status = 2
-	StatusOutputInsufficientSize      Status = 3
-	StatusInvalidArgument             Status = 4
-	StatusMissedDeadlineTransient     Status = 5
-	StatusMissedDeadlinePersistent    Status = 6
-	StatusResourceExhaustedTransient  Status = 7
-	StatusResourceExhaustedPersistent Status = 8
+	StatusNone                        Status = 0 // NONE
+	StatusDeviceUnavailable           Status = 1 // DEVICE_UNAVAILABLE
+	StatusGeneralFailure              Status = 2 // GENERAL_FAILURE
+	StatusOutputInsufficientSize      Status = 3 // OUTPUT_INSUFFICIENT_SIZE
+	StatusInvalidArgument             Status = 4 // INVALID_ARGUMENT
+	StatusMissedDeadlineTransient     Status = 5 // MISSED_DEADLINE_TRANSIENT
+	StatusMissedDeadlinePersistent    Status = 6 // MISSED_DEADLINE_PERSISTENT
+	StatusResourceExhaustedTransient  Status = 7 // RESOURCE_EXHAUSTED_TRANSIENT
+	StatusResourceExhaustedPersistent Status = 8 // RESOURCE_EXHAUSTED_PERSISTENT
 )
-
-var statusNames = [...]string{
-	"NONE", "DEVICE_UNAVAILABLE", "GENERAL_FAILURE", "OUTPUT_INSUFFICIENT_SIZE", "INVALID_ARGUMENT",
-	"MISSED_DEADLINE_TRANSIENT", "MISSED_DEADLINE_PERSISTENT",
-	"RESOURCE_EXHAUSTED_TRANSIENT", "RESOURCE_EXHAUSTED_PERSISTENT",
-}
-
-func (s Status) String() string {
-	if s >= 0 && int(s) < len(statusNames) {
-		return statusNames[s]
-	}
-	return fmt.Sprintf("Status(%d)", int32(s))
-}
 
 // ErrClosed is the cause of every error of something that was closed: of its own calls, and of calls that it is given to.
 var ErrClosed = errors.New("closed")

@@ -2,73 +2,77 @@ package nn
 
 import "fmt"
 
+//go:generate go tool stringer -linecomment -output=names_gen.go -type=OperandType,OperationType,Lifetime,Activation,Preference,Priority,Status
+
+// parse returns the value within one of the ranges, first and last, that has the name.
+func parse[T interface {
+	~int32
+	fmt.Stringer
+}](what, name string, ranges ...[2]T) (T, error) {
+	for _, r := range ranges {
+		for v := r[0]; v <= r[1]; v++ {
+			if v.String() == name {
+				return v, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("unknown %s %q", what, name)
+}
+
 // OperandType is the element type of an operand; values are the NN HAL's.
 type OperandType int32
 
 // Operand types of NN HAL 1.3. The scalar types describe one value, the Tensor types row-major arrays.
 const (
-	Float32                 OperandType = 0
-	Int32                   OperandType = 1
-	Uint32                  OperandType = 2
-	TensorFloat32           OperandType = 3
-	TensorInt32             OperandType = 4
-	TensorQuant8Asymm       OperandType = 5
-	Bool                    OperandType = 6
-	TensorQuant16Symm       OperandType = 7
-	TensorFloat16           OperandType = 8
-	TensorBool8             OperandType = 9
-	Float16                 OperandType = 10
-	TensorQuant8PerChannel  OperandType = 11
-	TensorQuant16Asymm      OperandType = 12
-	TensorQuant8Symm        OperandType = 13
-	TensorQuant8AsymmSigned OperandType = 14
-	SubgraphRef             OperandType = 15
+	Float32                 OperandType = 0  // FLOAT32
+	Int32                   OperandType = 1  // INT32
+	Uint32                  OperandType = 2  // UINT32
+	TensorFloat32           OperandType = 3  // TENSOR_FLOAT32
+	TensorInt32             OperandType = 4  // TENSOR_INT32
+	TensorQuant8Asymm       OperandType = 5  // TENSOR_QUANT8_ASYMM
+	Bool                    OperandType = 6  // BOOL
+	TensorQuant16Symm       OperandType = 7  // TENSOR_QUANT16_SYMM
+	TensorFloat16           OperandType = 8  // TENSOR_FLOAT16
+	TensorBool8             OperandType = 9  // TENSOR_BOOL8
+	Float16                 OperandType = 10 // FLOAT16
+	TensorQuant8PerChannel  OperandType = 11 // TENSOR_QUANT8_SYMM_PER_CHANNEL
+	TensorQuant16Asymm      OperandType = 12 // TENSOR_QUANT16_ASYMM
+	TensorQuant8Symm        OperandType = 13 // TENSOR_QUANT8_SYMM
+	TensorQuant8AsymmSigned OperandType = 14 // TENSOR_QUANT8_ASYMM_SIGNED
+	SubgraphRef             OperandType = 15 // SUBGRAPH
 )
 
 type typeFact struct {
-	name   string
 	bytes  int
 	tensor bool
 }
 
 // From NN HAL 1.3 types.hal, OperandType.
 var typeFacts = [...]typeFact{
-	Float32:                 {"FLOAT32", 4, false},
-	Int32:                   {"INT32", 4, false},
-	Uint32:                  {"UINT32", 4, false},
-	TensorFloat32:           {"TENSOR_FLOAT32", 4, true},
-	TensorInt32:             {"TENSOR_INT32", 4, true},
-	TensorQuant8Asymm:       {"TENSOR_QUANT8_ASYMM", 1, true},
-	Bool:                    {"BOOL", 1, false},
-	TensorQuant16Symm:       {"TENSOR_QUANT16_SYMM", 2, true},
-	TensorFloat16:           {"TENSOR_FLOAT16", 2, true},
-	TensorBool8:             {"TENSOR_BOOL8", 1, true},
-	Float16:                 {"FLOAT16", 2, false},
-	TensorQuant8PerChannel:  {"TENSOR_QUANT8_SYMM_PER_CHANNEL", 1, true},
-	TensorQuant16Asymm:      {"TENSOR_QUANT16_ASYMM", 2, true},
-	TensorQuant8Symm:        {"TENSOR_QUANT8_SYMM", 1, true},
-	TensorQuant8AsymmSigned: {"TENSOR_QUANT8_ASYMM_SIGNED", 1, true},
-	SubgraphRef:             {"SUBGRAPH", 0, false},
+	Float32:                 {4, false},
+	Int32:                   {4, false},
+	Uint32:                  {4, false},
+	TensorFloat32:           {4, true},
+	TensorInt32:             {4, true},
+	TensorQuant8Asymm:       {1, true},
+	Bool:                    {1, false},
+	TensorQuant16Symm:       {2, true},
+	TensorFloat16:           {2, true},
+	TensorBool8:             {1, true},
+	Float16:                 {2, false},
+	TensorQuant8PerChannel:  {1, true},
+	TensorQuant16Asymm:      {2, true},
+	TensorQuant8Symm:        {1, true},
+	TensorQuant8AsymmSigned: {1, true},
+	SubgraphRef:             {0, false},
 }
 
 // Valid reports whether t is a type of NN HAL 1.3.
 func (t OperandType) Valid() bool { return t >= 0 && int(t) < len(typeFacts) }
 
-func (t OperandType) String() string {
-	if t.Valid() {
-		return typeFacts[t].name
-	}
-	return fmt.Sprintf("OperandType(%d)", int32(t))
-}
-
 // ParseOperandType returns the type of the given HAL name, such as "TENSOR_FLOAT32".
 func ParseOperandType(name string) (OperandType, error) {
-	for i, f := range typeFacts {
-		if f.name == name {
-			return OperandType(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown operand type %q", name)
+	return parse("operand type", name, [2]OperandType{Float32, SubgraphRef})
 }
 
 // Bytes is the size of one element; 0 for an unknown type and for SubgraphRef.
@@ -96,54 +100,33 @@ type Lifetime int32
 
 // Lifetimes of NN HAL 1.3.
 const (
-	Temporary         Lifetime = 0
-	SubgraphInput     Lifetime = 1
-	SubgraphOutput    Lifetime = 2
-	ConstantCopy      Lifetime = 3
-	ConstantReference Lifetime = 4
-	NoValue           Lifetime = 5
-	Subgraph          Lifetime = 6
+	Temporary         Lifetime = 0 // TEMPORARY_VARIABLE
+	SubgraphInput     Lifetime = 1 // SUBGRAPH_INPUT
+	SubgraphOutput    Lifetime = 2 // SUBGRAPH_OUTPUT
+	ConstantCopy      Lifetime = 3 // CONSTANT_COPY
+	ConstantReference Lifetime = 4 // CONSTANT_REFERENCE
+	NoValue           Lifetime = 5 // NO_VALUE
+	Subgraph          Lifetime = 6 // SUBGRAPH
 )
 
-var lifetimeNames = [...]string{"TEMPORARY_VARIABLE", "SUBGRAPH_INPUT", "SUBGRAPH_OUTPUT", "CONSTANT_COPY", "CONSTANT_REFERENCE", "NO_VALUE", "SUBGRAPH"}
-
 // Valid reports whether l is a lifetime of NN HAL 1.3.
-func (l Lifetime) Valid() bool { return l >= 0 && int(l) < len(lifetimeNames) }
-
-func (l Lifetime) String() string {
-	if l.Valid() {
-		return lifetimeNames[l]
-	}
-	return fmt.Sprintf("Lifetime(%d)", int32(l))
-}
+func (l Lifetime) Valid() bool { return l >= 0 && l <= Subgraph }
 
 // ParseLifetime returns the lifetime of the given HAL name.
 func ParseLifetime(name string) (Lifetime, error) {
-	for i, n := range lifetimeNames {
-		if n == name {
-			return Lifetime(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown lifetime %q", name)
+	return parse("lifetime", name, [2]Lifetime{Temporary, Subgraph})
 }
 
 // Activation is the function fused into an operation; values are the NN HAL's FusedActivationFunc.
 type Activation int32
 
-// Fused activations.
+// Fused activations: none, max(0, x), clamp to [-1, 1], clamp to [0, 6].
 const (
-	ActNone  Activation = 0
-	ActRelu  Activation = 1 // max(0, x)
-	ActRelu1 Activation = 2 // clamp to [-1, 1]
-	ActRelu6 Activation = 3 // clamp to [0, 6]
+	ActNone  Activation = 0 // none
+	ActRelu  Activation = 1 // relu
+	ActRelu1 Activation = 2 // relu1
+	ActRelu6 Activation = 3 // relu6
 )
-
-func (a Activation) String() string {
-	if a >= 0 && a <= ActRelu6 {
-		return [...]string{"none", "relu", "relu1", "relu6"}[a]
-	}
-	return fmt.Sprintf("Activation(%d)", int32(a))
-}
 
 // Padding schemes of the implicit forms of convolutions and pools.
 const (
@@ -156,37 +139,23 @@ type Preference int32
 
 // Execution preferences.
 const (
-	LowPower         Preference = 0
-	FastSingleAnswer Preference = 1
-	SustainedSpeed   Preference = 2
+	LowPower         Preference = 0 // LOW_POWER
+	FastSingleAnswer Preference = 1 // FAST_SINGLE_ANSWER
+	SustainedSpeed   Preference = 2 // SUSTAINED_SPEED
 )
 
 // Valid reports whether p is one of the three preferences.
 func (p Preference) Valid() bool { return p >= LowPower && p <= SustainedSpeed }
-
-func (p Preference) String() string {
-	if p.Valid() {
-		return [...]string{"LOW_POWER", "FAST_SINGLE_ANSWER", "SUSTAINED_SPEED"}[p]
-	}
-	return fmt.Sprintf("Preference(%d)", int32(p))
-}
 
 // Priority orders executions of one client on one device; values are the HAL's.
 type Priority int32
 
 // Priorities of NN HAL 1.3.
 const (
-	PriorityLow    Priority = 0
-	PriorityMedium Priority = 1
-	PriorityHigh   Priority = 2
+	PriorityLow    Priority = 0 // LOW
+	PriorityMedium Priority = 1 // MEDIUM
+	PriorityHigh   Priority = 2 // HIGH
 )
 
 // Valid reports whether p is one of the three priorities.
 func (p Priority) Valid() bool { return p >= PriorityLow && p <= PriorityHigh }
-
-func (p Priority) String() string {
-	if p.Valid() {
-		return [...]string{"LOW", "MEDIUM", "HIGH"}[p]
-	}
-	return fmt.Sprintf("Priority(%d)", int32(p))
-}

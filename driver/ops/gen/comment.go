@@ -2,42 +2,24 @@ package main
 
 import (
 	"fmt"
-	"go/ast"
 	"go/format"
-	"go/parser"
-	"go/token"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// constantNames reads the names of the operations' constants from the table of names in the source of package nn.
+// constantNames reads the names of the operations' constants from the source of package nn.
 func constantNames(source []byte) (map[nn.OperationType]string, error) {
-	f, err := parser.ParseFile(token.NewFileSet(), vocabulary, source, 0)
-	if err != nil {
-		return nil, err
-	}
 	names := map[nn.OperationType]string{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		pair, ok := n.(*ast.KeyValueExpr)
-		if !ok {
-			return true
+	for _, m := range constant.FindAllSubmatch(source, -1) {
+		t, err := nn.ParseOperationType(string(m[2]))
+		if err != nil {
+			return nil, err
 		}
-		key, isName := pair.Key.(*ast.Ident)
-		text, isText := pair.Value.(*ast.BasicLit)
-		if !isName || !isText {
-			return true
-		}
-		name, unquoted := strconv.Unquote(text.Value)
-		t, unknown := nn.ParseOperationType(name)
-		if unquoted == nil && unknown == nil {
-			names[t] = key.Name
-		}
-		return true
-	})
+		names[t] = string(m[1])
+	}
 	for _, row := range ops.All() {
 		if names[row.Type] == "" {
 			return nil, fmt.Errorf("%s: no constant of %v", vocabulary, row.Type)
@@ -49,7 +31,8 @@ func constantNames(source []byte) (map[nn.OperationType]string, error) {
 // generated is how comment lines begin that are written here.
 const generated = "\t// Inputs"
 
-var constant = regexp.MustCompile(`^\t(Op\w+)\s+OperationType = `)
+// constant is the line of an operation: its constant, its number, its name.
+var constant = regexp.MustCompile(`(?m)^\t(Op\w+)\s+OperationType = .* // (\w+)$`)
 
 // comment writes the operands of each operation of the table above its constant.
 func comment(source []byte, names map[nn.OperationType]string) ([]byte, error) {

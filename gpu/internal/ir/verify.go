@@ -6,27 +6,20 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
+//go:generate go tool stringer -linecomment -output=names_gen.go -type=State
+
 // State says how far the passes have brought a graph. Each promises what those before it do, and more.
 type State int
 
 // The states in the order of the passes.
 const (
 	// Imported: every tensor has one writer, which comes before its readers; constants are of the right size.
-	Imported State = iota
+	Imported State = iota // imported
 	// Inferred: every shape that is used is known, and attributes are of the type that their operation has.
-	Inferred
+	Inferred // inferred
 	// Normal: images are NHWC.
-	Normal
+	Normal // normal
 )
-
-var stateNames = [...]string{"imported", "inferred", "normal"}
-
-func (s State) String() string {
-	if s >= 0 && int(s) < len(stateNames) {
-		return stateNames[s]
-	}
-	return fmt.Sprintf("State(%d)", int(s))
-}
 
 // Verify checks what state s promises.
 func (g *Graph) Verify(s State) error {

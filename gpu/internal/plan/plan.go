@@ -15,41 +15,37 @@ import (
 // minStorageBufferOffsetAlignment and minTexelBufferOffsetAlignment that Vulkan allows.
 const Align = 256
 
+//go:generate go tool stringer -linecomment -output=names_gen.go -type=Buffer,Format,When
+
 // Buffer names one of the memories that a step can bind.
 type Buffer uint8
 
 // The memories of an execution.
 const (
 	// Arena holds intermediate results; one for each slot; device-local.
-	Arena Buffer = iota
+	Arena Buffer = iota // arena
 	// Weights holds packed constants; shared by all slots; device-local; read-only.
-	Weights
+	Weights // weights
 	// Host holds model inputs and outputs as clients see them; one for each slot; host-visible.
-	Host
+	Host // host
 )
-
-func (b Buffer) String() string { return name("Buffer", b, "arena", "weights", "host") }
 
 // Format is the texel format of a binding; FormatNone for a storage buffer.
 type Format uint8
 
 // Texel formats that kernels use; all are required of every Vulkan device for uniform texel buffers.
 const (
-	FormatNone    Format = iota
-	FormatRGBA32F        // 16 bytes a texel
-	FormatRGBA32U        // 16
-	FormatR32U           // 4
-	FormatRGBA8I         // 4
-	FormatRGBA8U         // 4
-	FormatR32F           // 4
+	FormatNone    Format = iota // buf
+	FormatRGBA32F               // rgba32f
+	FormatRGBA32U               // rgba32ui
+	FormatR32U                  // r32ui
+	FormatRGBA8I                // rgba8i
+	FormatRGBA8U                // rgba8ui
+	FormatR32F                  // r32f
 )
 
 // TexelBytes is the size of one texel, 0 for FormatNone. Precondition: f is one of the above.
 func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4, 4, 4, 4}[f] }
-
-func (f Format) String() string {
-	return name("Format", f, "buf", "rgba32f", "rgba32ui", "r32ui", "rgba8i", "rgba8ui", "r32f")
-}
 
 // Binding is the range of a memory that a kernel sees at one binding number. Offset is a multiple of
 // Align.
@@ -96,22 +92,12 @@ type When uint8
 
 const (
 	// Always runs whatever is bound.
-	Always When = iota
+	Always When = iota // always
 	// WhenDense runs unless Step.Serves is bound in allocated memory.
-	WhenDense
+	WhenDense // dense
 	// WhenDevice runs only if Step.Serves is bound in allocated memory.
-	WhenDevice
+	WhenDevice // device
 )
-
-func (w When) String() string { return name("When", w, "always", "dense", "device") }
-
-// name is the name of value v, or its type and number where it has none.
-func name[T ~uint8](typ string, v T, names ...string) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return fmt.Sprintf("%s(%d)", typ, uint8(v))
-}
 
 // Step is one dispatch, or one copy when Kernel is shaders.Copy: from Bindings[0] to Bindings[1], of
 // Bindings[1].Size bytes.

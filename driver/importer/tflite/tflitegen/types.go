@@ -1,33 +1,33 @@
 package tflitegen
 
-import "fmt"
+//go:generate go tool stringer -linecomment -output=names_gen.go -type=TensorType
 
 // TensorType is the element type of a tensor; values are the schema's TensorType.
 type TensorType int8
 
 // Element types.
 const (
-	Float32    TensorType = 0
-	Float16    TensorType = 1
-	Int32      TensorType = 2
-	Uint8      TensorType = 3
-	Int64      TensorType = 4
-	String     TensorType = 5
-	Bool       TensorType = 6
-	Int16      TensorType = 7
-	Complex64  TensorType = 8
-	Int8       TensorType = 9
-	Float64    TensorType = 10
-	Complex128 TensorType = 11
-	Uint64     TensorType = 12
-	Resource   TensorType = 13
-	Variant    TensorType = 14
-	Uint32     TensorType = 15
-	Uint16     TensorType = 16
-	Int4       TensorType = 17
-	BFloat16   TensorType = 18
-	Int2       TensorType = 19
-	Uint4      TensorType = 20
+	Float32    TensorType = 0  // FLOAT32
+	Float16    TensorType = 1  // FLOAT16
+	Int32      TensorType = 2  // INT32
+	Uint8      TensorType = 3  // UINT8
+	Int64      TensorType = 4  // INT64
+	String     TensorType = 5  // STRING
+	Bool       TensorType = 6  // BOOL
+	Int16      TensorType = 7  // INT16
+	Complex64  TensorType = 8  // COMPLEX64
+	Int8       TensorType = 9  // INT8
+	Float64    TensorType = 10 // FLOAT64
+	Complex128 TensorType = 11 // COMPLEX128
+	Uint64     TensorType = 12 // UINT64
+	Resource   TensorType = 13 // RESOURCE
+	Variant    TensorType = 14 // VARIANT
+	Uint32     TensorType = 15 // UINT32
+	Uint16     TensorType = 16 // UINT16
+	Int4       TensorType = 17 // INT4
+	BFloat16   TensorType = 18 // BFLOAT16
+	Int2       TensorType = 19 // INT2
+	Uint4      TensorType = 20 // UINT4
 )
 
 // bits is the width of one element, 0 where elements have no fixed width.
@@ -50,35 +50,4 @@ func sizeBytes(t TensorType, shape []int) (n int, ok bool) {
 		n *= d
 	}
 	return (n + 7) / 8, true
-}
-
-func (t TensorType) String() string {
-	if s, ok := tensorTypeNames[t]; ok {
-		return s
-	}
-	return fmt.Sprintf("TensorType(%d)", int8(t))
-}
-
-var tensorTypeNames = map[TensorType]string{
-	0:  "FLOAT32",
-	1:  "FLOAT16",
-	2:  "INT32",
-	3:  "UINT8",
-	4:  "INT64",
-	5:  "STRING",
-	6:  "BOOL",
-	7:  "INT16",
-	8:  "COMPLEX64",
-	9:  "INT8",
-	10: "FLOAT64",
-	11: "COMPLEX128",
-	12: "UINT64",
-	13: "RESOURCE",
-	14: "VARIANT",
-	15: "UINT32",
-	16: "UINT16",
-	17: "INT4",
-	18: "BFLOAT16",
-	19: "INT2",
-	20: "UINT4",
 }
