@@ -44,7 +44,8 @@ var layers = map[string][]string{
 
 	"cgo/vk":                     {"internal/needlinux", "internal/needcgo"},
 	"gpu/internal/ir":            {"driver/nn", "driver/ops"},
-	"gpu/internal/plan":          {"shaders", "shaders/family"},
+	"gpu/internal/codec":         {},
+	"gpu/internal/plan":          {"gpu/internal/codec", "shaders", "shaders/family"},
 	"gpu/internal/pack":          {"driver/nn", "gpu/internal/ir", "gpu/internal/plan"},
 	"gpu/internal/emit":          {"gpu/internal/ir", "gpu/internal/pack", "gpu/internal/plan", "memory/planner", "shaders", "shaders/family"},
 	"gpu/internal/lower":         {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/plan", "shaders", "shaders/family"},

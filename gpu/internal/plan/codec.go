@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nngpu/nngpu/gpu/internal/codec"
 	"github.com/nngpu/nngpu/shaders"
 )
 
@@ -14,8 +15,7 @@ import (
 // layout below, or the meaning of a plan, changes the version.
 const encodingMagic = "nnplan\x00\x04"
 
-// The encoding: the magic, then numbers as unsigned varints of the shortest form (encoding/binary), strings as
-// their length and bytes, lists as their length and elements.
+// The encoding: the magic, then what package codec writes.
 //
 //	arena, weight and host bytes
 //	inputs, outputs     list of: name, offset, size, device bytes less size
@@ -41,32 +41,32 @@ const encodingMagic = "nnplan\x00\x04"
 func Encode(p *Plan) []byte {
 	b := []byte(encodingMagic)
 	for _, n := range []int64{p.ArenaBytes, p.WeightBytes, p.HostBytes} {
-		b = appendSize(b, n)
+		b = codec.AppendSize(b, n)
 	}
 	for _, list := range [][]IO{p.Inputs, p.Outputs} {
-		b = appendCount(b, len(list))
+		b = codec.AppendCount(b, len(list))
 		for _, io := range list {
-			b = appendString(b, io.Name)
-			b = appendSize(b, io.Offset)
-			b = appendSize(b, io.Size)
-			b = appendSize(b, io.DeviceBytes-io.Size)
+			b = codec.AppendString(b, io.Name)
+			b = codec.AppendSize(b, io.Offset)
+			b = codec.AppendSize(b, io.Size)
+			b = codec.AppendSize(b, io.DeviceBytes-io.Size)
 		}
 	}
 	kernels := usedKernels(p)
 	index := map[shaders.Kernel]int{}
-	b = appendCount(b, len(kernels))
+	b = codec.AppendCount(b, len(kernels))
 	for i, k := range kernels {
 		index[k] = i
-		b = appendString(b, k.String())
+		b = codec.AppendString(b, k.String())
 	}
-	b = appendCount(b, len(p.Steps))
+	b = codec.AppendCount(b, len(p.Steps))
 	for i := range p.Steps {
 		b = appendStep(b, &p.Steps[i], index[p.Steps[i].Kernel])
 	}
-	b = appendCount(b, len(p.Segments))
+	b = codec.AppendCount(b, len(p.Segments))
 	at := 0
 	for _, end := range p.Segments {
-		b = appendCount(b, end-at)
+		b = codec.AppendCount(b, end-at)
 		at = end
 	}
 	return b
@@ -86,7 +86,7 @@ func usedKernels(p *Plan) []shaders.Kernel {
 }
 
 func appendStep(b []byte, s *Step, kernel int) []byte {
-	b = appendCount(b, kernel)
+	b = codec.AppendCount(b, kernel)
 	flags := byte(s.When) << 1
 	if s.Barrier {
 		flags |= 1
@@ -101,11 +101,11 @@ func appendStep(b []byte, s *Step, kernel int) []byte {
 	for _, n := range numbers {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	b = appendCount(b, len(s.Push))
+	b = codec.AppendCount(b, len(s.Push))
 	for _, w := range s.Push {
 		b = binary.AppendUvarint(b, uint64(w))
 	}
-	b = appendCount(b, len(s.Bindings))
+	b = codec.AppendCount(b, len(s.Bindings))
 	for _, bd := range s.Bindings {
 		kind := byte(bd.Buffer)&3 | byte(bd.Format)<<3
 		if bd.Write {
@@ -115,17 +115,16 @@ func appendStep(b []byte, s *Step, kernel int) []byte {
 			kind |= bindingOf
 		}
 		b = append(b, kind)
-		b = appendSize(b, bd.Offset)
-		b = appendSize(b, bd.Size)
+		b = codec.AppendSize(b, bd.Offset)
+		b = codec.AppendSize(b, bd.Size)
 		if bd.Of != 0 {
 			b = appendRef(b, bd.Of)
-			b = appendSize(b, bd.At)
+			b = codec.AppendSize(b, bd.At)
 		}
 	}
-	b = appendString(b, s.Label)
-	b = appendString(b, s.Why)
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.FLOP))
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(s.Bytes))
+	b = codec.AppendString(b, s.Label)
+	b = codec.AppendString(b, s.Why)
+	return codec.AppendFloat(codec.AppendFloat(b, s.FLOP), s.Bytes)
 }
 
 // Flags of a step and of a binding.
@@ -141,14 +140,8 @@ func appendRef(b []byte, r IORef) []byte {
 	} else if i, ok := r.Output(); ok {
 		n = 2*i + 2
 	}
-	return appendCount(b, n)
+	return codec.AppendCount(b, n)
 }
-
-func appendSize(b []byte, n int64) []byte { return binary.AppendUvarint(b, uint64(n)) }
-
-func appendCount(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
-
-func appendString(b []byte, s string) []byte { return append(appendCount(b, len(s)), s...) }
 
 // The least bytes that an element of each list takes in the encoding.
 const (
@@ -172,13 +165,10 @@ func Decode(data []byte) (*Plan, error) {
 	if v := data[len(encodingMagic)-1]; v != encodingMagic[len(encodingMagic)-1] {
 		return nil, fmt.Errorf("encoded plan of version %d, this is %d", v, encodingMagic[len(encodingMagic)-1])
 	}
-	d := decoder{rest: data[len(encodingMagic):]}
+	d := decoder{codec.NewReader(data[len(encodingMagic):])}
 	p := d.plan()
-	if d.err == nil && len(d.rest) > 0 {
-		d.fail("%d bytes behind the plan", len(d.rest))
-	}
-	if d.err != nil {
-		return nil, fmt.Errorf("encoded plan: %w", d.err)
+	if err := d.End(); err != nil {
+		return nil, fmt.Errorf("encoded plan: %w", err)
 	}
 	if err := p.Verify(); err != nil {
 		return nil, fmt.Errorf("encoded plan: %w", err)
@@ -186,51 +176,41 @@ func Decode(data []byte) (*Plan, error) {
 	return p, nil
 }
 
-// decoder reads an encoding from front to back. After the first error every read gives zero.
-type decoder struct {
-	rest []byte
-	err  error
-}
-
-func (d *decoder) fail(format string, args ...any) {
-	if d.err == nil {
-		d.err = fmt.Errorf(format, args...)
-		d.rest = nil
-	}
-}
+// decoder reads the parts of a plan.
+type decoder struct{ codec.Reader }
 
 func (d *decoder) plan() *Plan {
 	p := &Plan{}
 	for _, n := range []*int64{&p.ArenaBytes, &p.WeightBytes, &p.HostBytes} {
-		*n = d.size()
+		*n = d.Size()
 	}
 	p.Inputs = d.ios()
 	p.Outputs = d.ios()
 	kernels := d.kernels()
-	if n := d.count(minStep); n > 0 {
+	if n := d.Count(minStep); n > 0 {
 		p.Steps = make([]Step, n)
 	}
 	used := 0 // kernels that steps so far have named
 	for i := range p.Steps {
 		k := d.step(&p.Steps[i], kernels)
-		if d.err != nil {
+		if d.Err() != nil {
 			return nil
 		}
 		if k > used {
-			d.fail("step %d: kernels are not in the order of use", i)
+			d.Fail("step %d: kernels are not in the order of use", i)
 			return nil
 		}
 		used = max(used, k+1)
 	}
 	if used != len(kernels) {
-		d.fail("%d of %d kernels are used", used, len(kernels))
+		d.Fail("%d of %d kernels are used", used, len(kernels))
 	}
-	if n := d.count(minSegment); n > 0 {
+	if n := d.Count(minSegment); n > 0 {
 		p.Segments = make([]int, n)
 	}
 	at := 0
 	for i := range p.Segments {
-		n := d.number(uint64(len(p.Steps) - at))
+		n := d.Number(uint64(len(p.Steps) - at))
 		at += int(n)
 		p.Segments[i] = at
 	}
@@ -239,12 +219,12 @@ func (d *decoder) plan() *Plan {
 
 func (d *decoder) ios() []IO {
 	var list []IO
-	if n := d.count(minIO); n > 0 {
+	if n := d.Count(minIO); n > 0 {
 		list = make([]IO, n)
 	}
 	for i := range list {
-		io := IO{Name: d.text(), Offset: d.size(), Size: d.size()}
-		io.DeviceBytes = io.Size + int64(d.number(uint64(math.MaxInt64-io.Size)))
+		io := IO{Name: d.Text(), Offset: d.Size(), Size: d.Size()}
+		io.DeviceBytes = io.Size + int64(d.Number(uint64(math.MaxInt64-io.Size)))
 		list[i] = io
 	}
 	return list
@@ -252,16 +232,16 @@ func (d *decoder) ios() []IO {
 
 // kernels reads the table of names. None may stand twice.
 func (d *decoder) kernels() []shaders.Kernel {
-	list := make([]shaders.Kernel, 0, d.count(minKernel))
+	list := make([]shaders.Kernel, 0, d.Count(minKernel))
 	seen := map[shaders.Kernel]bool{}
 	for range cap(list) {
-		name := d.bytes()
-		if d.err != nil {
+		name := d.Bytes()
+		if d.Err() != nil {
 			return nil
 		}
 		k, ok := shaders.ByName(string(name))
 		if !ok || seen[k] {
-			d.fail("%q is no kernel, or stands twice", name[:min(len(name), 64)])
+			d.Fail("%q is no kernel, or stands twice", name[:min(len(name), 64)])
 			return nil
 		}
 		seen[k] = true
@@ -272,13 +252,13 @@ func (d *decoder) kernels() []shaders.Kernel {
 
 // step reads s and returns the index of its kernel.
 func (d *decoder) step(s *Step, kernels []shaders.Kernel) int {
-	k := int(d.number(math.MaxInt32))
+	k := int(d.Number(math.MaxInt32))
 	if k >= len(kernels) {
-		d.fail("kernel %d of %d", k, len(kernels))
+		d.Fail("kernel %d of %d", k, len(kernels))
 		return 0
 	}
 	s.Kernel = kernels[k]
-	flags := d.number(2*stepBased - 1)
+	flags := d.Number(2*stepBased - 1)
 	s.Barrier = flags&1 != 0
 	s.When = When(flags >> 1 & 3)
 	s.Serves = d.ref()
@@ -287,63 +267,42 @@ func (d *decoder) step(s *Step, kernels []shaders.Kernel) int {
 		numbers = append(numbers, &s.Base[0], &s.Base[1], &s.Base[2])
 	}
 	for _, n := range numbers {
-		*n = uint32(d.number(math.MaxUint32))
+		*n = uint32(d.Number(math.MaxUint32))
 	}
 	if flags&stepBased != 0 && s.Base == [3]uint32{} {
-		d.fail("a base of zeroes")
+		d.Fail("a base of zeroes")
 	}
-	if n := d.count(minPush); n > 0 {
+	if n := d.Count(minPush); n > 0 {
 		s.Push = make([]uint32, n)
 	}
 	for i := range s.Push {
-		s.Push[i] = uint32(d.number(math.MaxUint32))
+		s.Push[i] = uint32(d.Number(math.MaxUint32))
 	}
-	if n := d.count(minBinding); n > 0 {
+	if n := d.Count(minBinding); n > 0 {
 		s.Bindings = make([]Binding, n)
 	}
 	for i := range s.Bindings {
-		kind := d.number(127)
+		kind := d.Number(127)
 		s.Bindings[i] = Binding{
-			Buffer: Buffer(kind & 3), Write: kind&4 != 0, Format: Format(kind >> 3 & 7), Offset: d.size(), Size: d.size(),
+			Buffer: Buffer(kind & 3), Write: kind&4 != 0, Format: Format(kind >> 3 & 7), Offset: d.Size(), Size: d.Size(),
 		}
 		if kind&bindingOf != 0 {
 			if s.Bindings[i].Of = d.ref(); s.Bindings[i].Of == 0 {
-				d.fail("a binding of no input or output")
+				d.Fail("a binding of no input or output")
 			}
-			s.Bindings[i].At = d.size()
+			s.Bindings[i].At = d.Size()
 		}
 	}
-	s.Label = d.text()
-	s.Why = d.text()
-	s.FLOP = d.float()
-	s.Bytes = d.float()
+	s.Label = d.Text()
+	s.Why = d.Text()
+	s.FLOP = d.Float()
+	s.Bytes = d.Float()
 	return k
-}
-
-// number reads a varint of at most limit.
-func (d *decoder) number(limit uint64) uint64 {
-	if d.err != nil {
-		return 0
-	}
-	v, n := binary.Uvarint(d.rest)
-	switch {
-	case n <= 0:
-		d.fail("a number ends early or is too long")
-		return 0
-	case n > 1 && d.rest[n-1] == 0:
-		d.fail("a number has more bytes than it needs")
-		return 0
-	case v > limit:
-		d.fail("%d is more than %d", v, limit)
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
 }
 
 // ref reads a reference.
 func (d *decoder) ref() IORef {
-	n := int(d.number(math.MaxInt32))
+	n := int(d.Number(math.MaxInt32))
 	switch {
 	case n == 0:
 		return 0
@@ -351,39 +310,4 @@ func (d *decoder) ref() IORef {
 		return InputRef((n - 1) / 2)
 	}
 	return OutputRef((n - 2) / 2)
-}
-
-func (d *decoder) size() int64 { return int64(d.number(math.MaxInt64)) }
-
-// count reads the length of a list whose elements take at least each bytes. There are bytes left for all of
-// them, so that room for the list can be allocated.
-func (d *decoder) count(each int) int {
-	n := d.number(math.MaxUint64)
-	if n > uint64(len(d.rest)/each) {
-		d.fail("a list of %d in %d bytes", n, len(d.rest))
-		return 0
-	}
-	return int(n)
-}
-
-// bytes reads a string without copying it.
-func (d *decoder) bytes() []byte {
-	n := d.count(1)
-	b := d.rest[:n]
-	d.rest = d.rest[n:]
-	return b
-}
-
-func (d *decoder) text() string { return string(d.bytes()) }
-
-func (d *decoder) float() float64 {
-	if d.err == nil && len(d.rest) < 8 {
-		d.fail("a number ends early")
-	}
-	if d.err != nil {
-		return 0
-	}
-	v := math.Float64frombits(binary.LittleEndian.Uint64(d.rest))
-	d.rest = d.rest[8:]
-	return v
 }

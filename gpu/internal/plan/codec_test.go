@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -230,4 +232,11 @@ func FuzzDecode(f *testing.F) {
 		}
 		_ = fmt.Sprint(p)
 	})
+}
+
+// TestEncodingIsPinned: another encoding of the same plan is another version. After a wanted change both numbers are new.
+func TestEncodingIsPinned(t *testing.T) {
+	require.Equal(t, byte(4), encodingMagic[len(encodingMagic)-1])
+	sum := sha256.Sum256(Encode(example()))
+	require.Equal(t, "660fc9f616e05066", hex.EncodeToString(sum[:8]))
 }
