@@ -38,7 +38,7 @@ type tree struct {
 
 // part is a straight region.
 type part struct {
-	*lasting
+	*executable
 	ratio atomic.Uint64 // bits of what the latest executions took, by what the cost model says; 0: there was none
 }
 
@@ -68,9 +68,7 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 	if err != nil {
 		return nil, err
 	}
-	x := &tree{b: b, model: t, o: o, loops: make([]loopCount, len(t.Loops)), parts: make([]*part, len(t.Straights)),
-		free: make(chan *frame, maxFrames), closing: make(chan struct{})}
-	x.o.Pause = nil
+	x := b.newTree(t, o)
 	defer func() {
 		if err != nil {
 			x.destroy()
@@ -103,9 +101,26 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 			x.take(i, l)
 		}
 	}
+	if err := x.complete(ctx); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// newTree has no parts yet.
+func (b *Backend) newTree(t *compile.Tree, o backend.Options) *tree {
+	x := &tree{b: b, model: t, o: o, loops: make([]loopCount, len(t.Loops)), parts: make([]*part, len(t.Straights)),
+		free: make(chan *frame, maxFrames), closing: make(chan struct{})}
+	x.o.Pause = nil
+	return x
+}
+
+// complete makes the first frame, when all parts are there.
+func (x *tree) complete(ctx context.Context) error {
+	x.sizes()
 	f, err := x.newFrame(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, m := range f.memory {
 		if m != nil {
@@ -114,12 +129,12 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 	}
 	x.frames = 1
 	x.free <- f
-	return x, nil
+	return nil
 }
 
 // take makes l the executable of straight region i.
 func (x *tree) take(i int, l *lasting) {
-	x.parts[i] = &part{lasting: l}
+	x.parts[i] = &part{executable: newExecutable(l, x.b, x.o)}
 	s := l.Stats()
 	x.stats.Pipelines += s.Pipelines
 	x.stats.Dispatches += s.Dispatches
@@ -149,13 +164,6 @@ func (x *tree) needed() {
 			used[v] = true
 		}
 	}
-	size := func(v int) int64 {
-		if v == compile.None {
-			return 0
-		}
-		n, _ := t.Values[v].ByteSize() // which validation has computed
-		return int64(n)
-	}
 	entry, ok := t.Main[0].(*compile.Straight)
 	if ok && entry.Model == nil {
 		var in, out []int
@@ -166,6 +174,19 @@ func (x *tree) needed() {
 		}
 		entry.In, entry.Out = in, out
 	}
+}
+
+// sizes finds what executions bind.
+func (x *tree) sizes() {
+	t := x.model
+	size := func(v int) int64 {
+		if v == compile.None {
+			return 0
+		}
+		n, _ := t.Values[v].ByteSize() // which validation has computed
+		return int64(n)
+	}
+	entry, ok := t.Main[0].(*compile.Straight)
 	for _, v := range t.Inputs {
 		if !ok || !slices.Contains(entry.In, v) {
 			v = compile.None
@@ -175,10 +196,8 @@ func (x *tree) needed() {
 	x.outputs = make([]int64, len(t.Outputs))
 	for _, s := range t.Straights {
 		for k, v := range s.Out {
-			if i := slices.Index(t.Outputs, v); i >= 0 && s.Plan != nil {
+			if i := slices.Index(t.Outputs, v); i >= 0 {
 				x.outputs[i] = s.Plan.Outputs[k].Size
-			} else if i >= 0 {
-				x.outputs[i] = size(s.In[k])
 			}
 		}
 	}
@@ -270,25 +289,25 @@ var errTreeClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "exe
 func (x *tree) Stats() backend.Stats { return x.stats }
 
 // Estimates implements backend.Executable.
-func (x *tree) Estimates() []time.Duration { return x.parts[first(x.model.Main).Index].Estimates() }
+func (x *tree) Estimates() []time.Duration { return x.first(x.model.Main).Estimates() }
 
 // first is the region that s begins with.
-func first(s compile.Sequence) *compile.Straight {
+func (x *tree) first(s compile.Sequence) *part {
 	switch n := s[0].(type) {
 	case *compile.Straight:
-		if len(n.In) == 0 && n.Model == nil {
-			return first(s[1:])
+		if p := x.parts[n.Index]; p != nil {
+			return p
 		}
-		return n
+		return x.first(s[1:])
 	case *compile.Loop:
-		return first(n.First)
+		return x.first(n.First)
 	}
 	panic("gpu: a condition that nothing has computed")
 }
 
 // Later implements backend.Foreseeing.
 func (x *tree) Later() time.Duration {
-	return asDuration(x.expect(x.model.Main) - float64(x.parts[first(x.model.Main).Index].expected()))
+	return asDuration(x.expect(x.model.Main) - float64(x.first(x.model.Main).expected()))
 }
 
 func asDuration(ns float64) time.Duration {
