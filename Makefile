@@ -47,8 +47,7 @@ cgocheck: ## the tests of the C boundary with strict pointer checks
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck, shellcheck (if installed)
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .); test -z "$$unformatted" || { echo "not gofmt-clean:"; echo "$$unformatted"; exit 1; }
-	$(GO) vet ./...
-	$(GO) run $(STATICCHECK) ./...
+	for module in . examples/digits/train; do $(GO) -C $$module vet ./... && $(GO) -C $$module run $(STATICCHECK) ./... || exit 1; done
 	@if command -v shellcheck >/dev/null; then shellcheck -x tools/*.sh .ci/run; fi
 
 .PHONY: generate

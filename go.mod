@@ -3,10 +3,6 @@ module github.com/nngpu/nngpu
 go 1.26.0
 
 require (
-	github.com/go-fonts/dejavu v0.3.2
-	github.com/go-fonts/latin-modern v0.3.2
-	github.com/go-fonts/liberation v0.3.3
-	github.com/go-fonts/stix v0.2.2
 	github.com/google/flatbuffers v25.12.19+incompatible
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/schollz/progressbar/v3 v3.19.1

@@ -60,12 +60,6 @@ var layers = map[string][]string{
 		"driver/importer/tflite", "memory", "qos", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/report"},
 	"cmd/nngpu/internal/report": {"driver"},
 
-	"examples/digits/internal/convnet":  {},
-	"examples/digits/internal/quantize": {"examples/digits/internal/convnet"},
-	"examples/digits/internal/export":   {"driver/importer/tflite/tflitegen", "examples/digits/internal/convnet", "examples/digits/internal/quantize"},
-	"examples/digits/internal/typeface": {},
-	"examples/digits/train": {"examples/digits/internal/convnet", "examples/digits/internal/export", "examples/digits/internal/quantize",
-		"examples/digits/internal/typeface"},
 	"examples/digits/recognise":     {"driver", "driver/importer/tflite", "gpu"},
 	"examples/internal/pictures":    {"driver/nn", "driver/importer/tflite"},
 	"examples/internal/exampletest": {"driver", "driver/nn/nntest", "gpu"},

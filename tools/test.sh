@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# go vet and all tests on every Vulkan driver found, then the networks, the examples and a tenth of the
-# conformance models once more on a newer lavapipe. Run by "make test" after set-up. GO names the go command,
-# GOTEST_FLAGS more flags for go test.
+# go vet and all tests, those of the digits trainer too, on every Vulkan driver found, then the networks, the
+# examples and a tenth of the conformance models once more on a newer lavapipe. Run by "make test" after set-up.
+# GO names the go command, GOTEST_FLAGS more flags for go test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
@@ -11,8 +11,10 @@ newer=$PWD/.tools/mesa25/lvp_icd.json
 export NNGPU_VALIDATION=${NNGPU_VALIDATION:-1} # the layers must have nothing to say
 export NNGPU_POISON=${NNGPU_POISON:-1}         # memory starts as NaN, so that nothing unwritten is read unseen
 
-"$go" vet ./...
-"$go" test "${flags[@]}" ./...
+for module in . examples/digits/train; do
+	"$go" -C "$module" vet ./...
+	"$go" -C "$module" test "${flags[@]}" ./...
+done
 
 echo "A minute of random requests under the race detector:"
 "$go" test -race -count=1 "${flags[@]}" -run 'TestSoak|TestHammer' ./tests/qos ./tests/hammer

@@ -2,7 +2,7 @@
 // trains a small convolutional network, quantizes it, and reports how both forms read typefaces that training
 // never saw.
 //
-//	go run ./examples/digits/train
+//	cd examples/digits/train && go run .
 //
 // writes digits_f32.tflite, digits_s8.tflite, labels.txt and samples/0.png to 9.png. Equal flags give equal files
 // on one processor architecture.
@@ -20,7 +20,7 @@ import (
 func main() {
 	var o options
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the weights, the pictures and their order")
-	flag.StringVar(&o.out, "out", "examples/digits", "folder to write to")
+	flag.StringVar(&o.out, "out", "..", "folder to write to")
 	flag.IntVar(&o.epochs, "epochs", 12, "rounds of training")
 	flag.IntVar(&o.pictures, "pictures", 16000, "fresh pictures a round")
 	flag.IntVar(&o.testPictures, "test-pictures", 10000, "pictures of the typefaces held back")

@@ -7,10 +7,10 @@ import (
 	"io"
 	"math/rand/v2"
 
-	"github.com/nngpu/nngpu/examples/digits/internal/convnet"
-	"github.com/nngpu/nngpu/examples/digits/internal/export"
-	"github.com/nngpu/nngpu/examples/digits/internal/quantize"
-	"github.com/nngpu/nngpu/examples/digits/internal/typeface"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/convnet"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/export"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/quantize"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/typeface"
 )
 
 type options struct {

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/image/draw"
 
-	"github.com/nngpu/nngpu/examples/digits/internal/convnet"
-	"github.com/nngpu/nngpu/examples/digits/internal/quantize"
-	"github.com/nngpu/nngpu/examples/digits/internal/typeface"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/convnet"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/quantize"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/typeface"
 )
 
 // sampleEdge is larger than the network's input, so that whoever feeds the samples has to resize them.

@@ -3,7 +3,7 @@ package quantize
 import (
 	"math"
 
-	"github.com/nngpu/nngpu/examples/digits/internal/convnet"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/convnet"
 )
 
 // Weights are the numbers of a convolution or dense layer.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/examples/digits/internal/convnet"
-	"github.com/nngpu/nngpu/examples/digits/internal/quantize"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/convnet"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/quantize"
 )
 
 func network(t *testing.T) (*convnet.Network, *quantize.Network) {

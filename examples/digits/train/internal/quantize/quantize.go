@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nngpu/nngpu/examples/digits/internal/convnet"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/convnet"
 )
 
 // Params are scale and zero point of a tensor.

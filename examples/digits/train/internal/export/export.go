@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
-	"github.com/nngpu/nngpu/examples/digits/internal/convnet"
-	"github.com/nngpu/nngpu/examples/digits/internal/quantize"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/convnet"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/quantize"
 )
 
 // LabelFile is the name under which both files refer to their labels. They carry it, too.

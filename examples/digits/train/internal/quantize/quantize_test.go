@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/examples/digits/internal/convnet"
+	"github.com/nngpu/nngpu/examples/digits/train/internal/convnet"
 )
 
 func TestRangeParams(t *testing.T) {
