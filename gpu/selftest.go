@@ -19,7 +19,8 @@ import (
 type verdict struct {
 	// DotWrong: packed integer dot products are to be avoided.
 	DotWrong bool `json:"dot_wrong"`
-	// MaxLoop is plan.Facts.MaxLoop.
+	// MaxLoop: loops end early, and so many iterations are safe; 0 where they do not. The compiler stays below it anyway
+	// (emit.MaxLoop), since devices that do less are refused.
 	MaxLoop int `json:"max_loop"`
 	// Right and Wrong are kernels that were compared with those of their family's floor, by name; see trust.
 	Right []string `json:"right,omitempty"`
@@ -35,7 +36,6 @@ func (v verdict) restrict(f *plan.Facts) {
 			panic(err) // it is a feature
 		}
 	}
-	f.MaxLoop = v.MaxLoop
 	f.Avoid = kernelSet(v.Wrong)
 }
 

@@ -423,7 +423,7 @@ func TestIdentityNamesEverything(t *testing.T) {
 			func(i *vulkan.DeviceInfo, _ *plan.Facts) { i.Properties.DeviceUUID[0]++ },
 			func(i *vulkan.DeviceInfo, _ *plan.Facts) { i.Properties.DeviceID++ },
 			func(_ *vulkan.DeviceInfo, f *plan.Facts) { f.Unified = !f.Unified },
-			func(_ *vulkan.DeviceInfo, f *plan.Facts) { f.MaxLoop++ },
+			func(_ *vulkan.DeviceInfo, f *plan.Facts) { f.SubgroupSize++ },
 		} {
 			i, f, props := info, facts, *info.Properties
 			i.Properties = &props

@@ -173,10 +173,6 @@ type Properties struct {
 	MaxLocal            [3]uint32
 	MaxInvocations      uint32
 	MaxShared           uint32
-	MaxPush             uint32
-	MaxStorageBuffers   uint32 // bindings of one shader
-	MaxTexelBuffers     uint32 // uniform ones
-	MaxStorageTexels    uint32 // storage texel buffers, counted with storage images
 	SubgroupSize        uint32
 	SubgroupOps         uint32  // VkSubgroupFeatureFlags of compute shaders
 	TimestampPeriod     float64 // nanoseconds a tick
@@ -264,10 +260,6 @@ func readLimits(out *Properties, l *binding.PhysicalDeviceLimits) {
 	out.MaxLocal = l.MaxComputeWorkGroupSize
 	out.MaxInvocations = l.MaxComputeWorkGroupInvocations
 	out.MaxShared = l.MaxComputeSharedMemorySize
-	out.MaxPush = l.MaxPushConstantsSize
-	out.MaxStorageBuffers = l.MaxPerStageDescriptorStorageBuffers
-	out.MaxTexelBuffers = l.MaxPerStageDescriptorSampledImages
-	out.MaxStorageTexels = l.MaxPerStageDescriptorStorageImages
 	out.TimestampPeriod = float64(l.TimestampPeriod)
 }
 

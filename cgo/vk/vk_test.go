@@ -104,7 +104,6 @@ func TestProperties(t *testing.T) {
 	require.NotEmpty(t, p.Name)
 	require.GreaterOrEqual(t, p.MaxStorageRange, int64(1<<27))
 	require.GreaterOrEqual(t, p.MaxTexelElements, int64(1<<16))
-	require.GreaterOrEqual(t, p.MaxPush, uint32(128))
 	require.GreaterOrEqual(t, p.MaxInvocations, uint32(128))
 	require.Positive(t, p.MaxAllocation)
 	require.Positive(t, p.SubgroupSize)

@@ -19,8 +19,6 @@ import (
 type Case struct {
 	Name   string // unique over all folders
 	Folder string // the version that introduced it, such as "V1_2"
-	Spec   string // stem of the file, such as "add_v1_2"
-	MinHAL string // lowest version whose rules the model satisfies, or "UNKNOWN"
 
 	Model *nn.Model
 	// Inputs holds the dense little-endian bytes of each main-graph input; nil omits the input, while an

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
-	"strings"
 	"syscall"
 
 	_ "github.com/nngpu/nngpu/internal/needlinux" // one line where this cannot be built
@@ -83,7 +82,6 @@ func LoadFile(path string, filter func(name string) bool, fn func(*Case) error) 
 		return err
 	}
 	folder := filepath.Base(filepath.Dir(abs))
-	spec := strings.TrimSuffix(filepath.Base(path), ".jsonl.gz")
 	z, err := gzip.NewReader(bufio.NewReader(f))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -114,7 +112,7 @@ func LoadFile(path string, filter func(name string) bool, fn func(*Case) error) 
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", path, n, err)
 		}
-		c.Folder, c.Spec = folder, spec
+		c.Folder = folder
 		if err := fn(c); err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 
 type modelJSON struct {
 	Name                 string          `json:"name"`
-	MinHAL               string          `json:"min_hal"`
 	ExpectFailure        bool            `json:"expect_failure"`
 	Relaxed              bool            `json:"relaxed"`
 	MultinomialTolerance *float64        `json:"multinomial_tolerance"`
@@ -80,7 +79,7 @@ type operationJSON struct {
 	Outputs []uint32 `json:"outputs"`
 }
 
-// Parse decodes one line of a model file. Folder and Spec of the result are left empty.
+// Parse decodes one line of a model file. Folder of the result is left empty.
 //
 // Structure is checked as far as building the model needs: known names, data of the right length,
 // inputs and outputs that exist. Whether the model is valid is for a driver to say, since some are
@@ -90,11 +89,11 @@ func Parse(line []byte) (*Case, error) {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return nil, err
 	}
-	c := &Case{Name: j.Name, MinHAL: j.MinHAL, ExpectFailure: j.ExpectFailure, Relaxed: j.Relaxed}
+	c := &Case{Name: j.Name, ExpectFailure: j.ExpectFailure, Relaxed: j.Relaxed}
 	if j.MultinomialTolerance != nil {
 		c.MultinomialTolerance = *j.MultinomialTolerance
 	}
-	b := builder{seen: map[nn.OperationType]bool{}, names: operationTypes()}
+	b := builder{seen: map[nn.OperationType]bool{}}
 	main, err := b.graph(&j.Main)
 	if err != nil {
 		return nil, fmt.Errorf("%s: main: %w", j.Name, err)
@@ -153,7 +152,6 @@ type builder struct {
 	usesPool     bool
 	operations   []nn.OperationType
 	seen         map[nn.OperationType]bool
-	names        map[string]nn.OperationType
 }
 
 func (b *builder) graph(j *graphJSON) (nn.Graph, error) {
@@ -166,9 +164,9 @@ func (b *builder) graph(j *graphJSON) (nn.Graph, error) {
 		g.Operands = append(g.Operands, o)
 	}
 	for i, op := range j.Operations {
-		t, ok := b.names[op.Type]
-		if !ok {
-			return g, fmt.Errorf("operation %d: unknown type %q", i, op.Type)
+		t, err := nn.ParseOperationType(op.Type)
+		if err != nil {
+			return g, fmt.Errorf("operation %d: %w", i, err)
 		}
 		if !b.seen[t] {
 			b.seen[t] = true

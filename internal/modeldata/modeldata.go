@@ -19,7 +19,6 @@ import (
 // Folder is a network with its cases.
 type Folder struct {
 	Name       string
-	Path       string
 	ModelPath  string // empty when the network is in another format
 	Kind       string // "tflite", "onnx"
 	Cases      []Case
@@ -43,7 +42,6 @@ type Tolerance struct {
 
 type meta struct {
 	Name   string `json:"name"`
-	File   string `json:"file"`
 	Format struct {
 		Kind string `json:"kind"`
 	} `json:"format"`
@@ -71,7 +69,7 @@ func Open(path string) (*Folder, error) {
 	if err := json.Unmarshal(b, &m); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(path, "meta.json"), err)
 	}
-	f := &Folder{Name: m.Name, Path: path, Kind: m.Format.Kind, Tolerances: m.Tolerance}
+	f := &Folder{Name: m.Name, Kind: m.Format.Kind, Tolerances: m.Tolerance}
 	if f.Name == "" {
 		f.Name = filepath.Base(path)
 	}

@@ -41,9 +41,6 @@ type Facts struct {
 	// BuffersOnly: tensors are bound as storage buffers alone. Packed weights and tables may be texels all the same, of
 	// which every device has some.
 	BuffersOnly bool
-	// MaxLoop is the number of iterations that a rolled loop may have; 0 for any. lower stays below 60,000
-	// everywhere, which a device must do to be accepted.
-	MaxLoop int
 	// TexelStores: the driver compiles kernels that store to storage buffers several times slower than those
 	// that store to texel buffers.
 	TexelStores bool
