@@ -3,6 +3,7 @@ package gpu
 import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
 var (
@@ -12,16 +13,7 @@ var (
 
 // ImportExternal implements backend.ExternalImporter.
 func (b *Backend) ImportExternal(x backend.External) (backend.Memory, error) {
-	d, err := b.devices.use()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Release()
-	m, err := d.ImportExternal(x)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.ImportExternal(x) })
 }
 
 // AllocateExportable implements backend.Exporter.
@@ -30,14 +22,5 @@ func (b *Backend) AllocateExportable(t nn.OperandType, dims nn.Dims, budget int6
 	if err != nil {
 		return nil, err
 	}
-	d, err := b.devices.use()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Release()
-	m, err := d.AllocateExportable(form, budget)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.AllocateExportable(form, budget) })
 }

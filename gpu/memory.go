@@ -15,14 +15,19 @@ func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backen
 	if err != nil {
 		return nil, err
 	}
+	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.Allocate(form, budget) })
+}
+
+// memory is what make gives on the device in use.
+func (b *Backend) memory(make func(*vulkan.Device) (*vulkan.Memory, error)) (backend.Exportable, error) {
 	d, err := b.devices.use()
 	if err != nil {
 		return nil, err
 	}
 	defer d.Release()
-	m, err := d.Allocate(form, budget)
+	m, err := make(d)
 	if err != nil {
-		return nil, err
+		return nil, err // no interface around a nil pointer
 	}
 	return m, nil
 }
@@ -39,16 +44,7 @@ func (b *Backend) form(t nn.OperandType, dims nn.Dims) (vulkan.Form, error) {
 
 // Import implements backend.Allocator.
 func (b *Backend) Import(host []byte, readOnly bool) (backend.Memory, error) {
-	d, err := b.devices.use()
-	if err != nil {
-		return nil, err
-	}
-	defer d.Release()
-	m, err := d.Import(host, readOnly)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.Import(host, readOnly) })
 }
 
 // Counters count what executions should not do twice.
