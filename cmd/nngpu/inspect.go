@@ -109,15 +109,9 @@ func (a *app) inspectUnsupported(err error, u *tflite.UnsupportedError) error {
 	return a.printRefused(&res, err)
 }
 
-// importedTypes are what the importer makes of the types of a file. Others have no counterpart.
-var importedTypes = map[tflite.ElementType]nn.OperandType{
-	tflite.Float32: nn.TensorFloat32, tflite.Float16: nn.TensorFloat16, tflite.Int32: nn.TensorInt32, tflite.Bool: nn.TensorBool8,
-	tflite.UInt8: nn.TensorQuant8Asymm, tflite.Int8: nn.TensorQuant8AsymmSigned,
-}
-
 // typeName names the type that a tensor of a file would have in a model, or else as the file does.
 func typeName(t tflite.ElementType) string {
-	if o, known := importedTypes[t]; known {
+	if o, known := t.Operand(); known {
 		return o.String()
 	}
 	return t.String()

@@ -94,6 +94,12 @@ func (t ElementType) String() string {
 	return fmt.Sprintf("ElementType(%d)", int8(t))
 }
 
+// Operand is the type of an operand of a model with such elements; false for elements that no operand has.
+func (t ElementType) Operand() (o nn.OperandType, ok bool) {
+	o, ok = elementOperands[t]
+	return o, ok
+}
+
 // bytes is the size of one element, 0 for a type that the importer does not read.
 func (t ElementType) bytes() int {
 	switch t {
