@@ -42,6 +42,17 @@ type againstCase struct {
 	percentiles []float64
 }
 
+// row is a case with its name.
+type row struct {
+	name string
+	c    *againstCase
+}
+
+// rows are the cases in the order of the tables.
+func (r *againstResult) rows() []row {
+	return []row{{"alone", &r.Alone}, {"loaded", &r.Loaded}, {"no preemption", &r.NoPreempt}}
+}
+
 // figures sums o up.
 func (o *observations) figures() againstCase {
 	m := measurement{times: o.times}
@@ -68,11 +79,10 @@ var priorities = map[string]nn.Priority{"low": nn.PriorityLow, "medium": nn.Prio
 func parseRival(text string) (rival, error) {
 	path, word, cut := cutLast(text, ":")
 	if p, known := priorities[strings.ToLower(word)]; cut && known {
-		text, path, word = path, "", ""
-		if text == "" {
+		if path == "" {
 			return rival{}, usageError("--against has no model; give MODEL or MODEL:low, :medium or :high")
 		}
-		return rival{text, p}, nil
+		return rival{path, p}, nil
 	}
 	if text == "" {
 		return rival{}, usageError("--against is empty; give MODEL or MODEL:low, :medium or :high")
@@ -94,12 +104,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // againstTable is the result for people. What was missed and refused is left out where there was no deadline, which
 // is 0 then, and nothing was refused all the same.
 func againstTable(r *againstResult, deadline time.Duration) string {
-	rows := []struct {
-		name string
-		c    *againstCase
-	}{{"alone", &r.Alone}, {"loaded", &r.Loaded}, {"no preemption", &r.NoPreempt}}
 	misses := deadline > 0
-	for _, row := range rows {
+	for _, row := range r.rows() {
 		misses = misses || row.c.Missed+row.c.Refused > 0
 	}
 	var b strings.Builder
@@ -108,7 +114,7 @@ func againstTable(r *againstResult, deadline time.Duration) string {
 		b.WriteString("   missed  refused")
 	}
 	b.WriteString("  preemptions  background/s\n")
-	for _, row := range rows {
+	for _, row := range r.rows() {
 		c := row.c
 		printf(&b, "%-13s %4d %10.3f %10.3f %10.3f %10.3f", row.name, c.Runs, c.P50, c.P90, c.P99, c.Max)
 		if misses {

@@ -51,10 +51,7 @@ func (o *opponents) recording(r *againstResult) *report.Recording {
 // page is what the page of --against shows beside its recording.
 func (o *opponents) page(r *againstResult) *report.Page {
 	t := report.Table{Title: "Latency", Head: []string{"", "runs", "p50 ms", "p90 ms", "p99 ms", "max ms", "missed", "refused", "preemptions", "background/s"}}
-	for _, row := range []struct {
-		name string
-		c    *againstCase
-	}{{"alone", &r.Alone}, {"loaded", &r.Loaded}, {"no preemption", &r.NoPreempt}} {
+	for _, row := range r.rows() {
 		c := row.c
 		t.Rows = append(t.Rows, []string{
 			row.name, fmt.Sprint(c.Runs), fmt.Sprintf("%.3f", c.P50), fmt.Sprintf("%.3f", c.P90), fmt.Sprintf("%.3f", c.P99), fmt.Sprintf("%.3f", c.Max),

@@ -23,7 +23,7 @@ type contest struct {
 	foreground runner
 	background runner // nil: none
 	toEnd      bool   // the last execution of the background is not given up but ends, so that its profile is there
-	// preemptions counts how often an execution gave way to another so far; nil where nobody counts.
+	// preemptions counts how often an execution gave way to another so far.
 	preemptions func() int64
 
 	rate     float64       // executions of the foreground a second; 0: one after the other with short pauses
@@ -73,7 +73,7 @@ func (c *contest) measure(ctx context.Context) (*observations, error) {
 		}
 		pause(ctx, settling)
 	}
-	before := c.countPreemptions()
+	before := c.preemptions()
 	f := &foreground{contest: c, rng: rand.New(rand.NewPCG(3, 4))}
 	var err error
 	if c.rate > 0 {
@@ -81,7 +81,7 @@ func (c *contest) measure(ctx context.Context) (*observations, error) {
 	} else {
 		err = f.inTurn(ctx)
 	}
-	preemptions := c.countPreemptions() - before
+	preemptions := c.preemptions() - before
 	rate := b.perSecond()
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -93,13 +93,6 @@ func (c *contest) measure(ctx context.Context) (*observations, error) {
 	}
 	slices.Sort(f.times)
 	return &observations{times: f.times, missed: f.missed, refused: f.refused, preemptions: preemptions, background: rate}, nil
-}
-
-func (c *contest) countPreemptions() int64 {
-	if c.preemptions == nil {
-		return 0
-	}
-	return c.preemptions()
 }
 
 // pause waits; it reports whether ctx is still going on.

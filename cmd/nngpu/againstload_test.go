@@ -51,12 +51,15 @@ func (p *pretended) Run(ctx context.Context) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
+// uncounted stands where no preemption is counted.
+func uncounted() int64 { return 0 }
+
 func TestContestAloneAndLoaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTurns()
 		front := &pretended{device: d, slices: 1, each: time.Millisecond}
 		back := &pretended{device: d, slices: 50, each: 4 * time.Millisecond}
-		c := contest{foreground: front, duration: 2 * time.Second}
+		c := contest{preemptions: uncounted, foreground: front, duration: 2 * time.Second}
 		alone, err := c.measure(t.Context())
 		require.NoError(t, err)
 		require.Greater(t, len(alone.times), 400)
@@ -76,7 +79,7 @@ func TestContestAloneAndLoaded(t *testing.T) {
 func TestContestCountsPreemptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		front := &pretended{device: newTurns(), slices: 1, each: time.Millisecond}
-		c := contest{foreground: front, duration: time.Second}
+		c := contest{preemptions: uncounted, foreground: front, duration: time.Second}
 		c.preemptions = func() int64 { return 100 + 2*front.runs.Load() }
 		o, err := c.measure(t.Context())
 		require.NoError(t, err)
@@ -88,7 +91,7 @@ func TestContestCountsPreemptions(t *testing.T) {
 func TestContestAtRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		front := &pretended{device: newTurns(), slices: 1, each: time.Millisecond}
-		c := contest{foreground: front, rate: 100, duration: time.Second}
+		c := contest{preemptions: uncounted, foreground: front, rate: 100, duration: time.Second}
 		o, err := c.measure(t.Context())
 		require.NoError(t, err)
 		require.Len(t, o.times, 100)
@@ -111,7 +114,7 @@ func TestContestAtExtremeRates(t *testing.T) {
 	}{{1e-10, time.Second, 1}, {math.SmallestNonzeroFloat64, time.Second, 1}, {0.1, time.Second, 1}, {1, 0, 1}, {1e12, time.Microsecond, 1000}} {
 		synctest.Test(t, func(t *testing.T) {
 			front := &pretended{device: newTurns(), slices: 1, each: time.Nanosecond}
-			c := contest{foreground: front, rate: tc.rate, duration: tc.duration}
+			c := contest{preemptions: uncounted, foreground: front, rate: tc.rate, duration: tc.duration}
 			o, err := c.measure(t.Context())
 			require.NoError(t, err)
 			require.Len(t, o.times, tc.want, tc.rate)
@@ -135,7 +138,7 @@ func TestContestCountsOutcomes(t *testing.T) {
 			}
 			return nil
 		}
-		c := contest{foreground: front, deadline: 10 * time.Millisecond, rate: 20, duration: 2 * time.Second}
+		c := contest{preemptions: uncounted, foreground: front, deadline: 10 * time.Millisecond, rate: 20, duration: 2 * time.Second}
 		o, err := c.measure(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 10, o.refused)
@@ -151,15 +154,15 @@ func TestContestFails(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			good := &pretended{device: newTurns(), slices: 1, each: time.Millisecond}
 			bad := &pretended{device: newTurns(), err: fails}
-			c := contest{foreground: bad, rate: rate, duration: time.Hour}
+			c := contest{preemptions: uncounted, foreground: bad, rate: rate, duration: time.Hour}
 			_, err := c.measure(t.Context())
 			require.ErrorIs(t, err, broken)
-			c = contest{foreground: good, background: bad, rate: rate, duration: time.Hour}
+			c = contest{preemptions: uncounted, foreground: good, background: bad, rate: rate, duration: time.Hour}
 			_, err = c.measure(t.Context())
 			require.ErrorIs(t, err, broken)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			c = contest{foreground: good, rate: rate, duration: time.Hour}
+			c = contest{preemptions: uncounted, foreground: good, rate: rate, duration: time.Hour}
 			_, err = c.measure(ctx)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		})

@@ -175,7 +175,7 @@ func (a *app) measureAgainst(ctx context.Context, o *opponents) (*againstResult,
 		cases = append(cases, list...)
 	}
 	return &againstResult{
-		Device: o.deviceName, Driver: o.driverName, Version: version(), Model: o.path, Against: o.rival.path, Priority: o.rival.word(),
+		Device: o.deviceName, Driver: o.driverName, Version: version(), Model: o.path, Against: o.rival.path, Priority: strings.ToLower(o.rival.priority.String()),
 		Alone: cases[0], Loaded: cases[1], NoPreempt: cases[2], SegmentBound: milliseconds(o.segmentBound),
 	}, nil
 }
@@ -256,14 +256,4 @@ func (o *opponents) savePlot(r *againstResult) error {
 		return err
 	}
 	return saveOutputs(filepath.Dir(o.flags.plot), []outputFile{{o.flags.plot, b.Bytes()}})
-}
-
-// word is the priority as the command line has it.
-func (r *rival) word() string {
-	for word, p := range priorities {
-		if p == r.priority {
-			return word
-		}
-	}
-	return fmt.Sprint(r.priority)
 }
