@@ -20,7 +20,8 @@ func TestProfiledCostsLittle(t *testing.T) {
 	networks := []string{"hello_world_f32", "mobilenet_v1_025_224_f32"}
 	bound, agree, long := 2.0, 0.5, time.Second
 	if soak() && !nntest.Raced {
-		networks = append(networks, "micro_speech_s8", "face_landmark_f16w", "mobilenet_v2_224_u8", "deeplabv3_257_f32")
+		networks = append(networks, "micro_speech_s8", "lstm_mnist_f32", "face_landmark_f16w", "mobilenet_v2_224_s8", "mobilenet_v2_224_u8",
+			"deeplabv3_257_f32")
 		bound, agree, long = 1.03, 0.05, 8*time.Second
 	}
 	for _, name := range devices.Names() {
@@ -44,7 +45,7 @@ func TestProfiledCostsLittle(t *testing.T) {
 					res, b := run(driver.WithProfile())
 					_, c := run()
 					plain, profiled, again = append(plain, a), append(profiled, b), append(again, c)
-					extra = append(extra, b-(a+c)/2)
+				extra = append(extra, b-(a+c)/2)
 					var sum time.Duration
 					for _, row := range res.Profile().Rows {
 						sum += row.Time
