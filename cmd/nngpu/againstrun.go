@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/report"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
@@ -182,12 +183,12 @@ func (a *app) measureAgainst(ctx context.Context, o *opponents) (*againstResult,
 
 // measureOn measures cases on a device that it opens, each loaded or not.
 func (a *app) measureOn(ctx context.Context, o *opponents, noPreempt bool, loaded []bool, bar *progress) (cases []againstCase, err error) {
-	dev, err := a.openCached(a.cacheOptions(), driver.WithScheduling(driver.SchedulingOptions{NoPreempt: noPreempt}))
+	dev, err := a.openWith(nngpu.Options{Cache: a.cacheOptions(), Scheduling: driver.SchedulingOptions{NoPreempt: noPreempt}})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	o.deviceName, o.driverName, o.segmentBound = dev.Info().Name, dev.Info().Driver, dev.backend.SegmentBound()
+	o.deviceName, o.driverName, o.segmentBound = dev.Info().Name, dev.Info().Driver, dev.Vulkan.SegmentBound()
 	// Priorities order the executions of one client; between clients shares are fair.
 	client, err := dev.NewClient("nngpu")
 	if err != nil {

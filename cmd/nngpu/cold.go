@@ -130,7 +130,7 @@ func (a *app) coldCommand() *cobra.Command {
 			if _, err := s.model.Run(c.Context(), randomInputs(net.Model), s.model.NewOutputs()); err != nil {
 				return errors.Join(err, s.close())
 			}
-			_, device, _ := s.device.backend.Memory()
+			_, device, _ := s.device.Vulkan.Memory()
 			printf(a.out, "%s %s %d %d\n", coldDone, s.model.Cached(), peakResident(), device)
 			a.printed = true
 			return s.close()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu"
@@ -82,8 +83,8 @@ func (a *app) compile(ctx context.Context, path, dump string) error {
 }
 
 // describeModel compiles m, which is valid.
-func (a *app) describeModel(ctx context.Context, dev *device, m *nn.Model, dump string) (*compileResult, error) {
-	d, err := dev.backend.Describe(ctx, m)
+func (a *app) describeModel(ctx context.Context, dev *nngpu.Device, m *nn.Model, dump string) (*compileResult, error) {
+	d, err := dev.Vulkan.Describe(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (a *app) describeModel(ctx context.Context, dev *device, m *nn.Model, dump 
 		Device: info.Name, Driver: info.Driver,
 		Pipelines: d.Stats.Pipelines, Dispatches: d.Stats.Dispatches, Segments: d.Stats.Segments,
 		ArenaBytes: d.Stats.ArenaBytes, LargestLiveBytes: d.LargestLive, LayoutBytes: d.Layout, WeightBytes: d.Stats.WeightBytes,
-		GFLOP: d.Stats.GFLOP, Predicted: milliseconds(d.Predicted), SegmentBound: milliseconds(dev.backend.SegmentBound()),
+		GFLOP: d.Stats.GFLOP, Predicted: milliseconds(d.Predicted), SegmentBound: milliseconds(dev.Vulkan.SegmentBound()),
 	}
 	if dump != "" {
 		res.Dump = dumps[dump](d)

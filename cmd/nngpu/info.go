@@ -125,7 +125,7 @@ func (a *app) markChosen(list []infoDevice) error {
 	for i := range list {
 		if list[i].Name == dev.Info().Name && list[i].Driver == dev.Info().Driver {
 			list[i].Chosen = true
-			list[i].Queues, list[i].GlobalPriority = dev.backend.Queues()
+			list[i].Queues, list[i].GlobalPriority = dev.Vulkan.Queues()
 			break
 		}
 	}

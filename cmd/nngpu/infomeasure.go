@@ -61,7 +61,7 @@ func (a *app) measureChosen(ctx context.Context) error {
 		return err
 	}
 	bar := a.progress(nothingToCount, "measure")
-	_, err = dev.backend.Measure(ctx)
+	_, err = dev.Vulkan.Measure(ctx)
 	bar.finish()
 	return errors.Join(err, dev.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -108,12 +109,6 @@ func importFile(file *os.File, size int64) (*tflite.Network, error) {
 	return tflite.Import(data)
 }
 
-// device is an opened device.
-type device struct {
-	*driver.Device
-	backend *gpu.Backend
-}
-
 // settings are the variables that the device reads, with the values that they may have and what another one does.
 var settings = []struct {
 	name   string
@@ -139,17 +134,25 @@ func (a *app) checkEnvironment() {
 
 // openDevice opens the chosen device for what must not depend on what other runs left: the transparent cache is
 // off. The caller closes it.
-func (a *app) openDevice() (*device, error) { return a.openCached(driver.CacheOptions{Off: true}) }
+func (a *app) openDevice() (*nngpu.Device, error) {
+	return a.openCached(driver.CacheOptions{Off: true})
+}
 
-// openCached is openDevice with a transparent cache, and further options.
-func (a *app) openCached(o driver.CacheOptions, more ...driver.DeviceOption) (*device, error) {
+// openCached is openDevice with a transparent cache.
+func (a *app) openCached(o driver.CacheOptions) (*nngpu.Device, error) {
+	return a.openWith(nngpu.Options{Cache: o})
+}
+
+// openWith opens the chosen device with what else o says.
+func (a *app) openWith(o nngpu.Options) (*nngpu.Device, error) {
 	a.checkEnvironment()
-	b, err := gpu.Open(a.device, gpu.Options{MemoryBudget: a.budget})
+	o.Device, o.MemoryBudget, o.Logger = a.device, a.budget, a.logger()
+	dev, err := nngpu.Open(o)
 	if err != nil {
 		return nil, err
 	}
-	info := b.Info()
-	a.note("device: %s (%s), %s", info.Name, info.Driver, b.Why())
+	info := dev.Info()
+	a.note("device: %s (%s), %s", info.Name, info.Driver, dev.Vulkan.Why())
 	if a.verbose {
 		// The list has what the opened device does not tell; without it there is less to say, no more.
 		list, _ := gpu.Devices()
@@ -160,12 +163,12 @@ func (a *app) openCached(o driver.CacheOptions, more ...driver.DeviceOption) (*d
 			}
 		}
 	}
-	return &device{driver.NewDevice(b, append(more, driver.WithCache(o), driver.WithLogger(a.logger()))...), b}, nil
+	return dev, nil
 }
 
 // session is a network prepared on a device.
 type session struct {
-	device  *device
+	device  *nngpu.Device
 	net     *tflite.Network
 	client  *driver.Client
 	model   *driver.PreparedModel

@@ -138,10 +138,10 @@ const (
 func (a *app) takeProfiles(ctx context.Context, s *session, f *profileFlags) (*profiles, error) {
 	bar := a.progress(nothingToCount, "profile")
 	defer bar.finish()
-	if m, _ := s.device.backend.Measured(); m.FMA32 == 0 {
+	if m, _ := s.device.Vulkan.Measured(); m.FMA32 == 0 {
 		a.note("measuring what the device can do")
 		began := time.Now()
-		if _, err := s.device.backend.Measure(ctx); err != nil {
+		if _, err := s.device.Vulkan.Measure(ctx); err != nil {
 			return nil, err
 		}
 		a.events.span("measure", "what the device can do", began)

@@ -147,8 +147,8 @@ func (p *profiles) memory(took map[string]float64) report.Memory {
 
 // describe keeps what the page needs of the device and the plan.
 func (p *profiles) describe(ctx context.Context, s *session) (err error) {
-	p.measured, _ = s.device.backend.Measured()
-	p.description, err = s.device.backend.Describe(ctx, s.net.Model)
+	p.measured, _ = s.device.Vulkan.Measured()
+	p.description, err = s.device.Vulkan.Describe(ctx, s.net.Model)
 	return err
 }
 

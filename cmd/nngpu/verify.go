@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/internal/modeldata"
 )
@@ -141,7 +142,7 @@ func (r *verifyResult) add(item verifiedItem) {
 	}
 }
 
-func (a *app) verifyFolder(ctx context.Context, dev *device, dir folder) verifiedItem {
+func (a *app) verifyFolder(ctx context.Context, dev *nngpu.Device, dir folder) verifiedItem {
 	item := verifiedItem{Name: filepath.Base(dir.path), Device: dev.Info().Name}
 	if dir.skip != "" {
 		item.Skipped, item.Reason = true, dir.skip
@@ -167,7 +168,7 @@ func (a *app) verifyFolder(ctx context.Context, dev *device, dir folder) verifie
 }
 
 // verifyModel runs all cases of f. The error is the first miss; the largest difference is that of all cases.
-func (a *app) verifyModel(ctx context.Context, dev *device, f *modeldata.Folder, item *verifiedItem) (err error) {
+func (a *app) verifyModel(ctx context.Context, dev *nngpu.Device, f *modeldata.Folder, item *verifiedItem) (err error) {
 	if len(f.Cases) == 0 {
 		return errors.New("meta.json lists no cases")
 	}

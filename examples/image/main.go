@@ -12,10 +12,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/examples/internal/pictures"
-	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/memory"
 )
 
@@ -39,11 +38,10 @@ func run(ctx context.Context, out io.Writer, device, model, picture string) (err
 	if err != nil {
 		return err
 	}
-	vulkan, err := gpu.Open(device, gpu.Options{})
+	dev, err := nngpu.Open(nngpu.Options{Device: device})
 	if err != nil {
 		return err
 	}
-	dev := driver.NewDevice(vulkan)
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	client, err := dev.NewClient("image")
 	if err != nil {

@@ -34,9 +34,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/examples/internal/pictures"
-	"github.com/nngpu/nngpu/gpu"
 )
 
 // config is what the command line says.
@@ -66,13 +66,12 @@ func run(ctx context.Context, c config, log *slog.Logger) (err error) {
 	if err != nil {
 		return err
 	}
-	vulkan, err := gpu.Open(c.device, gpu.Options{})
+	dev, err := nngpu.Open(nngpu.Options{Device: c.device, Logger: log, Scheduling: driver.SchedulingOptions{QueueLimit: c.queue}})
 	if err != nil {
 		return err
 	}
-	dev := driver.NewDevice(vulkan, driver.WithLogger(log), driver.WithScheduling(driver.SchedulingOptions{QueueLimit: c.queue}))
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	s, err := newService(ctx, dev, network, log)
+	s, err := newService(ctx, dev.Device, network, log)
 	if err != nil {
 		return err
 	}

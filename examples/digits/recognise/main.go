@@ -16,9 +16,8 @@ import (
 
 	"golang.org/x/image/draw"
 
-	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
-	"github.com/nngpu/nngpu/gpu"
 )
 
 func main() {
@@ -49,11 +48,10 @@ func recognise(ctx context.Context, device, model, picture string) (digit int, p
 	if err != nil {
 		return 0, 0, err
 	}
-	vulkan, err := gpu.Open(device, gpu.Options{})
+	dev, err := nngpu.Open(nngpu.Options{Device: device})
 	if err != nil {
 		return 0, 0, err
 	}
-	dev := driver.NewDevice(vulkan)
 	defer dev.Close() // and what is made of it below
 	client, err := dev.NewClient("recognise")
 	if err != nil {
