@@ -45,7 +45,7 @@ func TestProfiledCostsLittle(t *testing.T) {
 					res, b := run(driver.WithProfile())
 					_, c := run()
 					plain, profiled, again = append(plain, a), append(profiled, b), append(again, c)
-				extra = append(extra, b-(a+c)/2)
+					extra = append(extra, b-(a+c)/2)
 					var sum time.Duration
 					for _, row := range res.Profile().Rows {
 						sum += row.Time
