@@ -161,7 +161,7 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 		b.rates.mend(ctx, d, b.facts)
 		d.Release()
 	}
-	if compile.HasControl(m) {
+	if compile.NeedsTree(m) {
 		return b.compileTree(ctx, m, o)
 	}
 	form := b.compileForm

@@ -16,24 +16,31 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 )
 
-// tree is an executable of a model with IF or WHILE: a plan for each straight region, and what decides which comes next.
+// tree is an executable of a model with IF or WHILE, or with sizes that only the data tells: a plan for each straight region,
+// plans for each that is open, and what decides which comes next.
 // It is not stored. Safe for concurrent use.
 type tree struct {
 	b       *Backend
 	model   *compile.Tree
-	parts   []*part // by straight region
+	parts   []*part     // by straight region; nil of one that is open, or does nothing
+	open    []*openPart // by straight region; nil of one that is not open
+	dims    [][]nn.Dims // by straight region; of its outputs, where executions are to be told
 	loops   []loopCount
 	inputs  []int64 // bytes; 0 of what must be omitted
-	outputs []int64
+	outputs []int64 // unknownSize where only the data tells
 	o       backend.Options
 	stats   backend.Stats
 
 	free    chan *frame // frames nobody uses; nil for one that could not be made
 	closing chan struct{}
 
+	compiling sync.WaitGroup  // instances of open regions
+	closed    context.Context // of these; done after stop
+	stop      context.CancelFunc
+
 	mu     sync.Mutex
 	frames int  // guarded by mu; that exist or are being made
-	closed bool // guarded by mu
+	shut   bool // guarded by mu
 }
 
 // part is a straight region.
@@ -49,19 +56,12 @@ type loopCount struct {
 	n    int    // guarded by mu; of list, in all
 }
 
-// frame is what one execution needs for itself beside the slots of its regions.
-type frame struct {
-	memory []backend.Memory // by value; nil where that has none
-	words  []byte           // by value; each a condition
-}
-
-// maxFrames bounds the executions of a tree that are under way at once. Each way of binding a region's inputs and outputs is
-// recorded once for each slot, and loops have several.
-const maxFrames = 2
+// unknownSize stands for the size of an output whose dimensions only the data tells.
+const unknownSize = -1
 
 var _ backend.Foreseeing = (*tree)(nil)
 
-// compileTree is Compile of a model with control flow.
+// compileTree is Compile of a model that needs a tree.
 func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Options) (_ backend.Executable, err error) {
 	facts := b.current()
 	t, err := compile.TreeOf(&facts, m)
@@ -74,8 +74,11 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 			x.destroy()
 		}
 	}()
+	if err := x.prepareOpen(); err != nil {
+		return nil, err
+	}
 	for i, s := range t.Straights {
-		if s.Model != nil {
+		if s.Model != nil && !s.Open {
 			l, err := b.compileForm(ctx, s.Model, o)
 			if err != nil {
 				return nil, err
@@ -85,16 +88,12 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 	}
 	x.needed()
 	for i, s := range t.Straights {
-		if s.Model == nil && len(s.In) > 0 {
+		if s.Model == nil && len(s.In) > 0 && !s.Open {
 			list := make([]nn.Operand, len(s.In))
 			for k, v := range s.In {
 				list[k] = t.Values[v].Operand
 			}
-			p, weights, err := compile.Copy(ctx, &facts, list)
-			if err != nil {
-				return nil, err
-			}
-			l, err := b.newLasting(ctx, p, bytes.NewReader(weights), executableOptions(o))
+			l, err := b.compileCopy(ctx, list, o)
 			if err != nil {
 				return nil, err
 			}
@@ -110,7 +109,8 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 // newTree has no parts yet.
 func (b *Backend) newTree(t *compile.Tree, o backend.Options) *tree {
 	x := &tree{b: b, model: t, o: o, loops: make([]loopCount, len(t.Loops)), parts: make([]*part, len(t.Straights)),
-		free: make(chan *frame, maxFrames), closing: make(chan struct{})}
+		open: make([]*openPart, len(t.Straights)), free: make(chan *frame, maxFrames), closing: make(chan struct{})}
+	x.closed, x.stop = context.WithCancel(context.Background())
 	x.o.Pause = nil
 	return x
 }
@@ -130,6 +130,16 @@ func (x *tree) complete(ctx context.Context) error {
 	x.frames = 1
 	x.free <- f
 	return nil
+}
+
+// compileCopy compiles what copies tensors like those of list.
+func (b *Backend) compileCopy(ctx context.Context, list []nn.Operand, o backend.Options) (*lasting, error) {
+	facts := b.current()
+	p, weights, err := compile.Copy(ctx, &facts, list)
+	if err != nil {
+		return nil, err
+	}
+	return b.newLasting(ctx, p, bytes.NewReader(weights), executableOptions(o))
 }
 
 // take makes l the executable of straight region i.
@@ -158,6 +168,9 @@ func (x *tree) needed() {
 				used[v] = true
 			}
 		}
+		for _, p := range s.Params {
+			used[p.Value] = true
+		}
 	}
 	for _, l := range t.Loops {
 		for _, v := range l.Init {
@@ -180,8 +193,11 @@ func (x *tree) needed() {
 func (x *tree) sizes() {
 	t := x.model
 	size := func(v int) int64 {
-		if v == compile.None {
+		switch {
+		case v == compile.None:
 			return 0
+		case t.Values[v].IsOpen():
+			return unknownSize
 		}
 		n, _ := t.Values[v].ByteSize() // which validation has computed
 		return int64(n)
@@ -193,97 +209,10 @@ func (x *tree) sizes() {
 		}
 		x.inputs = append(x.inputs, size(v))
 	}
-	x.outputs = make([]int64, len(t.Outputs))
-	for _, s := range t.Straights {
-		for k, v := range s.Out {
-			if i := slices.Index(t.Outputs, v); i >= 0 {
-				x.outputs[i] = s.Plan.Outputs[k].Size
-			}
-		}
+	for _, v := range t.Outputs {
+		x.outputs = append(x.outputs, size(v))
 	}
 }
-
-// newFrame takes the memory of an execution.
-func (x *tree) newFrame(ctx context.Context) (*frame, error) {
-	t := x.model
-	f := &frame{memory: make([]backend.Memory, len(t.Values)), words: make([]byte, len(t.Values))}
-	for i := range t.Values {
-		v := &t.Values[i]
-		if v.Place != compile.InMemory && v.Place != compile.InConstant {
-			continue
-		}
-		m, err := x.b.Allocate(v.Type, v.Dims, x.o.MemoryBudget)
-		if err == nil {
-			f.memory[i] = m
-			if v.Place == compile.InConstant {
-				err = m.Write(ctx, v.Data)
-			}
-		}
-		if err != nil {
-			f.close()
-			return nil, err
-		}
-	}
-	return f, nil
-}
-
-func (f *frame) close() {
-	if f == nil {
-		return
-	}
-	for _, m := range f.memory {
-		if m != nil {
-			_ = m.Close() // which only says that there is nothing to do
-		}
-	}
-}
-
-// lost reports that what f holds went with its device.
-func (f *frame) lost() bool {
-	return slices.ContainsFunc(f.memory, func(m backend.Memory) bool {
-		l, ok := m.(backend.Losable)
-		return ok && l.Lost()
-	})
-}
-
-// takeFrame returns a free frame, makes one more, or waits. Where the memory of one was lost, it makes it anew.
-func (x *tree) takeFrame(ctx context.Context) (f *frame, err error) {
-	select {
-	case <-x.closing:
-		return nil, errTreeClosed
-	default:
-	}
-	select {
-	case f = <-x.free:
-	default:
-		x.mu.Lock()
-		grow := !x.closed && x.frames < maxFrames
-		if grow {
-			x.frames++
-		}
-		x.mu.Unlock()
-		if !grow {
-			select {
-			case f = <-x.free:
-			case <-x.closing:
-				return nil, errTreeClosed
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
-	}
-	if f != nil && !f.lost() {
-		return f, nil
-	}
-	f.close()
-	if f, err = x.newFrame(ctx); err != nil {
-		x.free <- nil
-		return nil, err
-	}
-	return f, nil
-}
-
-var errTreeClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
 
 // Stats implements backend.Executable.
 func (x *tree) Stats() backend.Stats { return x.stats }
@@ -291,11 +220,28 @@ func (x *tree) Stats() backend.Stats { return x.stats }
 // Estimates implements backend.Executable.
 func (x *tree) Estimates() []time.Duration { return x.first(x.model.Main).Estimates() }
 
+// estimated is a part or an openPart.
+type estimated interface {
+	Estimates() []time.Duration
+	expected() time.Duration
+}
+
+// region is n; nil where it does nothing.
+func (x *tree) region(n *compile.Straight) estimated {
+	if p := x.parts[n.Index]; p != nil {
+		return p
+	}
+	if p := x.open[n.Index]; p != nil {
+		return p
+	}
+	return nil
+}
+
 // first is the region that s begins with.
-func (x *tree) first(s compile.Sequence) *part {
+func (x *tree) first(s compile.Sequence) estimated {
 	switch n := s[0].(type) {
 	case *compile.Straight:
-		if p := x.parts[n.Index]; p != nil {
+		if p := x.region(n); p != nil {
 			return p
 		}
 		return x.first(s[1:])
@@ -321,7 +267,7 @@ func (x *tree) Begin(ctx context.Context, inputs, outputs []backend.Binding) (ba
 			return fmt.Errorf("%d %ss for a model with %d", len(list), what, len(want))
 		}
 		for i := range list {
-			if b := &list[i]; (b.Host != nil || b.Memory != nil) && b.Size() != want[i] {
+			if b := &list[i]; (b.Host != nil || b.Memory != nil) && b.Size() != want[i] && want[i] != unknownSize {
 				return fmt.Errorf("%s %d: %d bytes, the plan has %d", what, i, b.Size(), want[i])
 			}
 		}
@@ -348,11 +294,11 @@ func (x *tree) Begin(ctx context.Context, inputs, outputs []backend.Binding) (ba
 // Close implements backend.Executable. It blocks until every execution is released.
 func (x *tree) Close() error {
 	x.mu.Lock()
-	if x.closed {
+	if x.shut {
 		x.mu.Unlock()
 		return nil
 	}
-	x.closed = true
+	x.shut = true
 	n := x.frames
 	x.mu.Unlock()
 	close(x.closing)
@@ -369,7 +315,7 @@ func (x *tree) closeParts() error {
 			list = append(list, p.Close())
 		}
 	}
-	return errors.Join(list...)
+	return errors.Join(errors.Join(list...), x.closeOpen())
 }
 
 // destroy undoes what a failed compilation has done.
@@ -439,7 +385,7 @@ func (x *tree) expect(s compile.Sequence) (ns float64) {
 	for _, n := range s {
 		switch n := n.(type) {
 		case *compile.Straight:
-			if p := x.parts[n.Index]; p != nil {
+			if p := x.region(n); p != nil {
 				ns += float64(p.expected())
 			}
 		case *compile.Branch:

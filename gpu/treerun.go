@@ -17,6 +17,7 @@ type treeExecution struct {
 	f *frame // nil once released
 
 	at    []backend.Binding // by value
+	open  *openExecution    // of a tree with open dimensions; else nil
 	stack []activation
 	limit time.Duration // of each loop; 0: none
 
@@ -49,7 +50,7 @@ func newTreeExecution(x *tree, f *frame, inputs, outputs []backend.Binding) *tre
 	for i := range t.Values {
 		switch v := &t.Values[i]; v.Place {
 		case compile.InWord:
-			e.at[i].Host = f.words[i : i+1 : i+1]
+			e.at[i].Host = f.words[i]
 		case compile.InMemory, compile.InConstant:
 			e.at[i] = e.memory(i)
 		}
@@ -62,11 +63,17 @@ func newTreeExecution(x *tree, f *frame, inputs, outputs []backend.Binding) *tre
 	for k, v := range t.Outputs {
 		e.at[v] = outputs[k]
 	}
+	if x.dims != nil {
+		e.open = newOpenExecution(x, outputs)
+	}
 	return e
 }
 
-// memory is the place of value v in the frame.
+// memory is the place of value v in the frame; none where its dimensions are open.
 func (e *treeExecution) memory(v int) backend.Binding {
+	if e.f.memory[v] == nil {
+		return backend.Binding{}
+	}
 	n, _ := e.x.model.Values[v].ByteSize() // which validation has computed
 	return backend.Binding{Memory: e.f.memory[v], Length: int64(n)}
 }
@@ -91,14 +98,22 @@ func (e *treeExecution) advance(ctx context.Context) (bool, error) {
 			if p := e.x.parts[n.Index]; p != nil {
 				return true, e.begin(ctx, n, p)
 			}
+			if p := e.x.open[n.Index]; p != nil {
+				return true, e.beginOpen(ctx, n, p)
+			}
 		case *compile.Branch:
 			list := n.Else
-			if e.f.words[n.If] != 0 {
+			if e.f.words[n.If][0] != 0 {
 				list = n.Then
 			}
 			e.stack = append(e.stack, activation{list: list})
 		case *compile.Loop:
 			for k, v := range n.Current {
+				if e.open != nil {
+					if err := e.enter(n, k); err != nil {
+						return false, err
+					}
+				}
 				e.at[v], e.at[n.Next[k]] = e.at[n.Init[k]], e.memory(n.Next[k])
 			}
 			e.stack = append(e.stack, activation{list: n.First, loop: n, since: time.Now()})
@@ -115,6 +130,10 @@ func (e *treeExecution) turn(a *activation) (bool, error) {
 	}
 	if a.stepping { // current and next change places; what was current in the beginning was neither
 		for k, v := range l.Current {
+			if e.x.model.Values[v].IsOpen() {
+				e.swap(v, l.Next[k])
+				continue
+			}
 			other := v
 			if e.at[l.Next[k]].Memory == e.f.memory[v] {
 				other = l.Next[k]
@@ -122,7 +141,7 @@ func (e *treeExecution) turn(a *activation) (bool, error) {
 			e.at[v], e.at[l.Next[k]] = e.at[l.Next[k]], e.memory(other)
 		}
 	}
-	if e.f.words[l.While] == 0 {
+	if e.f.words[l.While][0] == 0 {
 		e.x.loops[l.Index].ended(a.iterations)
 		return false, nil
 	}
@@ -134,12 +153,22 @@ func (e *treeExecution) turn(a *activation) (bool, error) {
 	return true, nil
 }
 
-// begin begins region n.
-func (e *treeExecution) begin(ctx context.Context, n *compile.Straight, p *part) (err error) {
+// begin begins region n, which is not open.
+func (e *treeExecution) begin(ctx context.Context, n *compile.Straight, p *part) error {
+	if e.open != nil {
+		if err := e.size(n, e.x.dims[n.Index]); err != nil {
+			return err
+		}
+	}
+	return e.beginPart(ctx, n, p)
+}
+
+// beginPart begins region n as p, whose outputs have their places.
+func (e *treeExecution) beginPart(ctx context.Context, n *compile.Straight, p *part) (err error) {
 	e.inputs, e.outs = e.inputs[:0], e.outs[:0]
 	for k, v := range n.In {
 		at := e.at[v]
-		if n.Plan.Inputs[k].Size == 0 { // it is left off
+		if p.Plan().Inputs[k].Size == 0 { // it is left off
 			at = backend.Binding{}
 		}
 		e.inputs = append(e.inputs, at)
@@ -162,20 +191,29 @@ func (e *treeExecution) end() error {
 	if e.now == nil {
 		return nil
 	}
-	defer func() {
-		e.now.Release()
-		e.now = nil
-	}()
+	defer e.endPart()
 	if err := e.now.Finish(); err != nil {
 		return err
 	}
 	took := e.now.DeviceTime()
 	e.took += took
 	e.part.took(took)
+	if e.open != nil && e.open.of != nil {
+		e.open.of.took(took)
+	}
 	t := e.now.Traffic()
 	e.traffic.Copied += t.Copied
 	e.traffic.Converted += t.Converted
 	return nil
+}
+
+// endPart lets go of the region under way.
+func (e *treeExecution) endPart() {
+	e.now.Release()
+	e.now = nil
+	if e.open != nil {
+		e.open.leave()
+	}
 }
 
 // LimitLoops implements backend.Continuing.
@@ -188,6 +226,11 @@ func (e *treeExecution) Next(ctx context.Context) (segments []time.Duration, lat
 	}
 	if err := e.end(); err != nil {
 		return nil, 0, err
+	}
+	if e.open != nil {
+		if err := e.open.tooShort(); err != nil {
+			return nil, 0, err
+		}
 	}
 	begun, err := e.advance(ctx)
 	if err != nil || !begun {
@@ -257,10 +300,12 @@ func (e *treeExecution) Release() {
 		return
 	}
 	if e.now != nil {
-		e.now.Release()
-		e.now = nil
+		e.endPart()
 	}
 	f := e.f
+	if e.open != nil {
+		e.open.release(f)
+	}
 	e.f, e.stack = nil, nil
 	clear(e.at)
 	e.x.free <- f

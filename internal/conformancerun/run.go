@@ -101,17 +101,20 @@ func (f *cacheFiles) prepare(ctx context.Context, client *driver.Client, c *conf
 	if pm, err = client.PrepareModel(ctx, c.Model, driver.WithCacheFiles(token, files[0], files[1])); err != nil {
 		return nil, err
 	}
+	saved, why := pm.Saved()
 	if err := pm.Close(); err != nil {
 		return nil, err
 	}
 	pm, err = client.PrepareModelFromCache(ctx, token, files[0], files[1])
-	if len(c.Model.Referenced) > 0 { // what has loops or branches is not stored
-		if err == nil {
-			return nil, errors.Join(errors.New("it came back from files that nothing was saved in"), pm.Close())
-		}
-		return client.PrepareModel(ctx, c.Model)
+	switch {
+	case saved:
+		return pm, err
+	case err == nil:
+		return nil, errors.Join(errors.New("it came back from files that nothing was saved in"), pm.Close())
+	case len(c.Model.Referenced) == 0 && !c.Has(nn.OpSlice):
+		return nil, why
 	}
-	return pm, err
+	return client.PrepareModel(ctx, c.Model) // what has loops or branches, or sizes that only the data tells, is not stored
 }
 
 func firstRefusal(c *conformancedata.Case, reasons []error) error {

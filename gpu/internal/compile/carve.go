@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// carve makes a model of operations [r.first, r.last) of s. It returns nil where nothing of it is used: then they are
-// judged alone.
-func (c *cutter) carve(s *scope, r run) Node {
+// carve makes a model of operations [r.first, r.last) of s, and what brings its parameters to the host. It returns nil
+// where nothing of it is used: then they are judged alone.
+func (c *cutter) carve(s *scope, r run) Sequence {
 	m := *c.model
 	m.Main, m.Referenced, m.Names = nn.Graph{}, nil, nn.Names{}
 	out := &Straight{Model: &m, origins: s.origins[r.first:r.last]}
@@ -21,9 +22,23 @@ func (c *cutter) carve(s *scope, r run) Node {
 		own[index] = uint32(len(m.Main.Operands) - 1)
 		return own[index]
 	}
+	var params []int // values
 	for i := r.first; i < r.last; i++ {
 		op := nn.Operation{Type: s.Operations[i].Type}
-		for _, x := range s.Operations[i].Inputs {
+		for n, x := range s.Operations[i].Inputs {
+			if slices.Contains(s.params[i], n) {
+				if s.at[x] == None {
+					c.refuse(s.origins[i], fmt.Errorf("input %d: %w", n, ops.ErrOpenShape))
+					return nil
+				}
+				params = append(params, s.at[x])
+				out.Params = append(out.Params, Param{Operand: uint32(len(m.Main.Operands))})
+				op.Inputs = append(op.Inputs, uint32(len(m.Main.Operands)))
+				o := s.Operands[x]
+				o.Lifetime = nn.Temporary
+				m.Main.Operands = append(m.Main.Operands, o)
+				continue
+			}
 			k, ok := own[x]
 			if !ok {
 				k = operand(x, s.Operands[x].Lifetime) // that of an input of the model stays: it may be left off
@@ -46,11 +61,16 @@ func (c *cutter) carve(s *scope, r run) Node {
 		}
 		m.Main.Operations = append(m.Main.Operations, op)
 	}
+	words, list := c.words(params)
+	for k, v := range words {
+		out.Params[k].Value = v
+	}
 	out.dead = len(out.Out) == 0
 	if c.add(out); out.dead {
+		list.die()
 		return nil
 	}
-	return out
+	return append(list, out)
 }
 
 // branch cuts the IF that is operation i of s. One whose condition is a constant is its branch, and the other one is only
@@ -61,8 +81,8 @@ func (c *cutter) branch(s *scope, i int) Sequence {
 	results := make([]int, len(op.Outputs))
 	for k, y := range op.Outputs {
 		if results[k] = s.at[y]; results[k] == None {
-			if !known(&s.Operands[y]) {
-				c.refuse(s.origins[i], fmt.Errorf("output %d has open dimensions %v", k, []uint32(s.Operands[y].Dims)))
+			if c.closed && !known(&s.Operands[y]) {
+				c.refuse(s.origins[i], fmt.Errorf("output %d has dimensions %v: %w", k, []uint32(s.Operands[y].Dims), ops.ErrOpenShape))
 				return nil
 			}
 			results[k] = c.value(&s.Operands[y], InMemory)
@@ -94,8 +114,8 @@ func (c *cutter) branch(s *scope, i int) Sequence {
 	if v == None { // whoever gives it was refused
 		return nil
 	}
-	w, read := c.word(v)
-	return append(read, &Branch{If: w, Then: list[0], Else: list[1]})
+	w, read := c.words([]int{v})
+	return append(read, &Branch{If: w[0], Then: list[0], Else: list[1]})
 }
 
 // die marks what is judged alone.
@@ -122,13 +142,14 @@ func (c *cutter) loop(s *scope, i int) Sequence {
 	b, args := &c.model.Referenced[body], op.Inputs[2:]
 	l := &Loop{While: c.value(&nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1}}, InWord)}
 	exit := &Straight{}
+	states := s.states(c.model, b, args)
 	for k := range b.Outputs {
-		o := s.Operands[args[k]]
-		if o.Dims = dimsOf(&o, &b.Operands[b.Inputs[k]], &b.Operands[b.Outputs[k]]); !o.Type.IsTensor() || !known(&o) {
-			c.refuse(s.origins[i], fmt.Errorf("input %d, %v of dimensions %v, is a state that no region can have", 2+k, o.Type, []uint32(o.Dims)))
+		o := states[k]
+		if !o.Type.IsTensor() || c.closed && !known(&o) {
+			c.refuse(s.origins[i], fmt.Errorf("input %d, %v of dimensions %v, is a state that no region can have: %w", 2+k, o.Type, []uint32(o.Dims), ops.ErrOpenShape))
 			return nil
 		}
-		init, err := c.initial(s, args[k], &o)
+		init, err := c.initial(s, args[k])
 		if err != nil {
 			c.refuse(s.origins[i], fmt.Errorf("input %d: %w", 2+k, err))
 			return nil
@@ -174,7 +195,7 @@ func dimsOf(list ...*nn.Operand) nn.Dims {
 }
 
 // initial is the value that a state of a loop has in the beginning.
-func (c *cutter) initial(s *scope, index uint32, o *nn.Operand) (int, error) {
+func (c *cutter) initial(s *scope, index uint32) (int, error) {
 	if v := s.at[index]; v != None {
 		return v, nil
 	}
@@ -185,7 +206,7 @@ func (c *cutter) initial(s *scope, index uint32, o *nn.Operand) (int, error) {
 	if data == nil {
 		return None, fmt.Errorf("it has no value")
 	}
-	v := c.value(o, InConstant)
+	v := c.value(&s.Operands[index], InConstant)
 	c.tree.Values[v].Data = slices.Clone(data)
 	return v, nil
 }
@@ -240,7 +261,7 @@ func (c *cutter) enter(s *scope, i int, graph uint32, args []uint32, states, res
 		o.Dims = dimsOf(o, outer)
 		switch v := s.at[args[k]]; {
 		case k < len(states):
-			inner.at[x], o.Lifetime = states[k], nn.Temporary
+			inner.at[x], o.Lifetime, o.Dims = states[k], nn.Temporary, dimsOf(&from.Operands[x], &c.tree.Values[states[k]].Operand)
 		case v != None:
 			inner.at[x], o.Lifetime = v, nn.Temporary
 			if outer.Lifetime == nn.SubgraphInput {
@@ -249,7 +270,7 @@ func (c *cutter) enter(s *scope, i int, graph uint32, args []uint32, states, res
 		case outer.Lifetime == nn.ConstantCopy || outer.Lifetime == nn.ConstantReference || outer.Lifetime == nn.NoValue:
 			o.Lifetime, o.Location, o.Dims = outer.Lifetime, outer.Location, outer.Dims
 		default:
-			return nil, fmt.Errorf("operand %d, %v of dimensions %v, is not known before it runs", args[k], outer.Type, []uint32(outer.Dims))
+			return nil, fmt.Errorf("operand %d, %v of dimensions %v, is not known before it runs: %w", args[k], outer.Type, []uint32(outer.Dims), ops.ErrOpenShape)
 		}
 	}
 	for k, y := range from.Outputs {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 )
 
 // What a model may become when the graphs that it refers to stand in each place where it does: a small model could
@@ -22,6 +23,16 @@ func HasControl(m *nn.Model) bool {
 	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return isControl(&op) })
 }
 
+// NeedsTree reports whether m becomes a tree: it has an operation that refers to other graphs, or, its inputs being known,
+// one with a parameter that only the data tells.
+func NeedsTree(m *nn.Model) bool {
+	if HasControl(m) {
+		return true
+	}
+	s := &scope{Graph: &m.Main}
+	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return len(s.fed(m, &op)) > 0 }) && !opensInputs(m)
+}
+
 func isControl(op *nn.Operation) bool { return op.Type == nn.OpIf || op.Type == nn.OpWhile }
 
 // cutter makes the tree of a model.
@@ -30,6 +41,8 @@ type cutter struct {
 	tree  *Tree
 	ops   int    // of all graphs so far, each as often as it is referred to
 	now   origin // what is being cut
+	// closed: inputs of the model are open, so that nothing is known of what is open besides.
+	closed bool
 }
 
 // scope is a graph with what its operands are outside of its regions.
@@ -38,6 +51,8 @@ type scope struct {
 	at      []int    // by operand: its value
 	origins []origin // by operation
 	depth   int
+	// params has by operation the positions of the parameters that only the data tells; nil before complete.
+	params [][]int
 }
 
 // errTooLarge says that a model becomes more regions than there may be.
@@ -45,19 +60,22 @@ var errTooLarge = errors.New("the graphs that it refers to become too many opera
 
 // cut makes the tree of m, whose operations are not judged yet. What of it cannot be cut is among refused.
 //
-// Precondition: m passed validate.Model, HasControl.
+// Precondition: m passed validate.Model, NeedsTree.
 func cut(m *nn.Model) *Tree {
-	c := &cutter{model: m, tree: &Tree{refused: make([]error, len(m.Main.Operations))}}
-	s := &scope{Graph: &m.Main, at: unplaced(&m.Main)}
+	c := &cutter{model: m, tree: &Tree{refused: make([]error, len(m.Main.Operations))}, closed: opensInputs(m)}
+	main := m.Main
+	main.Operands = slices.Clone(main.Operands)
+	s := &scope{Graph: &main, at: unplaced(&main)}
 	for i := range m.Main.Operations {
 		s.origins = append(s.origins, origin{main: i})
 	}
+	s.complete(m)
 	var entry Straight
 	uses := s.usages(s.runs())
 	for _, index := range m.Main.Inputs {
-		o := &m.Main.Operands[index]
+		o := &main.Operands[index]
 		given := None
-		if u := uses[index]; o.Type.IsTensor() && u != (usage{}) && known(o) {
+		if u := uses[index]; u != (usage{}) && (known(o) || !o.Type.IsTensor()) {
 			given = c.value(o, InRequest)
 			place := InMemory
 			if !u.tensor {
@@ -69,7 +87,7 @@ func cut(m *nn.Model) *Tree {
 		c.tree.Inputs = append(c.tree.Inputs, given)
 	}
 	for _, index := range m.Main.Outputs {
-		s.at[index] = c.value(&m.Main.Operands[index], InRequest)
+		s.at[index] = c.value(&main.Operands[index], InRequest)
 		c.tree.Outputs = append(c.tree.Outputs, s.at[index])
 	}
 	c.tree.Main = c.sequence(s)
@@ -77,6 +95,7 @@ func cut(m *nn.Model) *Tree {
 		c.add(&entry)
 		c.tree.Main = slices.Insert(c.tree.Main, 0, Node(&entry))
 	}
+	c.tree.markOpen()
 	return c.tree
 }
 
@@ -85,8 +104,9 @@ func unplaced(g *nn.Graph) []int { return slices.Repeat([]int{None}, len(g.Opera
 
 func known(o *nn.Operand) bool { return o.Dims.Known() && len(o.Dims) > 0 }
 
-// usage says for what an operand is read in runs other than that which writes it.
-type usage struct{ tensor, condition bool }
+// usage says for what an operand is read in runs other than that which writes it: by the device, or as a condition or a
+// parameter by the host.
+type usage struct{ tensor, host bool }
 
 // usages are those of the operands of s.
 func (s *scope) usages(runs []run) []usage {
@@ -97,8 +117,8 @@ func (s *scope) usages(runs []run) []usage {
 			for n, x := range op.Inputs {
 				switch {
 				case writer[x] == k:
-				case op.Type == nn.OpIf && n == 0:
-					list[x].condition = true
+				case op.Type == nn.OpIf && n == 0, slices.Contains(s.params[i], n):
+					list[x].host = true
 				default:
 					list[x].tensor = true
 				}
@@ -111,8 +131,11 @@ func (s *scope) usages(runs []run) []usage {
 	return list
 }
 
-// value makes a value like o.
+// value makes a value like o; of a scalar, a tensor that has one element of as many bytes.
 func (c *cutter) value(o *nn.Operand, p Place) int {
+	if !o.Type.IsTensor() {
+		o = &nn.Operand{Type: tensorLike(o.Type), Dims: nn.Dims{1}}
+	}
 	v := Value{Operand: nn.Operand{Type: o.Type, Dims: o.Dims, Scale: o.Scale, ZeroPoint: o.ZeroPoint, Channel: o.Channel}, Place: p, of: c.now}
 	c.tree.Values = append(c.tree.Values, v)
 	return len(c.tree.Values) - 1
@@ -145,11 +168,12 @@ func (c *cutter) full(s *scope) bool {
 // run is operations [first, last) of a graph: one that refers to others, or some that do not.
 type run struct{ first, last int }
 
-// runs cuts the operations of s.
+// runs cuts the operations of s. One with a parameter that the host reads begins a run: what is before it need not be
+// compiled anew for other parameters.
 func (s *scope) runs() (list []run) {
 	for i := range s.Operations {
 		n := len(list) - 1
-		if n < 0 || isControl(&s.Operations[i]) || isControl(&s.Operations[list[n].first]) {
+		if n < 0 || isControl(&s.Operations[i]) || isControl(&s.Operations[list[n].first]) || len(s.params[i]) > 0 {
 			list = append(list, run{i, i + 1})
 			continue
 		}
@@ -164,6 +188,7 @@ func (c *cutter) sequence(s *scope) (list Sequence) {
 		c.refuse(s.origins[0], errTooLarge)
 		return nil
 	}
+	s.complete(c.model)
 	runs := s.runs()
 	after := c.cross(s, runs)
 	for _, r := range runs {
@@ -178,9 +203,7 @@ func (c *cutter) sequence(s *scope) (list Sequence) {
 		case op.Type == nn.OpWhile:
 			list = append(list, c.loop(s, r.first)...)
 		default:
-			if n := c.carve(s, r); n != nil {
-				list = append(list, n)
-			}
+			list = append(list, c.carve(s, r)...)
 		}
 	}
 	if len(after.In) > 0 {
@@ -202,8 +225,8 @@ func (c *cutter) cross(s *scope, runs []run) *Straight {
 					continue
 				}
 				o := &s.Operands[y]
-				if !o.Type.IsTensor() || !known(o) {
-					c.refuse(s.origins[i], fmt.Errorf("operand %d, of open dimensions %v, is used by both sides of an IF or WHILE", y, []uint32(o.Dims)))
+				if c.closed && !known(o) {
+					c.refuse(s.origins[i], fmt.Errorf("operand %d, of dimensions %v, is used by both sides of an IF or WHILE: %w", y, []uint32(o.Dims), ops.ErrOpenShape))
 					continue
 				}
 				place := InMemory
@@ -220,13 +243,23 @@ func (c *cutter) cross(s *scope, runs []run) *Straight {
 	return after
 }
 
-// word returns the value of a condition where the host reads it, and what brings it there.
-func (c *cutter) word(v int) (int, Sequence) {
-	if c.tree.Values[v].Place == InWord {
-		return v, nil
+// words returns values of the host's that have what those of list have, and what brings it there.
+func (c *cutter) words(list []int) ([]int, Sequence) {
+	out, s := slices.Clone(list), &Straight{}
+	for k, v := range list {
+		if c.tree.Values[v].Place == InWord {
+			continue
+		}
+		if n := slices.Index(s.In, v); n >= 0 {
+			out[k] = s.Out[n]
+			continue
+		}
+		out[k] = c.value(&c.tree.Values[v].Operand, InWord)
+		s.In, s.Out = append(s.In, v), append(s.Out, out[k])
 	}
-	w := c.value(&c.tree.Values[v].Operand, InWord)
-	s := &Straight{In: []int{v}, Out: []int{w}}
+	if len(s.In) == 0 {
+		return out, nil
+	}
 	c.add(s)
-	return w, Sequence{s}
+	return out, Sequence{s}
 }

@@ -50,6 +50,11 @@ func compileExtreme(t *testing.T, m *nn.Model, contents uint64) (accepted bool) 
 	for name, facts := range extremeFacts {
 		refused, err := Supports(&facts, m)
 		require.NoError(t, err, name)
+		if NeedsTree(m) {
+			_, err := TreeOf(&facts, m)
+			require.Equal(t, errors.Join(refused...) == nil, err == nil, "%s: %v", name, err)
+			continue
+		}
 		p, weights, err := Model(context.Background(), &facts, m, nil)
 		if why := errors.Join(refused...); why != nil {
 			require.Error(t, err, "%s accepts what it does not support: %v", name, why)

@@ -92,7 +92,7 @@ func (u *unit) judge() error {
 //
 // Precondition: m passed validate.Model.
 func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
-	if HasControl(m) {
+	if NeedsTree(m) {
 		t := cut(m)
 		err := t.judge(f)
 		return t.refused, err

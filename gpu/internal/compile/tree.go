@@ -8,8 +8,9 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// Tree is a model with IF or WHILE, cut where these are: what runs without a decision is a straight region with a plan of
-// its own, and what decides is a node that holds others. Tensors cross from region to region in the device's form.
+// Tree is a model with IF or WHILE, or with sizes that only the data tells, cut where these are: what runs without a
+// decision is a straight region with a plan of its own, and what decides is a node that holds others. Tensors cross from
+// region to region in the device's form.
 type Tree struct {
 	Values    []Value
 	Straights []*Straight // all that Main holds, and those that are judged alone
@@ -29,13 +30,13 @@ type Place uint8
 const (
 	InMemory   Place = iota // memory of the device, in its form, of each execution
 	InConstant              // such memory, with Value.Data in it
-	InWord                  // one byte that the host reads: a condition
+	InWord                  // bytes that the host reads: a condition or a parameter
 	InRequest               // where the execution binds an input or output of the model
 )
 
 // Value is a tensor that crosses the border of a region.
 type Value struct {
-	nn.Operand // Type, Dims, Scale, ZeroPoint
+	nn.Operand // Type, Scale, ZeroPoint; Dims, which executions find out as far as they are open
 	Place      Place
 	Data       []byte // InConstant; a copy
 	of         origin // what first asked for it
@@ -52,9 +53,18 @@ type Straight struct {
 	Index   int // in Tree.Straights
 	In, Out []int
 	Model   *nn.Model // nil: what In holds is copied to Out
-	origins []origin  // by operation of Model
-	dead    bool      // never runs
+	// Open: dimensions of In, or what Params hold, are known only when it runs. It has no plan, but Instance.
+	Open    bool
+	Params  []Param
+	origins []origin // by operation of Model
+	dead    bool     // never runs
 	Plan    *plan.Plan
+}
+
+// Param is a parameter that only the data tells.
+type Param struct {
+	Value   int    // InWord
+	Operand uint32 // of Straight.Model
 }
 
 // Branch runs one of two sequences.
@@ -110,6 +120,12 @@ func (t *Tree) text(b *strings.Builder, s Sequence, indent string) {
 					names = append(names, op.Type.String())
 				}
 				what = strings.Join(names, " ")
+			}
+			if n.Open {
+				what += "  open"
+			}
+			for _, p := range n.Params {
+				what += fmt.Sprintf(", reads %d", p.Value)
 			}
 			fmt.Fprintf(b, "%sstraight %d: %v -> %v  %s\n", indent, n.Index, n.In, n.Out, what)
 		case *Branch:

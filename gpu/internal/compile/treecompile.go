@@ -2,18 +2,22 @@ package compile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/lower"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 // TreeOf cuts m, and asks of each of its operations, and of each of the graphs that it refers to, whether the device can
-// run it. Straight regions are to be compiled each by itself, by Model or Copy.
+// run it. Straight regions are to be compiled each by itself, by Model or Copy; those that are open, by Straight.Instance, when
+// they are to run. Of m nothing is retained that those need.
 //
-// Precondition: m passed validate.Model, HasControl.
+// Precondition: m passed validate.Model, NeedsTree.
 //
 // Errors: nn.ErrUnsupported.
 func TreeOf(f *plan.Facts, m *nn.Model) (*Tree, error) {
@@ -25,7 +29,7 @@ func TreeOf(f *plan.Facts, m *nn.Model) (*Tree, error) {
 		return nil, err
 	}
 	t.trim()
-	return t, nil
+	return t, t.detach()
 }
 
 // judge adds to t.refused what the device cannot run.
@@ -36,7 +40,7 @@ func (t *Tree) judge(f *plan.Facts) error {
 		}
 	}
 	for i := range t.Values {
-		if v := &t.Values[i]; v.Place != InRequest {
+		if v := &t.Values[i]; v.Place != InRequest && known(&v.Operand) {
 			refuse(v.of, emit.CheckTensor(f, tensorOf(&v.Operand)))
 		}
 	}
@@ -49,6 +53,9 @@ func (t *Tree) judge(f *plan.Facts) error {
 			return err
 		}
 		for i, why := range u.refused {
+			if s.Open && lower.Has(s.Model.Main.Operations[i].Type) && (errors.Is(why, ops.ErrOpenShape) || errors.Is(why, ops.ErrNotConstant)) {
+				continue // instances are judged anew
+			}
 			refuse(s.origins[i], why)
 		}
 	}

@@ -40,6 +40,12 @@ func register(r rule, types ...nn.OperationType) {
 	}
 }
 
+// Has reports whether there are kernels for an operation, whatever its operands are.
+func Has(op nn.OperationType) bool {
+	_, ok := rules[op]
+	return ok
+}
+
 // Check reports why the device cannot run node n of g, nil when it can.
 func Check(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	r, ok := rules[n.Op]

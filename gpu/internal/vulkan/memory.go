@@ -71,6 +71,9 @@ func (d *Device) Import(b []byte, readOnly bool) (*Memory, error) {
 	return d.remember(&Memory{dev: d, imported: true, readOnly: readOnly, block: x, views: newSharedViews(d), host: b, size: int64(len(b))}), nil
 }
 
+// Allocated reports whether m was allocated here, for one tensor, which is in the device's form.
+func (m *Memory) Allocated() bool { return !m.imported }
+
 // Bytes implements backend.Memory.
 func (m *Memory) Bytes() int64 {
 	m.mu.RLock()

@@ -1,0 +1,109 @@
+package gpu
+
+import (
+	"context"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/compile"
+)
+
+// frame is what one execution needs for itself beside the slots of its regions.
+type frame struct {
+	memory []backend.Memory // by value; nil where that has none
+	words  [][]byte         // by value; conditions and parameters
+	spare  []*tensorMemory  // of values with open dimensions; the latest last
+}
+
+// maxFrames bounds the executions of a tree that are under way at once. Each way of binding a region's inputs and outputs is
+// recorded once for each slot, and loops have several.
+const maxFrames = 2
+
+// newFrame takes the memory of an execution.
+func (x *tree) newFrame(ctx context.Context) (*frame, error) {
+	t := x.model
+	f := &frame{memory: make([]backend.Memory, len(t.Values)), words: make([][]byte, len(t.Values))}
+	for i := range t.Values {
+		v := &t.Values[i]
+		if v.Place == compile.InWord && !v.IsOpen() {
+			n, _ := v.ByteSize() // which validation has computed
+			f.words[i] = make([]byte, n)
+		}
+		if v.Place != compile.InMemory && v.Place != compile.InConstant || v.IsOpen() {
+			continue
+		}
+		m, err := x.b.Allocate(v.Type, v.Dims, x.o.MemoryBudget)
+		if err == nil {
+			f.memory[i] = m
+			if v.Place == compile.InConstant {
+				err = m.Write(ctx, v.Data)
+			}
+		}
+		if err != nil {
+			f.close()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *frame) close() {
+	if f == nil {
+		return
+	}
+	for _, m := range f.memory {
+		if m != nil {
+			_ = m.Close() // which only says that there is nothing to do
+		}
+	}
+	f.dropSpare(0)
+}
+
+// lost reports that what f holds went with its device.
+func (f *frame) lost() bool {
+	lost := func(m backend.Memory) bool {
+		l, ok := m.(backend.Losable)
+		return ok && l.Lost()
+	}
+	return slices.ContainsFunc(f.memory, lost) || slices.ContainsFunc(f.spare, func(s *tensorMemory) bool { return lost(s.Memory) })
+}
+
+// takeFrame returns a free frame, makes one more, or waits. Where the memory of one was lost, it makes it anew.
+func (x *tree) takeFrame(ctx context.Context) (f *frame, err error) {
+	select {
+	case <-x.closing:
+		return nil, errTreeClosed
+	default:
+	}
+	select {
+	case f = <-x.free:
+	default:
+		x.mu.Lock()
+		grow := !x.shut && x.frames < maxFrames
+		if grow {
+			x.frames++
+		}
+		x.mu.Unlock()
+		if !grow {
+			select {
+			case f = <-x.free:
+			case <-x.closing:
+				return nil, errTreeClosed
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+	if f != nil && !f.lost() {
+		return f, nil
+	}
+	f.close()
+	if f, err = x.newFrame(ctx); err != nil {
+		x.free <- nil
+		return nil, err
+	}
+	return f, nil
+}
+
+var errTreeClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
