@@ -22,6 +22,14 @@ type kept struct {
 	once    sync.Once
 }
 
+// Later implements backend.Foreseeing: 0 where all that comes is in Estimates.
+func (k *kept) Later() time.Duration {
+	if f, ok := k.Executable.(backend.Foreseeing); ok {
+		return f.Later()
+	}
+	return 0
+}
+
 // estimated is an executable of this package that takes over what was learned.
 type estimated interface {
 	setEstimates([]time.Duration)

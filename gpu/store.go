@@ -58,24 +58,31 @@ func (x *executable) StoreModel() (model []byte, err error) {
 	if err := x.open(); err != nil {
 		return nil, err
 	}
-	d, err := x.backend.devices.use()
+	return x.backend.storeSections(sectionPlan, plan.Encode(x.Plan()), encodeEstimates(x.Estimates()))
+}
+
+// storeSections is the model part of what is encoded as a section of the given kind.
+func (b *Backend) storeSections(kind int, encoded, estimates []byte) (model []byte, err error) {
+	d, err := b.devices.use()
 	if err != nil {
 		return nil, err
 	}
 	defer d.Release()
-	binaries, err := d.Binaries()
-	if err != nil {
+	sections := [sectionKinds][]byte{sectionIdentity: []byte(b.StoreIdentity()), sectionEstimates: estimates}
+	sections[kind] = encoded
+	if sections[sectionBinaries], err = d.Binaries(); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	model = appendSection([]byte(storeMagic), sectionIdentity, []byte(x.backend.StoreIdentity()))
-	model = appendSection(model, sectionPlan, plan.Encode(x.Plan()))
-	if len(binaries) > 0 {
-		model = appendSection(model, sectionBinaries, binaries)
+	model = []byte(storeMagic)
+	for kind, content := range sections {
+		if len(content) > 0 || kind == sectionEstimates {
+			model = appendSection(model, kind, content)
+		}
 	}
-	return appendSection(model, sectionEstimates, encodeEstimates(x.Estimates())), nil
+	return model, nil
 }
 
-// Restore implements backend.Restorer. data is read in ascending order; constants go straight into memory that
+// Restore implements backend.Restorer. data is read in ascending order, but for what regions of a tree share; constants go straight into memory that
 // the device reads, or into staging memory of bounded size where it reads no host memory. Errors as of Compile;
 // GENERAL_FAILURE for what cannot have been stored by this program for this device.
 func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, o backend.Options) (backend.Executable, error) {
@@ -89,33 +96,55 @@ func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, 
 	if got, want := string(s[sectionIdentity]), b.StoreIdentity(); got != want {
 		return nil, fmt.Errorf("restore: stored by another program, or on another device: %s", difference(got, want))
 	}
-	p, err := plan.Decode(s[sectionPlan])
+	restore := b.restorePlan
+	if s[sectionTree] != nil {
+		restore = b.restoreTree
+	}
+	x, err := restore(ctx, &s, data, o)
 	if err != nil {
 		return nil, fmt.Errorf("restore: %w", err)
 	}
-	if list := b.trust.untrusted(p); len(list) > 0 {
-		return nil, fmt.Errorf("restore: kernel %s is not known to compute rightly on this device", list[0])
+	return x, nil
+}
+
+// restorePlan is Restore of a model without control flow.
+func (b *Backend) restorePlan(ctx context.Context, s *[sectionKinds][]byte, data backend.Data, o backend.Options) (backend.Executable, error) {
+	p, err := plan.Decode(s[sectionPlan])
+	if err != nil {
+		return nil, err
 	}
 	estimates, err := decodeEstimates(s[sectionEstimates], len(p.Segments))
 	if err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
+		return nil, err
 	}
-	d, err := b.devices.use()
-	if err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
-	}
-	err = d.AddBinaries(s[sectionBinaries], p.Pipelines())
-	if d.Release(); err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
+	if err := b.admit(s[sectionBinaries], p); err != nil {
+		return nil, err
 	}
 	x, err := b.newLasting(ctx, p, data, executableOptions(o))
 	if err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
+		return nil, err
 	}
 	x.stats.Quick = o.Quick
 	restored := newExecutable(x, b, o)
 	restored.SetEstimates(estimates)
 	return restored, nil
+}
+
+// admit refuses kernels that are not trusted, and takes the binaries of all others.
+func (b *Backend) admit(binaries []byte, plans ...*plan.Plan) error {
+	var pipelines []plan.Pipeline
+	for _, p := range plans {
+		if list := b.trust.untrusted(p); len(list) > 0 {
+			return fmt.Errorf("kernel %s is not known to compute rightly on this device", list[0])
+		}
+		pipelines = append(pipelines, p.Pipelines()...)
+	}
+	d, err := b.devices.use()
+	if err != nil {
+		return err
+	}
+	defer d.Release()
+	return d.AddBinaries(binaries, pipelines)
 }
 
 // storeMagic begins the model part of a stored executable; its last byte is the version. Sections follow, in
@@ -125,17 +154,18 @@ func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, 
 // needs no new version of the whole.
 const storeMagic = "nngpu\x00\x00\x01"
 
-// Kinds of sections. All but the binaries must be there.
+// Kinds of sections. There must be all but the binaries, and either a plan or a tree.
 const (
 	sectionIdentity  = iota // Backend.StoreIdentity
 	sectionPlan             // plan.Encode
 	sectionBinaries         // vulkan.Device.Binaries, where there are any
-	sectionEstimates        // encodeEstimates
+	sectionEstimates        // encodeEstimates, or that of a tree
+	sectionTree             // compile.EncodeTree
 	sectionKinds
 )
 
 // sectionVersions has the version of each kind.
-var sectionVersions = [sectionKinds]byte{1, 3, 1, 1}
+var sectionVersions = [sectionKinds]byte{1, 3, 1, 1, 1}
 
 const sectionHeader = 1 + 1 + 4
 
@@ -165,8 +195,11 @@ func parseStored(model []byte) (sections [sectionKinds][]byte, err error) {
 		}
 		sections[kind], b, last = b[:size:size], b[size:], kind
 	}
-	if sections[sectionIdentity] == nil || sections[sectionPlan] == nil || sections[sectionEstimates] == nil {
+	if sections[sectionIdentity] == nil || sections[sectionEstimates] == nil || sections[sectionPlan] == nil && sections[sectionTree] == nil {
 		return sections, errors.New("a section is missing")
+	}
+	if sections[sectionPlan] != nil && sections[sectionTree] != nil {
+		return sections, errors.New("both a plan and a tree")
 	}
 	return sections, nil
 }

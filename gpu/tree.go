@@ -18,7 +18,7 @@ import (
 
 // tree is an executable of a model with IF or WHILE, or with sizes that only the data tells: a plan for each straight region,
 // plans for each that is open, and what decides which comes next.
-// It is not stored. Safe for concurrent use.
+// Safe for concurrent use.
 type tree struct {
 	b       *Backend
 	model   *compile.Tree
@@ -30,6 +30,7 @@ type tree struct {
 	outputs []int64 // unknownSize where only the data tells
 	o       backend.Options
 	stats   backend.Stats
+	weights atomic.Pointer[[]int] // of compile.EncodeTree; nil before it was stored
 
 	free    chan *frame // frames nobody uses; nil for one that could not be made
 	closing chan struct{}
@@ -186,6 +187,9 @@ func (x *tree) needed() {
 			}
 		}
 		entry.In, entry.Out = in, out
+		if len(in) == 0 && entry.Index == len(t.Straights)-1 {
+			t.Main, t.Straights, x.parts = t.Main[1:], t.Straights[:entry.Index], x.parts[:entry.Index]
+		}
 	}
 }
 
@@ -365,12 +369,20 @@ const unknownIterations = 8
 
 // expected is the largest of the latest counts: admission rather refuses what would have been in time.
 func (c *loopCount) expected() int {
+	if n, ok := c.known(); ok {
+		return n
+	}
+	return unknownIterations
+}
+
+// known is expected, where the loop ever ran.
+func (c *loopCount) known() (n int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n == 0 {
-		return unknownIterations
+		return 0, false
 	}
-	return slices.Max(c.list[:min(c.n, len(c.list))])
+	return slices.Max(c.list[:min(c.n, len(c.list))]), true
 }
 
 func (c *loopCount) ended(iterations int) {

@@ -81,8 +81,6 @@ func TestTreeIteratesInOneSubmission(t *testing.T) {
 			b := openAlone(t, selector, Options{})
 			x, err := b.Compile(t.Context(), adding(), backend.Options{Storable: true})
 			require.NoError(t, err)
-			_, storable := x.(backend.Storer)
-			require.False(t, storable)
 			for _, n := range []uint32{0, 1, 2, 3, 100} {
 				parts, err := add(t, x, n)
 				require.NoError(t, err)

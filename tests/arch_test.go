@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"gpu/internal/pack":          {"driver/nn", "gpu/internal/ir", "gpu/internal/plan"},
 	"gpu/internal/emit":          {"gpu/internal/ir", "gpu/internal/pack", "gpu/internal/plan", "memory/planner", "shaders", "shaders/family"},
 	"gpu/internal/lower":         {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/plan", "shaders", "shaders/family"},
-	"gpu/internal/compile":       {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/lower", "gpu/internal/pack", "gpu/internal/plan", "shaders"},
+	"gpu/internal/compile":       {"driver/nn", "driver/ops", "gpu/internal/codec", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/lower", "gpu/internal/pack", "gpu/internal/plan", "shaders"},
 	"gpu/internal/vulkan":        {"driver/nn", "driver/backend", "gpu/internal/plan", "shaders", "shaders/family", "cgo/vk"},
 	"gpu/internal/vulkan/vktest": {"gpu/internal/vulkan", "cgo/vk"},
 	"gpu": {"driver/nn", "driver/layers", "driver/ops", "driver/backend", "gpu/internal/compile", "gpu/internal/ir", "gpu/internal/lower", "gpu/internal/plan",

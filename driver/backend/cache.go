@@ -32,8 +32,8 @@ type Restorer interface {
 	StoreIdentity() string
 	// Restore makes an executable without any work of the compiler. model is what Store returned: the caller
 	// has verified it, and it is checked for damage all the same. data verifies itself while it is read: an error of
-	// ReadAt is one of Restore, which reads all that Store gave, during the call, once. What goes unnoticed in
-	// it can only give wrong numbers; too short is an error.
+	// ReadAt is one of Restore, which reads all that Store gave, during the call; twice only what is at several places of
+	// the model. What goes unnoticed in it can only give wrong numbers; too short is an error.
 	Restore(ctx context.Context, model []byte, data Data, o Options) (Executable, error)
 }
 

@@ -114,7 +114,7 @@ func (f *cacheFiles) prepare(ctx context.Context, client *driver.Client, c *conf
 	case len(c.Model.Referenced) == 0 && !c.Has(nn.OpSlice):
 		return nil, why
 	}
-	return client.PrepareModel(ctx, c.Model) // what has loops or branches, or sizes that only the data tells, is not stored
+	return client.PrepareModel(ctx, c.Model) // what has sizes that only the data tells is not stored
 }
 
 func firstRefusal(c *conformancedata.Case, reasons []error) error {

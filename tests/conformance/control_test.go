@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -44,4 +45,35 @@ func TestControlFlow(t *testing.T) {
 		require.Equal(t, 8, counts[conformancerun.FailedAsExpected])
 		require.Equal(t, 4, endless)
 	})
+}
+
+// TestControlFlowFromCache runs models with IF and WHILE as they come back from cache files: every one with NNGPU_SOAK=1, else
+// every fourth. What is prepared is stored.
+func TestControlFlowFromCache(t *testing.T) {
+	every := 4
+	if os.Getenv("NNGPU_SOAK") == "1" {
+		every = 1
+	}
+	dir, files := folder(t), t.TempDir()
+	devices.EachWith(t, gpu.Options{}, func(t *testing.T, d *driver.Device) {
+		client, err := d.NewClient(t.Name())
+		require.NoError(t, err)
+		seen, passed := 0, 0
+		control := func(name string) bool { return strings.HasPrefix(name, "if_") || strings.HasPrefix(name, "while_") }
+		err = conformancedata.Load(dir, control, func(c *conformancedata.Case) error {
+			if seen++; seen%every != 0 {
+				return nil
+			}
+			switch o := conformancerun.RunFromCache(context.Background(), d, client, c, files); o.Verdict {
+			case conformancerun.Failed:
+				t.Errorf("%s: %v", c.Name, o.Err)
+			case conformancerun.Passed:
+				passed++
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, passed, 400/every)
+		require.Zero(t, client.Memory())
+	}, driver.WithCache(driver.CacheOptions{Off: true, StateDir: files}))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -225,18 +226,35 @@ func TestEndless(t *testing.T) {
 	})
 }
 
-// TestNotStored: the cache says that it keeps no such model, and the model runs.
-func TestNotStored(t *testing.T) {
+// TestStored: the second start compiles nothing and computes the same.
+func TestStored(t *testing.T) {
 	dir := t.TempDir()
-	devices.EachWith(t, gpuOptions, func(t *testing.T, d *driver.Device) {
-		for range 2 {
+	inCache := driver.WithCache(driver.CacheOptions{Dir: dir, StateDir: dir})
+	devices.EachWith(t, gpuOptions, func(t *testing.T, first *driver.Device) {
+		selector := t.Name()[strings.LastIndex(t.Name(), "/")+1:]
+		for i, d := range []*driver.Device{first, devices.OpenWith(t, selector, gpuOptions, inCache)} {
+			want := []driver.CacheStatus{driver.CacheMiss, driver.CacheHit}[i]
+			for _, x := range starts {
+				pm := prepare(t, d, collatz())
+				require.Equal(t, want, pm.Cached())
+				want = driver.CacheHit
+				in, result := collatzOn(x)
+				out := pm.NewOutputs()
+				_, err := pm.Run(t.Context(), in, out, unhurried)
+				require.NoError(t, err)
+				require.Equal(t, result, out)
+				require.NoError(t, pm.Close())
+			}
 			pm := prepare(t, d, counting(4, 0))
-			require.NotEqual(t, driver.CacheHit, pm.Cached())
-			out := pm.NewOutputs()
-			_, err := pm.Run(t.Context(), countingInputs(4, 9), out)
-			require.NoError(t, err)
-			require.Equal(t, ints(9), out[0])
+			for range 2 {
+				out := pm.NewOutputs()
+				_, err := pm.Run(t.Context(), countingInputs(4, 40), out, unhurried)
+				require.NoError(t, err)
+				require.Equal(t, ints(40), out[0])
+			}
 			require.NoError(t, pm.Close())
+			compiled := map[int]uint64{0: 2, 1: 0}[i]
+			require.Equal(t, compiled, d.Metrics().Compile.Count)
 		}
-	}, driver.WithCache(driver.CacheOptions{Dir: dir, StateDir: dir}))
+	}, inCache)
 }
