@@ -52,6 +52,7 @@ type attemptState struct {
 
 	converting time.Duration // what making inputs of images was expected to take
 	used       time.Duration // on the device, so far
+	earlier    time.Duration // on the device, before it ran once more
 }
 
 // newAttempt returns an execution of r as it is now, without options. Where it has ended for good, recycle may follow.
@@ -116,6 +117,9 @@ func (a *attempt) plan() bool {
 	a.job.Probe = a.given() < a.converting+a.expected()
 	return true
 }
+
+// deviceTime is what it took on the device, as far as that is known.
+func (a *attempt) deviceTime() time.Duration { return a.earlier + cmp.Or(a.onDevice, a.used) }
 
 // expected is how long the job is estimated to take.
 func (a *attempt) expected() time.Duration { return sum(a.job.Segments) + a.job.Later }
@@ -199,16 +203,20 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 	}
 	a.job.Begin, a.job.Submit, a.job.Observe = a.begins, a.submits, a.observes
 	defer func() {
-		if a.x != nil {
-			a.x.Release()
+		if a.x == nil {
+			return
 		}
+		if a.b.sized {
+			a.b.hear(a.x)
+		}
+		a.x.Release()
 	}()
 	res.Schedule, err = p.client.queue.Run(ctx, &a.job)
 	a.profiler.hasRun()
 	if res.Schedule.Probe {
 		defer a.form.est.Renew()
 	}
-	if a.queued = res.Schedule.Queued; err != nil {
+	if a.queued += res.Schedule.Queued; err != nil {
 		return a.verdict(err)
 	}
 	if err := a.x.Finish(); err != nil {

@@ -31,6 +31,8 @@ type boundRequest struct {
 	data        [][]byte         // of inputs, then outputs, in files
 	computed    []nn.Dims        // dimensions of the outputs; nil: not known yet
 	computedFor []nn.Dims        // dimensions of the inputs, from which they follow
+	sized       bool             // computed are not all that the backend says: some of it only the data tells
+	heard       []nn.Dims        // what the backend said then; nil: nothing
 	spans       []validate.Span
 	room        room
 }
@@ -358,13 +360,12 @@ func (b *boundRequest) compute() error {
 	if b.computed != nil && slices.EqualFunc(b.computedFor, b.inputDims, nn.Dims.Equal) {
 		return nil
 	}
-	list := b.model.outputs
-	if b.instance != nil {
-		list = b.instance.outputs
-	}
 	b.computed = nil // which may lie there
-	list = append(b.room.dims[:0], list...)
+	list := append(b.room.dims[:0], b.inferred()...)
+	b.sized = false
 	for i := range list {
+		o := &b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]]
+		b.sized = b.sized || !known(o.Type, list[i])
 		var err error
 		if list[i], err = b.outputDims(i, list[i]); err != nil {
 			return err
@@ -374,7 +375,7 @@ func (b *boundRequest) compute() error {
 	return nil
 }
 
-// fit finds the shapes of the outputs. OUTPUT_INSUFFICIENT_SIZE comes with shapes.
+// fit finds the shapes of the outputs, as far as the data need not tell. OUTPUT_INSUFFICIENT_SIZE comes with shapes.
 func (b *boundRequest) fit() (short error) {
 	if err := b.compute(); err != nil {
 		return err
@@ -390,13 +391,7 @@ func (b *boundRequest) fit() (short error) {
 		}
 		a := &b.request.Outputs[i]
 		sufficient := true
-		switch {
-		case b.poolOf(a).buffer != nil:
-			if !known(o.Type, dims) {
-				return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("output %d", i), "nobody knows the size of its buffer: %v%v", o.Type, []uint32(dims))
-			}
-		case !known(o.Type, dims): // the backend's matter
-		case a.Location.Length < size:
+		if b.poolOf(a).buffer == nil && known(o.Type, dims) && a.Location.Length < size {
 			sufficient = false
 			short = nn.Errorf(nn.StatusOutputInsufficientSize, fmt.Sprintf("output %d", i), "%d bytes of room; %v%v has %d",
 				a.Location.Length, o.Type, []uint32(dims), size)

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -61,7 +60,7 @@ func (c *counters) executionEnded(a *attempt, res *Result, err error) {
 	x.ended[status].Add(1)
 	if a.submitted {
 		x.queueWait.observe(a.queued)
-		x.deviceTime.observe(cmp.Or(a.onDevice, a.used))
+		x.deviceTime.observe(a.deviceTime())
 	} else if err != nil {
 		x.refused[status].Add(1)
 	}

@@ -143,7 +143,10 @@ type Result struct {
 // up; the call returns when the device has finished with what was.
 //
 // Where the model leaves the dimensions of an output open, its argument gives the room. Too little of it is
-// OUTPUT_INSUFFICIENT_SIZE: then, and with no other error, there is a result, whose Shapes say what is needed.
+// OUTPUT_INSUFFICIENT_SIZE: then, and with no other error, there is a result, whose Shapes say what is needed. That is found
+// before anything is computed, unless only the data tells the dimensions: then they are known as far as it was computed, and
+// other outputs may be written. A buffer of open dimensions takes such an output as well; where it had others before, the
+// execution runs twice.
 //
 // Other errors: INVALID_ARGUMENT for what is wrong with r or an option, a closed pool too; GENERAL_FAILURE for a pool that
 // cannot be mapped or read, with ErrClosed for a closed model, and with context.Canceled where ctx was cancelled;
@@ -199,9 +202,19 @@ func (a *attempt) bindAndRun(ctx context.Context, res *Result) (*Result, error) 
 	defer b.release()
 	res.Shapes = b.shapes
 	a.profiler.isBound()
-	err := a.run(ctx, res)
+	var err error
+	if b.sized {
+		err = a.runSized(ctx, res)
+	} else {
+		err = a.run(ctx, res)
+	}
 	if err = b.finish(err); err != nil {
-		return nil, fmt.Errorf("execute: %w", err)
+		err = fmt.Errorf("execute: %w", err)
+		if b.sized && nn.StatusOf(err) == nn.StatusOutputInsufficientSize {
+			*res = Result{Shapes: b.shapes}
+			return res, err
+		}
+		return nil, err
 	}
 	res.Traffic.Copied += b.copied
 	res.Traffic.Converted += b.converted

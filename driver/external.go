@@ -277,15 +277,3 @@ func (x *pool) acquireForCopy(d *Device, where string) error {
 	}
 	return x.acquireOn(d, where)
 }
-
-// mapped gives the host the bytes of a pool that the device has in place. Precondition: acquireOn.
-func (x *pool) mapped(where string) error {
-	if x.data != nil || x.imported == nil {
-		return nil
-	}
-	release := x.release
-	x.imported, x.release = nil, nil
-	err := x.acquire(where)
-	release()
-	return err
-}

@@ -63,6 +63,10 @@ func (e *export) submitted(x backend.Execution, b *boundRequest) {
 		e.set(nil, fmt.Errorf("%w: outputs are written to files afterwards", backend.ErrNoSyncFile))
 		return
 	}
+	if b.sized {
+		e.set(nil, fmt.Errorf("%w: the dimensions of outputs are judged afterwards", backend.ErrNoSyncFile))
+		return
+	}
 	e.set(syncFileOf(x))
 }
 

@@ -55,19 +55,16 @@ func (b *boundRequest) place(ctx context.Context) error {
 		}
 		switch {
 		case x.buffer != nil:
-			if err := x.buffer.reserve(o.Dims); err != nil {
-				return fmt.Errorf("output %d: %w", i, err)
+			if isKnown {
+				if err := x.buffer.reserve(o.Dims); err != nil {
+					return fmt.Errorf("output %d: %w", i, err)
+				}
 			}
-			b.outputs[i].Memory, b.outputs[i].Length = x.buffer.memory, int64(size)
+			b.bindBuffer(i, x.buffer)
 		case x.file != nil:
 			data := b.buffer(len(b.inputs)+i, size)
 			b.files = append(b.files, fileOutput{i, data, x.file, int64(l.Offset)})
 			b.outputs[i].Host = data
-		case !isKnown: // a device could not tell where the room ends
-			if err := x.mapped(fmt.Sprintf("output %d", i)); err != nil {
-				return err
-			}
-			b.outputs[i].Host = x.data[l.Offset : uint64(l.Offset)+uint64(size)]
 		default:
 			if err := b.placeMapped(&b.outputs[i], x, l.Offset, size); err != nil {
 				return fmt.Errorf("output %d: %w", i, err)
