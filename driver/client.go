@@ -3,9 +3,11 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
+	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/qos"
 )
@@ -72,6 +74,21 @@ func (d *Device) NewClient(identity string, opts ...ClientOption) (*Client, erro
 
 // Identity is the name that the client was made with.
 func (c *Client) Identity() string { return c.identity }
+
+// share is the nth part of the budget, or of the device's memory where that is less; as much as there may be where neither is
+// bounded.
+func (c *Client) share(n int64) int64 {
+	bound := int64(math.MaxInt64)
+	if c.budget > 0 {
+		bound = c.budget
+	}
+	if a, ok := c.device.backend.(backend.Accounted); ok {
+		if _, _, limit := a.Memory(); limit > 0 {
+			bound = min(bound, limit)
+		}
+	}
+	return bound / n
+}
 
 // Memory is how many bytes of the client's budget are in use.
 func (c *Client) Memory() int64 {

@@ -21,8 +21,9 @@ type instance struct {
 	// timedByDevice: its segments are, so that what the host sees of them is not wanted.
 	timedByDevice atomic.Bool
 
-	inputs, outputs []nn.Dims // of a template's
-	users           int       // of a template's: guarded by its mutex; executions
+	inputs, outputs []nn.Dims     // of a template's
+	users           int           // of a template's: guarded by its mutex; executions
+	held            *atomic.Int64 // of a template's: what all of them take; else nil
 
 	mu      sync.Mutex
 	bytes   int64 // guarded by mu; in the client's account
@@ -51,8 +52,24 @@ func (x *instance) account(c *Client, constants int64) error {
 			return err
 		}
 	}
-	x.bytes, x.counted = n, true
+	x.set(n)
+	x.counted = true
 	return nil
+}
+
+// set notes what is in the account. Precondition: x.mu held.
+func (x *instance) set(n int64) {
+	if x.held != nil {
+		x.held.Add(n - x.bytes)
+	}
+	x.bytes = n
+}
+
+// taken is what it has in the client's account.
+func (x *instance) taken() int64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.bytes
 }
 
 // ready compiles the model where that was put off and nobody has.
@@ -91,7 +108,7 @@ func (x *instance) close(c *Client) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c.give(x.bytes)
-	x.bytes = 0
+	x.set(0)
 	return err
 }
 

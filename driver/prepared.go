@@ -60,6 +60,9 @@ func (p *PreparedModel) Cached() CacheStatus {
 func (p *PreparedModel) account(x *instance) error {
 	for {
 		err := x.account(p.client, p.own.held())
+		if p.template != nil {
+			p.template.trim()
+		}
 		if !isFull(err) || p.template == nil || !p.template.makeRoom() {
 			return err
 		}

@@ -1,11 +1,13 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -17,10 +19,15 @@ import (
 // defaultInstances is how many a template keeps without WithInstances.
 const defaultInstances = 16
 
+// instancesShare is the part of a client's budget, or of the device's memory where that is less, that instances of a template
+// may take which nobody uses.
+const instancesShare = 2
+
 // WithInstances says how many instances are kept of a model that leaves dimensions of its inputs open: compiled models, each
 // for the dimensions that executions came with. Beyond n, at least 1, or 16 without this option, the least recently used
 // goes as soon as no execution uses it; so does each that is not in use where the device's memory or the client's budget
-// would not suffice otherwise. The transparent cache keeps what was compiled, as far as it is on. Other models ignore it.
+// would not suffice otherwise, or where all of them take more than half of either. The transparent cache keeps what was
+// compiled, as far as it is on. Other models ignore it.
 //
 // The execution that first brings some dimensions compiles the instance, or takes it from the cache, as with
 // WithDelayedCompilation: others that want the same wait for it, executions of other instances do not, and a deadline ends
@@ -35,7 +42,9 @@ type template struct {
 	client  *Client
 	model   *ownModel
 	options prepareOptions // of instances
-	most    int
+	most    int            // instances
+	bound   int64          // bytes of instances, but for the latest and those in use
+	held    atomic.Int64
 
 	mu        sync.Mutex
 	instances []*instance // guarded by mu; the latest first
@@ -53,10 +62,8 @@ func (p *PreparedModel) makeTemplate(o *prepareOptions) error {
 	if err != nil {
 		return fmt.Errorf("prepare model: %w", err)
 	}
-	t := &template{client: p.client, model: m.retain(), options: *o, most: o.preparing.instances}
-	if t.most == 0 {
-		t.most = defaultInstances
-	}
+	t := &template{client: p.client, model: m.retain(), options: *o, most: cmp.Or(o.preparing.instances, defaultInstances)}
+	t.bound = p.client.share(instancesShare)
 	t.options.preparing.delayed = false
 	t.options.deadline = time.Time{} // it was that of PrepareModel
 	if f := o.files; f != nil && f.dir == "" {
@@ -158,15 +165,31 @@ func (t *template) give(x *instance) {
 	t.drop(surplus)
 }
 
-// surplus takes the least recently used instances out of the list that are too many and not in use. Precondition: t.mu held.
+// surplus takes the least recently used instances out of the list that are not in use and too many, or take too much.
+// Precondition: t.mu held.
 func (t *template) surplus() (list []*instance) {
-	for i := len(t.instances) - 1; i > 0 && len(t.instances) > t.most; i-- {
-		if x := t.instances[i]; x.users == 0 && x.isIdle() {
-			list = append(list, x)
-			t.instances = slices.Delete(t.instances, i, i+1)
+	beyond := t.held.Load() - t.bound
+	for i := len(t.instances) - 1; i > 0 && (len(t.instances) > t.most || beyond > 0); i-- {
+		x := t.instances[i]
+		if x.users > 0 || !x.isIdle() || len(t.instances) <= t.most && !x.isCompiled() {
+			continue
 		}
+		beyond -= x.taken()
+		list = append(list, x)
+		t.instances = slices.Delete(t.instances, i, i+1)
 	}
 	return list
+}
+
+// trim closes what is too much of instances that nobody uses.
+func (t *template) trim() {
+	if t.held.Load() <= t.bound {
+		return
+	}
+	t.mu.Lock()
+	list := t.surplus()
+	t.mu.Unlock()
+	t.drop(list)
 }
 
 // makeRoom closes the least recently used instance that takes memory and is not in use; false: there is none.
@@ -201,7 +224,7 @@ func (t *template) drop(list []*instance) {
 // newInstance returns an instance that is compiled when it is first needed, resolved being the model for these inputs.
 func (t *template) newInstance(inputs []nn.Dims, resolved *nn.Model) *instance {
 	m := t.model.sharing(resolved)
-	x := &instance{inputs: make([]nn.Dims, len(inputs))}
+	x := &instance{inputs: make([]nn.Dims, len(inputs)), held: &t.held}
 	for i, d := range inputs {
 		x.inputs[i] = slices.Clone(d)
 	}

@@ -247,11 +247,14 @@ func TestTemplateWithinTheBudget(t *testing.T) {
 		require.NoError(t, runRows(pm, n+1))
 		require.LessOrEqual(t, c.Memory(), int64(250))
 	}
-	require.Len(t, pm.Instances(), 2)
+	require.Len(t, pm.Instances(), 1, "one is not more than half")
+	prepareOn(t, c, openModel(nn.Dims{2, 3}, nil))
 	_, err = c.PrepareModel(t.Context(), openModel(nn.Dims{2, 3}, nil))
-	requireStatus(t, nn.StatusResourceExhaustedTransient, err) // another model has no claim on them
-	require.NoError(t, runRows(pm, 9), "they are there still")
-	require.Len(t, pm.Instances(), 2)
+	requireStatus(t, nn.StatusResourceExhaustedTransient, err) // another model has no claim on it
+	require.NoError(t, runRows(pm, 10), "it is there still")
+	require.Equal(t, 11, count(b.Calls(), "compile"))
+	require.NoError(t, runRows(pm, 11), "and makes room for another")
+	require.Len(t, pm.Instances(), 1)
 }
 
 // TestTemplate50Sizes: a thousand executions of fifty sizes in random order grow nothing.
