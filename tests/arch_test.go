@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"internal/needcgo":         {},
 	"internal/numbers":         {"driver/nn"},
 	"internal/conformancedata": {"internal/needlinux", "internal/numbers", "driver/nn"},
-	"internal/conformancerun":  {"internal/conformancedata", "driver", "driver/nn", "driver/ops"},
+	"internal/conformancerun":  {"internal/conformancedata", "driver", "driver/nn", "driver/validate"},
 	"internal/modeldata":       {"internal/needlinux", "internal/numbers", "driver/nn"},
 
 	"driver/nn":                        {},

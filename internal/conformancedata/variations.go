@@ -58,9 +58,9 @@ func toSigned(b []byte) {
 
 // DynamicOutputs derives the dynamic-output-shape variation: every dimension of every output is left open
 // in the model. With sufficient buffers the execution must report the dimensions of Expected and the same
-// values. ok is false for a case that the suite does not vary so.
+// values. ok is false for a case that the suite does not vary so, but for those with IF and WHILE, of which it varies none.
 func (c *Case) DynamicOutputs() (dynamic *Case, ok bool) {
-	if c.ExpectFailure || c.Has(nn.OpRank) || c.Has(nn.OpIf) || c.Has(nn.OpWhile) {
+	if c.ExpectFailure || c.Has(nn.OpRank) {
 		return nil, false
 	}
 	d := c.clone("_dynamic_output_shape")
@@ -72,8 +72,8 @@ func (c *Case) DynamicOutputs() (dynamic *Case, ok bool) {
 }
 
 // Open derives a model that leaves the dimensions of everything open that is no constant, the rank too where ranks is set,
-// for the execution to give. Scales by channel need the number of channels, and an input that the case omits stays as it is.
-// ok is false for a case that must fail.
+// for the execution to give; in graphs that others refer to as well. Scales by channel need the number of channels, conditions
+// of IF and WHILE have one element, and an input that the case omits stays as it is. ok is false for a case that must fail.
 func (c *Case) Open(ranks bool) (open *Case, ok bool) {
 	if c.ExpectFailure {
 		return nil, false
@@ -83,19 +83,42 @@ func (c *Case) Open(ranks bool) (open *Case, ok bool) {
 		suffix = "_open_ranks"
 	}
 	d := c.clone(suffix)
-	omitted := map[uint32]bool{}
-	for i, at := range d.Model.Main.Inputs {
-		omitted[at] = c.Inputs[i] == nil
+	kept := make([]map[uint32]bool, 1+len(d.Model.Referenced)) // by graph, the main one first
+	for i := range kept {
+		kept[i] = map[uint32]bool{}
 	}
-	for i := range d.Model.Main.Operands {
-		o := &d.Model.Main.Operands[i]
-		switch o.Lifetime {
-		case nn.SubgraphInput, nn.Temporary, nn.SubgraphOutput:
-			if omitted[uint32(i)] || o.Type == nn.TensorQuant8PerChannel {
+	for i, at := range d.Model.Main.Inputs {
+		kept[0][at] = c.Inputs[i] == nil
+	}
+	graphs := []*nn.Graph{&d.Model.Main}
+	d.Model.Referenced = slices.Clone(d.Model.Referenced)
+	for i := range d.Model.Referenced {
+		g := &d.Model.Referenced[i]
+		g.Operands = slices.Clone(g.Operands)
+		graphs = append(graphs, g)
+	}
+	for i, g := range graphs {
+		for _, op := range g.Operations {
+			switch op.Type {
+			case nn.OpIf:
+				kept[i][op.Inputs[0]] = true
+			case nn.OpWhile:
+				condition := g.Operands[op.Inputs[0]].Location.Offset
+				kept[1+condition][d.Model.Referenced[condition].Outputs[0]] = true
+			}
+		}
+	}
+	for i, g := range graphs {
+		for k := range g.Operands {
+			o := &g.Operands[k]
+			if kept[i][uint32(k)] || o.Type == nn.TensorQuant8PerChannel {
 				continue
 			}
-			if o.Dims = make(nn.Dims, len(o.Dims)); ranks || len(o.Dims) == 0 {
-				o.Dims = nil
+			switch o.Lifetime {
+			case nn.SubgraphInput, nn.Temporary, nn.SubgraphOutput:
+				if o.Dims = make(nn.Dims, len(o.Dims)); ranks || len(o.Dims) == 0 {
+					o.Dims = nil
+				}
 			}
 		}
 	}
