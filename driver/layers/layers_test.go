@@ -132,6 +132,10 @@ func TestResults(t *testing.T) {
 		"reversed": {func(b b, x, _ uint32) uint32 { return b.Transpose(b.Squeeze(x)) }, nn.Operand{Type: f32, Dims: nn.Dims{4, 6, 8}}},
 		"joined":   {func(b b, x, _ uint32) uint32 { return b.Concatenation(-1, []uint32{x, x, x}) }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 6, 12}}},
 		"parts":    {func(b b, x, _ uint32) uint32 { return b.Split(x, -2, 3)[2] }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 2, 4}}},
+		"filled": {func(b b, _, _ uint32) uint32 { return b.Fill(nn.TensorFloat16, 1.5, 3, 1, 7) },
+			nn.Operand{Type: nn.TensorFloat16, Dims: nn.Dims{3, 1, 7}}},
+		"filled with integers": {func(b b, _, _ uint32) uint32 { return b.Fill(nn.TensorInt32, -7, 5) },
+			nn.Operand{Type: nn.TensorInt32, Dims: nn.Dims{5}}},
 		"a slice": {func(b b, _, q uint32) uint32 { return b.Slice(q, []int{0, 2, 1, 0}, []int{1, -1, 3, 4}) },
 			nn.Operand{Type: u8, Dims: nn.Dims{1, 6, 3, 4}, Scale: 0.5, ZeroPoint: 7}},
 		"padded": {func(b b, _, q uint32) uint32 {

@@ -44,6 +44,18 @@ func (b *Builder) Slice(x uint32, begin, size []int) uint32 {
 	return b.apply(nn.OpSlice, nil, []uint32{x, b.vector(begin), b.vector(size)}, nil)
 }
 
+// Fill is a tensor of type t, TENSOR_FLOAT32, TENSOR_FLOAT16 or TENSOR_INT32, all of whose elements are v.
+func (b *Builder) Fill(t nn.OperandType, v float64, dims ...int) uint32 {
+	var value any = float32(v)
+	switch t {
+	case nn.TensorFloat16:
+		value = nn.HalfOf(float32(v))
+	case nn.TensorInt32:
+		value = b.int32(int(v))
+	}
+	return b.apply(nn.OpFill, &t, []uint32{b.vector(dims), b.Scalar(value)}, nil)
+}
+
 // Pad surrounds x with zeros: pads are the counts before and after each dimension.
 func (b *Builder) Pad(x uint32, pads [][2]int) uint32 {
 	return b.apply(nn.OpPad, nil, []uint32{x, b.pads(pads)}, nil)

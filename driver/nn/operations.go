@@ -185,7 +185,8 @@ const (
 	// Inputs: input, alpha.
 	OpElu OperationType = 98 // ELU
 	// Inputs: input.
-	OpHardSwish   OperationType = 99  // HARD_SWISH
+	OpHardSwish OperationType = 99 // HARD_SWISH
+	// Inputs: shape, value.
 	OpFill        OperationType = 100 // FILL
 	OpRank        OperationType = 101 // RANK
 	OpBatchMatmul OperationType = 102 // BATCH_MATMUL

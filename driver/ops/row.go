@@ -29,7 +29,7 @@ type Row struct {
 		infer(c *Call, inf *Inferred) error
 		fits(a Attrs) bool
 		parse(text []byte) (Attrs, error)
-		mayRun() bool // with a parameter at fedPosition that is known only at run time
+		mayRun(i int) bool // with a parameter at position i that is known only at run time
 	}
 }
 
@@ -69,7 +69,7 @@ func (r *Row) QuantRule() string {
 
 // RunTime reports whether input i may be known only at run time although it is a parameter, where the model states the
 // output's dimensions.
-func (r *Row) RunTime(i int) bool { return i == fedPosition && r.rules.mayRun() }
+func (r *Row) RunTime(i int) bool { return r.rules.mayRun(i) }
 
 // read is c with the form that its inputs have.
 func (r *Row) read(c *Call) *Call {
@@ -123,7 +123,7 @@ func (r *Row) Check(c *Call) error {
 
 // Infer decodes the parameters and computes the output shapes from the Dims of the inputs, which the
 // caller has completed. It fails with ErrNotConstant, ErrOpenShape, or a plain error when shapes or
-// values contradict each other. RESHAPE, SQUEEZE, EXPAND_DIMS, PAD, PAD_V2, MIRROR_PAD, TRANSPOSE and
+// values contradict each other. FILL, RESHAPE, SQUEEZE, EXPAND_DIMS, PAD, PAD_V2, MIRROR_PAD, TRANSPOSE and
 // MEAN with a parameter that is not constant take the shape that the output operand states, the latter
 // five with Inferred.Fed; no other row looks at the output's dimensions, which the caller compares
 // (MergeDims). Precondition: Check passed.

@@ -21,6 +21,8 @@ type typed[A Attrs] struct {
 	// model states the output's shape y: it gives the dimensions of the parameter and fails when no value of
 	// it leads to y. Of a the parameter's field is missing.
 	fed func(c *Call, a *A, y nn.Dims) (nn.Dims, error)
+	// leads: input 0 is a parameter that shapes does without where the model states the output's shape.
+	leads bool
 }
 
 // untyped is the part of a row without parameters.
@@ -69,7 +71,9 @@ func (t typed[A]) fits(a Attrs) bool {
 	return ok
 }
 
-func (t typed[A]) mayRun() bool { return t.fed != nil || t.runtime != nil }
+func (t typed[A]) mayRun(i int) bool {
+	return i == fedPosition && (t.fed != nil || t.runtime != nil) || i == 0 && t.leads
+}
 
 func (t typed[A]) parse(text []byte) (Attrs, error) {
 	a := new(A)

@@ -12,6 +12,7 @@ import (
 
 // expansions are the operations that no kernel does: each becomes nodes that kernels do.
 var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
+	nn.OpFill:                       expandFill,
 	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
 }
 

@@ -22,6 +22,9 @@ func init() {
 		}
 		return Concatenation(c.in[:last], c.int(last), c.out, c.ar)
 	}})
+	register(nn.OpFill, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) {
+		return Fill(c.out, c.ints(0), c.scalar(1, nn.Float16, nn.Float32, nn.Int32))
+	}})
 	register(nn.OpSlice, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) { return Slice(c.in[0], c.ints(1), c.ints(2)) }})
 	register(nn.OpSplit, kernel{inputs: []int{3}, runs: func(c *call) ([]*Tensor, error) { return Split(c.in[0], c.int(1), c.int(2)) }})
 }
@@ -225,6 +228,18 @@ func Split(x *Tensor, axis, n int) ([]*Tensor, error) {
 		p.V = append(p.V, v)
 	}
 	return parts, nil
+}
+
+// Fill is a tensor of the given shape, all of whose elements are v.
+func Fill(f Format, shape []int, v float64) (*Tensor, error) {
+	y, err := New(f, shape...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range y.V {
+		y.V[i] = v
+	}
+	return y, nil
 }
 
 // Slice takes size[i] positions from begin[i] on along dimension i; -1 stands for all that follow.
