@@ -76,30 +76,32 @@ func (p *PreparedModel) makeTemplate(o *prepareOptions) error {
 	return nil
 }
 
-// supports is backend.Backend.Supports of any model. What cannot be told before dimensions are known is judged by an example
-// of them, and is accepted where there is none: instances are judged anew.
+// supports is backend.Backend.Supports of any model. One of which dimensions are open is judged by an example of them. Where
+// there is none, what cannot be told before dimensions are known is accepted, and so is a branch or loop where an example has
+// dimensions that only the data tells, as others may not have: instances are judged anew.
 func (d *Device) supports(m *nn.Model) ([]error, error) {
-	reasons, err := d.backend.Supports(m)
-	if err != nil || !validate.Open(m) {
+	if !validate.Open(m) {
+		return d.backend.Supports(m)
+	}
+	if example := validate.Example(m); example != nil {
+		reasons, err := d.backend.Supports(example)
+		for i := range reasons {
+			if t := m.Main.Operations[i].Type; (t == nn.OpIf || t == nn.OpWhile) && validate.FromData(example) {
+				reasons[i] = nil
+			}
+		}
 		return reasons, err
 	}
-	var judged []error
-	if example := validate.Example(m); example != nil {
-		if judged, err = d.backend.Supports(example); err != nil {
-			return nil, err
-		}
+	if len(m.Referenced) > 0 { // backends take apart only what has inputs of known dimensions
+		return make([]error, len(m.Main.Operations)), nil
 	}
+	reasons, err := d.backend.Supports(m)
 	for i, why := range reasons {
-		if !errors.Is(why, ops.ErrOpenShape) {
-			continue
-		}
-		if judged != nil {
-			reasons[i] = judged[i]
-		} else {
+		if errors.Is(why, ops.ErrOpenShape) {
 			reasons[i] = validate.NeedsData(m, i)
 		}
 	}
-	return reasons, nil
+	return reasons, err
 }
 
 // take returns the instance for inputs of these dimensions, not necessarily compiled, which stays until give.

@@ -251,8 +251,9 @@ func TestTemplateWithinTheBudget(t *testing.T) {
 	prepareOn(t, c, openModel(nn.Dims{2, 3}, nil))
 	_, err = c.PrepareModel(t.Context(), openModel(nn.Dims{2, 3}, nil))
 	requireStatus(t, nn.StatusResourceExhaustedTransient, err) // another model has no claim on it
+	compiled := count(b.Calls(), "compile")
 	require.NoError(t, runRows(pm, 10), "it is there still")
-	require.Equal(t, 11, count(b.Calls(), "compile"))
+	require.Equal(t, compiled, count(b.Calls(), "compile"))
 	require.NoError(t, runRows(pm, 11), "and makes room for another")
 	require.Len(t, pm.Instances(), 1)
 }

@@ -130,20 +130,23 @@ const (
 	maxExampleWork = 1 << 19
 )
 
-// Example returns m, which Open says is open, with sizes that it could have: to judge by what does not depend on them. Nil
-// where none were found, which says nothing: all inputs are tried with the same few sizes and ranks, and with as many
-// channels, last or first, as some constant has of something.
+// Example returns m, which Open says is open, with sizes that it could have: to judge by what does not depend on them; such
+// that no dimensions are left to the data, where there are. Nil where none were found, which says nothing: all inputs are
+// tried with the same few sizes and ranks, and with as many channels, last or first, as some constant has of something.
 //
 // Precondition: m passed Model.
 func Example(m *nn.Model) *nn.Model {
 	var channels []uint32
-	for i := range m.Main.Operands {
-		for _, n := range m.Main.Operands[i].Dims {
-			if len(channels) < 8 && !slices.Contains(channels, n) && n > 0 {
-				channels = append(channels, n)
+	for _, g := range graphsOf(m) {
+		for i := range g.Operands {
+			for _, n := range g.Operands[i].Dims {
+				if len(channels) < 8 && !slices.Contains(channels, n) && n > 0 {
+					channels = append(channels, n)
+				}
 			}
 		}
 	}
+	var partly *nn.Model // an example that leaves dimensions to the data
 	inputs := make([]nn.Dims, len(m.Main.Inputs))
 	tries, work := 0, 0
 	try := func(rank int, n, channels uint32, first bool) *nn.Model {
@@ -181,12 +184,29 @@ func Example(m *nn.Model) *nn.Model {
 		for _, n := range exampleSizes {
 			for _, c := range append([]uint32{n}, channels...) {
 				for _, first := range []bool{false, true} {
-					if found := try(rank, n, c, first); found != nil || tries == maxExamples || work > maxExampleWork {
+					found := try(rank, n, c, first)
+					if found != nil && !FromData(found) {
 						return found
+					}
+					if partly == nil {
+						partly = found
+					}
+					if tries == maxExamples || work > maxExampleWork {
+						return partly
 					}
 				}
 			}
 		}
 	}
-	return nil
+	return partly
+}
+
+// FromData reports whether dimensions are open of what operations write, in any graph: in what Resolve returned, only the data
+// tells them.
+func FromData(m *nn.Model) bool {
+	return slices.ContainsFunc(graphsOf(m), func(g graph) bool {
+		return slices.ContainsFunc(g.Operations, func(op nn.Operation) bool {
+			return slices.ContainsFunc(op.Outputs, func(y uint32) bool { return isOpen(g.Operands[y].Type, g.Operands[y].Dims) })
+		})
+	})
 }

@@ -67,6 +67,10 @@ func RunForm(ctx context.Context, dev *driver.Device, client *driver.Client, c *
 			break
 		}
 	}
+	if r.fromData && errors.Is(err, nn.ErrUnsupported) {
+		err = errors.Join(fmt.Errorf("%w: %w", ErrData, err), pm.Close())
+		return Outcome{Refused, err}
+	}
 	if err = errors.Join(err, pm.Close()); err != nil {
 		return Outcome{Failed, err}
 	}
@@ -103,14 +107,7 @@ func (r *formRun) needsData() (some, outputs bool) {
 	if err != nil {
 		return false, false
 	}
-	for _, g := range append([]nn.Graph{m.Main}, m.Referenced...) {
-		for _, op := range g.Operations {
-			for _, y := range op.Outputs {
-				some = some || isOpen(&g.Operands[y])
-			}
-		}
-	}
-	return some, slices.ContainsFunc(m.Main.Outputs, func(y uint32) bool { return isOpen(&m.Main.Operands[y]) })
+	return validate.FromData(m), slices.ContainsFunc(m.Main.Outputs, func(y uint32) bool { return isOpen(&m.Main.Operands[y]) })
 }
 
 func isOpen(o *nn.Operand) bool { return !o.Dims.Known() || o.Type.IsTensor() && len(o.Dims) == 0 }
