@@ -126,11 +126,11 @@ func (t *template) take(inputs []nn.Dims) (*instance, error) {
 	}
 	surplus := t.surplus()
 	t.mu.Unlock()
+	t.drop(surplus)
 	if x != nil {
 		_ = made.exe.Close() // it holds nothing of the device
 		return x, nil
 	}
-	t.drop(surplus)
 	return made, nil
 }
 
