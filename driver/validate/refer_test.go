@@ -58,7 +58,10 @@ func TestResolveThroughIf(t *testing.T) {
 	require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "no branch can add them: %v", err)
 	_, err = validate.Resolve(m, []nn.Dims{nil, {5}, nil})
 	require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "an input stays open: %v", err)
-	require.NotNil(t, validate.Example(m))
+	example := validate.Example(m)
+	require.NotNil(t, example)
+	require.False(t, validate.FromData(example))
+	require.True(t, validate.FromData(m))
 }
 
 // TestResolveThroughWhile: a state that stays as large as it is has the size that goes in, one that may grow has none.
