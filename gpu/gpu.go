@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -199,15 +200,24 @@ func (b *Backend) plan(ctx context.Context, f *plan.Facts, m *nn.Model, o backen
 		return nil, nil, false, err
 	}
 	defer d.Release()
+	return b.trustworthy(ctx, d, f, o, func() (*plan.Plan, []byte, error) {
+		return compile.Model(ctx, f, m, func(n int64) error { return d.FitsWeights(n, o.MemoryBudget) })
+	})
+}
+
+// trustworthy calls compile, which goes by f, until all kernels of the plan are trusted.
+func (b *Backend) trustworthy(ctx context.Context, d *vulkan.Device, f *plan.Facts, o backend.Options, compile func() (*plan.Plan, []byte, error)) (p *plan.Plan, weights []byte, floor bool, err error) {
 	for {
-		p, weights, err = compile.Model(ctx, f, m, func(n int64) error { return d.FitsWeights(n, o.MemoryBudget) })
-		if err != nil {
+		if p, weights, err = compile(); err != nil {
 			return nil, nil, false, err
 		}
 		list := b.trust.untrusted(p)
+		avoided := slices.IndexFunc(list, f.Avoid.Has)
 		switch {
 		case len(list) == 0:
 			return p, weights, floor, nil
+		case avoided >= 0: // it would be so for ever
+			return nil, nil, false, fmt.Errorf("kernel %s is chosen although it is not to be used", list[avoided])
 		case o.Pause == nil:
 			f.Avoid, floor = b.trust.avoided(), true
 			continue

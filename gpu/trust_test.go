@@ -257,3 +257,35 @@ func TestTrustBesideExecutions(t *testing.T) {
 		})
 	}
 }
+
+// TestChosenAlthoughAvoided: a compiler that insists on a kernel is told so, however it was found out that it is not to be used.
+func TestChosenAlthoughAvoided(t *testing.T) {
+	for _, selector := range vktest.Selectors() {
+		t.Run(selector, func(t *testing.T) {
+			b := openBackend(t, selector, Options{})
+			b.trust.on = true
+			insisted := shaders.Kernel(1)
+			for ; insisted.Valid(); insisted++ {
+				if _, err := newTrial(&b.facts, insisted); err == nil && varied(insisted) {
+					break
+				}
+			}
+			require.True(t, insisted.Valid())
+			for name, o := range map[string]backend.Options{
+				"unknown": {}, "wrong": {Pause: func(context.Context) error { return nil }},
+			} {
+				t.Run(name, func(t *testing.T) {
+					b.trust.alter = wrongly
+					facts, calls := b.facts, 0
+					_, _, _, err := b.trustworthy(t.Context(), b.device, &facts, o, func() (*plan.Plan, []byte, error) {
+						calls++
+						require.Less(t, calls, 10, "it goes on for ever")
+						return &plan.Plan{Steps: []plan.Step{{Kernel: insisted}}, Segments: []int{1}}, nil, nil
+					})
+					require.ErrorContains(t, err, "is chosen although")
+					require.Equal(t, 2, calls)
+				})
+			}
+		})
+	}
+}
