@@ -28,11 +28,15 @@ func (r *run) submitted() bool {
 	return r.state == begun && r.next == len(r.segments) && (r.job.More == nil || r.complete)
 }
 
-// goOn asks what comes now. It unlocks meanwhile.
+// goOn asks what comes now. It unlocks meanwhile. Where that takes long, because something is compiled say, others get the
+// device as they do beside a Begin that blocks.
 //
 // Preconditions: s.mu held, mayGoOn, nothing of r is on the device.
 func (r *run) goOn(ctx context.Context) {
 	s := r.c.s
+	if s.jobs > 1 {
+		s.lookAgain(beginPatience)
+	}
 	s.mu.Unlock()
 	var segments []time.Duration
 	var later time.Duration

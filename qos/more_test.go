@@ -80,6 +80,29 @@ func TestMoreGivesWay(t *testing.T) {
 	})
 }
 
+// TestMoreThatBlocks: others use the device meanwhile, also those that wait since before, and of a lower priority.
+func TestMoreThatBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &device{t: t}
+		c := qos.New(qos.Options{}).MustClient("c", 1)
+		j := d.loop("loop", nn.PriorityHigh, 2, 4*ms)
+		more := j.More
+		j.More = func(ctx context.Context) ([]time.Duration, time.Duration, error) {
+			time.Sleep(500 * ms)
+			return more(ctx)
+		}
+		began := time.Now()
+		loop := start(t.Context(), c, j)
+		time.Sleep(ms)
+		o := <-start(t.Context(), c, d.job("other", nn.PriorityLow, ms, ms))
+		require.NoError(t, o.err)
+		require.LessOrEqual(t, o.end.Sub(began), 10*ms)
+		o = <-loop
+		require.NoError(t, o.err)
+		require.Equal(t, 1008*ms, o.end.Sub(began))
+	})
+}
+
 // TestMoreKeepsItsPlace: between two rounds nobody of a lower priority gets in.
 func TestMoreKeepsItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

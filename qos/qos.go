@@ -126,8 +126,8 @@ type Job struct {
 	// More is optional, for work that depends on what came out so far: a loop say. It is called when all segments are
 	// done, and says which come now, numbered from 0 again, and the estimated time of what may come after them; without
 	// any, the job is done. The list must not change before the next call. Begin may still set More. The job keeps its
-	// place in the order of choice, and others go before it as between any two segments. It should not block: the device
-	// waits. An error ends the job with it.
+	// place in the order of choice, and others go before it as between any two segments. While it blocks, the
+	// device waits for a moment, then others use it. An error ends the job with it.
 	More func(ctx context.Context) (segments []time.Duration, later time.Duration, err error)
 	// Observe is optional and called with the measured time of segments [first, last), in order: from when they
 	// could start (their submission, or the end of what was on the device before them) until their fence was
