@@ -3,6 +3,7 @@ package driver_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -103,4 +104,52 @@ func TestContinuing(t *testing.T) {
 			requireStatus(t, nn.StatusMissedDeadlineTransient, f.Fence().Wait(t.Context()))
 		})
 	}
+}
+
+// capturing is a backend that keeps the options of the last compilation.
+type capturing struct {
+	*null.Backend
+	o backend.Options
+}
+
+func (b *capturing) Compile(ctx context.Context, m *nn.Model, o backend.Options) (backend.Executable, error) {
+	b.o = o
+	return b.Backend.Compile(ctx, m, o)
+}
+
+// TestPauseWithin: what an execution has compiled gives way to others for a tenth of a second, not to itself; what is urgent
+// gives way to nobody.
+func TestPauseWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &capturing{Backend: &null.Backend{Gate: make(chan struct{})}}
+		d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
+		c, err := d.NewClient("test")
+		require.NoError(t, err)
+		_, err = c.PrepareModel(t.Context(), addModel(), driver.WithPriority(nn.PriorityHigh))
+		require.NoError(t, err)
+		require.Nil(t, b.o.PauseWithin)
+		pm, err := c.PrepareModel(t.Context(), addModel())
+		require.NoError(t, err)
+		pause := func() time.Duration {
+			from := time.Now()
+			require.NoError(t, b.o.PauseWithin(t.Context()))
+			return time.Since(from)
+		}
+		require.Zero(t, pause())
+		first := pm.ExecuteAsync(t.Context(), addRequest())
+		synctest.Wait()
+		require.Zero(t, pause(), "it is the one that waits")
+		second := pm.ExecuteAsync(t.Context(), addRequest())
+		synctest.Wait()
+		require.Equal(t, 100*time.Millisecond, pause())
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, b.o.PauseWithin(ended), context.Canceled)
+		close(b.Gate)
+		for _, e := range []*driver.Execution{first, second} {
+			_, err := e.Wait()
+			require.NoError(t, err)
+		}
+		require.NoError(t, d.Close())
+	})
 }

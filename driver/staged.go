@@ -99,6 +99,14 @@ func (d *Device) giveWayFor(ctx context.Context, patience time.Duration) error {
 	return ctx.Err()
 }
 
+// giveWayWithin is giveWayShortly of what an execution has compiled while it runs: to all but that one.
+func (d *Device) giveWayWithin(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, shortPatience)
+	defer cancel()
+	_ = d.scheduler.IdleButOne(waiting) // or it has waited long enough
+	return ctx.Err()
+}
+
 // isIdle reports whether no execution waits or runs on the device.
 func (d *Device) isIdle() bool {
 	now, cancel := context.WithCancel(context.Background())
@@ -279,6 +287,9 @@ func (d *Device) compileAnew(ctx context.Context, m *ownModel, o *prepareOptions
 func (d *Device) compileForm(ctx context.Context, m *nn.Model, o *prepareOptions, p keeper, quick bool) (backend.Executable, error) {
 	b := o.Options
 	b.Quick, b.Storable = quick, p != nil
+	if o.Priority < nn.PriorityHigh {
+		b.PauseWithin = d.giveWayWithin
+	}
 	start := time.Now()
 	exe, err := d.backend.Compile(ctx, m, b)
 	took := time.Since(start)

@@ -178,12 +178,18 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 
 // compileForm compiles the form that o.Quick says, whatever is sooner.
 func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Options) (*lasting, error) {
+	return b.compilePausing(ctx, m, o, o.Pause)
+}
+
+// compilePausing is compileForm that calls pause before the work of the Vulkan driver, whatever o.Pause is.
+func (b *Backend) compilePausing(ctx context.Context, m *nn.Model, o backend.Options, pause func(context.Context) error) (*lasting, error) {
 	facts := b.current()
 	facts.Quick = o.Quick
 	p, weights, floor, err := b.plan(ctx, &facts, m, o)
 	if err != nil {
 		return nil, err
 	}
+	o.Pause = pause
 	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), executableOptions(o))
 	if err != nil {
 		return nil, err

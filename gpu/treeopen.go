@@ -151,8 +151,13 @@ func (p *openPart) compile(i *instance) {
 
 func (p *openPart) compileInstance(i *instance) (*lasting, error) {
 	x := p.x
+	if x.o.PauseWithin != nil {
+		if err := x.o.PauseWithin(x.closed); err != nil {
+			return nil, err
+		}
+	}
 	if i.model != nil {
-		return x.b.compileForm(x.closed, i.model, x.o)
+		return x.b.compilePausing(x.closed, i.model, x.o, x.o.PauseWithin)
 	}
 	var list []nn.Operand
 	for k, v := range p.region.In {
@@ -160,7 +165,9 @@ func (p *openPart) compileInstance(i *instance) (*lasting, error) {
 		o.Dims = i.inputs[k]
 		list = append(list, o)
 	}
-	return x.b.compileCopy(x.closed, list, x.o)
+	o := x.o
+	o.Pause = o.PauseWithin
+	return x.b.compileCopy(x.closed, list, o)
 }
 
 // give undoes take. What is too much goes.

@@ -3,9 +3,11 @@ package gpu
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -310,6 +312,40 @@ func TestInstanceOutlivesItsExecution(t *testing.T) {
 			require.NoError(t, b.Close())
 		})
 	}
+}
+
+// TestInstancesPause: each region that an execution has compiled gives way, what is compiled does not; where that is refused
+// the execution ends, and the next one tries again.
+func TestInstancesPause(t *testing.T) {
+	b := openAlone(t, vktest.Selectors()[0], Options{})
+	var paused atomic.Int32
+	refuse := errors.New("not now")
+	var refusal atomic.Pointer[error]
+	x, err := b.Compile(t.Context(), growing(), backend.Options{PauseWithin: func(context.Context) error {
+		paused.Add(1)
+		if err := refusal.Load(); err != nil {
+			return *err
+		}
+		return nil
+	}})
+	require.NoError(t, err)
+	require.Zero(t, paused.Load())
+	refusal.Store(&refuse)
+	_, _, err = grow(t.Context(), x, 3, 5)
+	require.ErrorIs(t, err, refuse)
+	refusal.Store(nil)
+	for range 3 {
+		before := paused.Load()
+		out, dims, err := grow(t.Context(), x, 3, 5)
+		requireGrown(t, 3, out, dims, err)
+		if before > 1 {
+			require.Equal(t, before, paused.Load())
+		} else {
+			require.GreaterOrEqual(t, paused.Load(), before+4, "three bodies and a copy")
+		}
+	}
+	require.NoError(t, x.Close())
+	require.NoError(t, b.Close())
 }
 
 // TestOpenTreeIsRebuilt loses the device in the middle of a loop whose state grows.

@@ -264,9 +264,11 @@ func (s *Scheduler) leave(r *run) {
 	if s.jobs == 0 {
 		s.vclock = max(s.vclock, c.virtual)
 		s.forecast.drop()
-		if s.idle != nil {
-			close(s.idle)
-			s.idle = nil
+	}
+	for n := s.jobs; n < len(s.idle); n++ {
+		if s.idle[n] != nil {
+			close(s.idle[n])
+			s.idle[n] = nil
 		}
 	}
 	s.forget(c)

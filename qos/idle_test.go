@@ -35,12 +35,20 @@ func TestIdle(t *testing.T) {
 				idle.Add(1)
 			}()
 		}
+		var alone atomic.Bool
+		go func() {
+			require.NoError(t, s.IdleButOne(context.Background()))
+			alone.Store(true)
+		}()
 		short, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		require.ErrorIs(t, s.Idle(short), context.DeadlineExceeded)
+		require.False(t, alone.Load())
 		release <- struct{}{}
 		synctest.Wait()
 		require.Zero(t, idle.Load(), "one is left")
+		require.True(t, alone.Load())
+		require.NoError(t, s.IdleButOne(context.Background()))
 		release <- struct{}{}
 		synctest.Wait()
 		require.EqualValues(t, 3, idle.Load())

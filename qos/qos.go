@@ -169,7 +169,7 @@ type Scheduler struct {
 	clients  []*Client            // guarded by mu: the open ones, and closed ones with jobs
 	active   []*Client            // guarded by mu: those with jobs
 	jobs     int                  // guarded by mu: in all clients
-	idle     chan struct{}        // guarded by mu: closed when jobs is 0; nil while nobody waits for that
+	idle     [2]chan struct{}     // guarded by mu: closed when jobs is no more than the index; nil while nobody waits for that
 	inFlight int                  // guarded by mu: places on the device that are taken, at most slots
 	looking  bool                 // guarded by mu: dispatch will be called when a job inside Begin counts as blocked
 	arrivals uint64               // guarded by mu: numbers the jobs
@@ -207,19 +207,25 @@ func New(o Options) *Scheduler {
 // Idle blocks until no job waits or runs, or ctx is done, whose error it returns then. Others may have come by the time
 // that the caller acts on it: it is for work that should keep out of the way, not for what excludes jobs. A nil context is
 // INVALID_ARGUMENT.
-func (s *Scheduler) Idle(ctx context.Context) error {
+func (s *Scheduler) Idle(ctx context.Context) error { return s.atMost(ctx, 0) }
+
+// IdleButOne is Idle for what is done for a job that runs: it blocks until no other waits or runs.
+func (s *Scheduler) IdleButOne(ctx context.Context) error { return s.atMost(ctx, 1) }
+
+// atMost blocks until there are at most n jobs, n being 0 or 1.
+func (s *Scheduler) atMost(ctx context.Context, n int) error {
 	if err := nn.NotNil("context", ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	if s.jobs == 0 {
+	if s.jobs <= n {
 		s.mu.Unlock()
 		return nil
 	}
-	if s.idle == nil {
-		s.idle = make(chan struct{})
+	if s.idle[n] == nil {
+		s.idle[n] = make(chan struct{})
 	}
-	idle := s.idle
+	idle := s.idle[n]
 	s.mu.Unlock()
 	select {
 	case <-idle:

@@ -60,6 +60,9 @@ type Options struct {
 	// Pause, when not nil, is for work in the background: it is called before each piece of work that keeps processors
 	// busy for long, and blocks while others need them. Its errors end the compilation.
 	Pause func(context.Context) error
+	// PauseWithin, when not nil, is Pause of what executions of the executable have compiled while they run. It is kept until
+	// Close.
+	PauseWithin func(context.Context) error
 	// Storable asks for an executable that can be stored. Without it Store of a Storer is an error, and the
 	// executable need not keep what it takes.
 	Storable bool
