@@ -39,3 +39,35 @@ func TestFillRules(t *testing.T) {
 		{"result of another shape", on(int(y), func(o *nn.Operand) { o.Dims = nn.Dims{3, 2} })},
 	})
 }
+
+// TestOpenShapeOfFill: the dimensions of a shape that an input gives are needed, unless the model states the result's.
+func TestOpenShapeOfFill(t *testing.T) {
+	for name, tc := range map[string]struct {
+		result nn.Dims
+		open   bool
+	}{"open": {nil, true}, "of known rank": {nn.Dims{0, 0}, true}, "stated": {nn.Dims{2, 3}, false}} {
+		var b nn.Builder
+		shape := b.Input(nn.TensorInt32, nn.Dims{0}, 0, 0)
+		y := b.Temp(nn.TensorFloat32, tc.result, 0, 0)
+		b.Op(nn.OpFill, []uint32{shape, b.Scalar(float32(1))}, []uint32{y})
+		b.Output(y)
+		m, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate.Model(m); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := validate.Open(m); got != tc.open {
+			t.Errorf("%s: open: %v", name, got)
+		}
+		_, err = validate.Resolve(m, []nn.Dims{nil})
+		if (err != nil) != tc.open {
+			t.Errorf("%s: %v", name, err)
+		}
+		got, err := validate.Resolve(m, []nn.Dims{{2}})
+		if err != nil || validate.FromData(got) != tc.open {
+			t.Errorf("%s: with dimensions: %v", name, err)
+		}
+	}
+}

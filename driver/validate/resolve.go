@@ -34,8 +34,14 @@ func (g *graph) readsOpenInput(op *nn.Operation) int {
 		return -1
 	}
 	call := &ops.Call{Model: g.model, Graph: g.Graph, Op: op}
-	for _, k := range row.Tensors(call) {
-		if isOpenInput(call.In(k)) {
+	tensors := row.Tensors(call)
+	stated := !slices.ContainsFunc(op.Outputs, func(y uint32) bool { return isOpen(g.Operands[y].Type, g.Operands[y].Dims) })
+	for k, x := range op.Inputs {
+		if slices.Contains(tensors, k) {
+			if isOpenInput(call.In(k)) {
+				return k
+			}
+		} else if isOpenInput(&g.Operands[x]) && !(stated && row.RunTime(k)) && !row.Optional(call, k) { // its value gives sizes
 			return k
 		}
 	}

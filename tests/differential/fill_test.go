@@ -86,3 +86,69 @@ func TestFillIsPadded(t *testing.T) {
 		Compare(t, d, nntest.Build(&b), Float32Tol, 4)
 	})
 }
+
+// TestFillOfRunTimeShape: the model leaves the dimensions of the output open, which then only the data tells. They are reported
+// whatever room there is, and a buffer becomes as large as what it takes.
+func TestFillOfRunTimeShape(t *testing.T) {
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		client, err := d.NewClient(t.Name())
+		require.NoError(t, err)
+		var b nn.Builder
+		shape := b.Input(nn.TensorInt32, nn.Dims{3}, 0, 0)
+		y, z := b.Temp(nn.TensorFloat32, nil, 0, 0), b.Temp(nn.TensorFloat32, nil, 0, 0)
+		b.Op(nn.OpFill, []uint32{shape, b.Scalar(float32(-1.5))}, []uint32{y})
+		b.Op(nn.OpAbs, []uint32{y}, []uint32{z})
+		b.Output(z)
+		pm, err := client.PrepareModel(t.Context(), nntest.Build(&b))
+		require.NoError(t, err)
+		defer pm.Close()
+		buffer, err := client.Allocate(driver.BufferDesc{}, nil, []driver.BufferRole{{Model: pm, Index: 0, Probability: 1}})
+		require.NoError(t, err)
+		defer buffer.Close()
+		for _, dims := range []nn.Dims{{2, 3, 5}, {1, 1, 1}, {7, 1, 113}, {2, 3, 5}} {
+			n, err := dims.Elements()
+			require.NoError(t, err)
+			want := make([]float32, n)
+			for i := range want {
+				want[i] = 1.5
+			}
+			request := func(room nn.Memory) *nn.Request {
+				length := uint32(0)
+				if h, ok := room.(nn.HostMemory); ok {
+					length = uint32(len(h))
+				}
+				return &nn.Request{
+					Inputs:  []nn.RequestArgument{{Location: nn.Location{Length: 12}}},
+					Outputs: []nn.RequestArgument{{Location: nn.Location{PoolIndex: 1, Length: length}}},
+					Pools:   []nn.Memory{nn.HostMemory(nn.Bytes([]int32{int32(dims[0]), int32(dims[1]), int32(dims[2])})), room},
+				}
+			}
+			room := make(nn.HostMemory, 4*n+8)
+			res, err := pm.Execute(t.Context(), request(room))
+			require.NoError(t, err)
+			require.Equal(t, dims, res.Shapes[0].Dims)
+			require.Equal(t, nn.Bytes(want), []byte(room[:4*n]))
+			require.Equal(t, make(nn.HostMemory, 8), room[4*n:])
+			res, err = pm.Execute(t.Context(), request(make(nn.HostMemory, 4*n-1)))
+			require.Equal(t, nn.StatusOutputInsufficientSize, nn.StatusOf(err), "%v", err)
+			require.Equal(t, []nn.OutputShape{{Dims: dims}}, res.Shapes)
+			for range 2 {
+				res, err = pm.Execute(t.Context(), request(buffer.Token()))
+				require.NoError(t, err)
+				require.Equal(t, dims, res.Shapes[0].Dims)
+				got := make(nn.HostMemory, 4*n)
+				require.NoError(t, buffer.CopyTo(t.Context(), got))
+				require.Equal(t, nn.Bytes(want), []byte(got))
+			}
+		}
+		for _, bad := range [][]int32{{0, 1, 1}, {-1, 2, 2}, {1 << 20, 1 << 20, 1}} {
+			_, err := pm.Execute(t.Context(), &nn.Request{
+				Inputs:  []nn.RequestArgument{{Location: nn.Location{Length: 12}}},
+				Outputs: []nn.RequestArgument{{Location: nn.Location{PoolIndex: 1, Length: 64}}},
+				Pools:   []nn.Memory{nn.HostMemory(nn.Bytes(bad)), make(nn.HostMemory, 64)},
+			})
+			require.Error(t, err, bad)
+			require.NotEqual(t, nn.StatusOutputInsufficientSize, nn.StatusOf(err), bad)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/lower"
 )
 
 // lstmNet is an LSTM with coupled gates and a bound of the cell over so many steps, and what its last state becomes.
@@ -33,6 +34,14 @@ func lstmNet(steps uint32) func(*nn.Builder) {
 		b.Output(last)
 		b.Output(y)
 	}
+}
+
+// TestExpandedOperationsCount as those that there are kernels for.
+func TestExpandedOperationsCount(t *testing.T) {
+	for op := range expansions {
+		require.True(t, lower.Has(op), op)
+	}
+	require.False(t, lower.Has(nn.OpRank))
 }
 
 // TestExpand: no operation is left that no kernel does, and what is made of one says where it comes from.

@@ -40,10 +40,13 @@ func register(r rule, types ...nn.OperationType) {
 	}
 }
 
-// Has reports whether there are kernels for an operation, whatever its operands are.
+// expanded are the operations that package compile replaces by others, which have rules.
+var expanded = []nn.OperationType{nn.OpFill, nn.OpUnidirectionalSequenceLstm}
+
+// Has reports whether there are kernels for an operation, or for those that it consists of, whatever its operands are.
 func Has(op nn.OperationType) bool {
 	_, ok := rules[op]
-	return ok
+	return ok || slices.Contains(expanded, op)
 }
 
 // Check reports why the device cannot run node n of g, nil when it can.
