@@ -219,6 +219,57 @@ func TestTreeTakesParameters(t *testing.T) {
 	}
 }
 
+// TestHostileShapes: sizes from data that no device could hold, that contradict each other or are out of range end the
+// execution, whatever operation takes them, and take no memory.
+func TestHostileShapes(t *testing.T) {
+	f32, i32 := nn.TensorFloat32, nn.TensorInt32
+	const most = math.MaxInt32
+	for name, tc := range map[string]struct {
+		op    nn.OperationType
+		shape nn.Dims // of the parameter
+		right []int32
+		want  nn.Dims
+		wrong [][]int32
+	}{
+		"RESHAPE": {nn.OpReshape, nn.Dims{2}, []int32{-1, 2}, nn.Dims{3, 2},
+			[][]int32{{-1, -1}, {4, 2}, {0, 6}, {most, most}, {math.MinInt32, 1}, {1 << 16, 1 << 16}}},
+		"PAD": {nn.OpPad, nn.Dims{2, 2}, []int32{1, 0, 0, 2}, nn.Dims{3, 5},
+			[][]int32{{-1, 0, 0, 0}, {most, most, most, most}, {most, most, 0, 0}}},
+		"TRANSPOSE": {nn.OpTranspose, nn.Dims{2}, []int32{1, 0}, nn.Dims{3, 2}, [][]int32{{0, 0}, {2, 0}, {-3, most}}},
+		"MEAN":      {nn.OpMean, nn.Dims{1}, []int32{0}, nn.Dims{3}, [][]int32{{2}, {-3}, {most}, {math.MinInt32}}},
+	} {
+		b := &nn.Builder{}
+		x, p := b.Input(f32, nn.Dims{2, 3}, 0, 0), b.Input(i32, tc.shape, 0, 0)
+		in := []uint32{x, p}
+		if tc.op == nn.OpMean {
+			in = append(in, b.Scalar(0))
+		}
+		b.Output(applied(b, nn.OpAbs, f32, nil, applied(b, tc.op, f32, nil, in...)))
+		m := nntest.Join(nntest.Graph{B: b})
+		for _, selector := range vktest.Selectors() {
+			t.Run(name+" "+selector, func(t *testing.T) {
+				d := openAlone(t, selector, Options{})
+				x, err := d.Compile(t.Context(), m, backend.Options{MemoryBudget: 64 << 20})
+				require.NoError(t, err)
+				run := func(list []int32) ([]nn.Dims, error) {
+					return runParts(t.Context(), x, backend.Hosts([][]byte{make([]byte, 24), words(list...)}), backend.Hosts([][]byte{make([]byte, 256)}))
+				}
+				for _, wrong := range tc.wrong {
+					dims, err := run(tc.right)
+					require.NoError(t, err)
+					require.Equal(t, []nn.Dims{tc.want}, dims)
+					_, err = run(wrong)
+					require.Contains(t, []nn.Status{nn.StatusInvalidArgument, nn.StatusGeneralFailure}, nn.StatusOf(err), "%v: %v", wrong, err)
+				}
+				_, peak, _ := d.Memory()
+				require.Less(t, peak, int64(1<<20))
+				require.NoError(t, x.Close())
+				require.NoError(t, d.Close())
+			})
+		}
+	}
+}
+
 // TestInstancesAreBounded: 200 executions of 30 shapes take no more memory after the first round of them than in it, two at a
 // time, and leave nothing.
 func TestInstancesAreBounded(t *testing.T) {
