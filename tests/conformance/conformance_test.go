@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestConformanceFromCache(t *testing.T) {
 
 // TestConformanceForms runs models whose dimensions only executions give, in every form, those with IF or WHILE too: every
 // model with NNGPU_SOAK=1, else every 11th. None may fail; those that pass with dimensions must pass, also where their sizes
-// depend on data.
+// depend on data, but for transposesReversed.
 func TestConformanceForms(t *testing.T) {
 	n := part(t)
 	if os.Getenv("NNGPU_SOAK") != "1" {
@@ -83,8 +84,9 @@ func TestConformanceForms(t *testing.T) {
 					passed[f]++
 				case conformancerun.Refused:
 					if refused[f]++; errors.Is(o.Err, conformancerun.ErrData) {
-						data[f]++
-						t.Logf("%s, %s: %v", c.Name, f, o.Err)
+						if data[f]++; !slices.Contains(c.Operations, nn.OpTranspose) || !slices.ContainsFunc(c.Inputs, isNil) {
+							t.Errorf("%s, %s: %v", c.Name, f, o.Err)
+						}
 					}
 				default:
 					t.Errorf("%s, %s: %v", c.Name, f, o.Err)
@@ -96,11 +98,17 @@ func TestConformanceForms(t *testing.T) {
 		t.Logf("passed %v, refused %v, of these because dimensions depend on data %v", passed, refused, data)
 		for _, f := range conformancerun.Forms {
 			require.Greater(t, passed[f], 3900*3/4/n, f)
-			require.Zero(t, data[f], f)
+			require.LessOrEqual(t, data[f], transposesReversed, f)
 		}
 		require.Zero(t, client.Memory())
 	})
 }
+
+// transposesReversed is how many models there are of TRANSPOSE whose permutation is an input that the request leaves off: that
+// it reverses the dimensions is not known before it runs.
+const transposesReversed = 7
+
+func isNil(b []byte) bool { return b == nil }
 
 type caseRunner func(context.Context, *driver.Device, *driver.Client, *conformancedata.Case) conformancerun.Outcome
 
