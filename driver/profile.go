@@ -49,6 +49,8 @@ type ProfileRow struct {
 	// timed in this execution; else its time is what is known of it and of the rest.
 	Uncertainty time.Duration
 	Measured    bool
+	// Runs is how often it ran: once, but in loops, of which Time is the sum.
+	Runs int
 
 	Kernel  string // "copy" where it is none
 	Why     string // what made the compiler choose the kernel; empty where there is no other
@@ -298,7 +300,7 @@ func (p *profiler) steps() []ProfileSpan {
 		if n := len(list); n > 0 && list[n-1].To.After(at) {
 			list[n-1].To = at
 		}
-		to := at.Add(t.Times[i].Took)
+		to := at.Add(t.Times[i].Took / time.Duration(max(t.Times[i].Runs, 1))) // the first time
 		if len(t.Busy) > 0 {
 			to = earlier(to, t.Busy[busy].To)
 		}
@@ -415,7 +417,7 @@ func (p *profiler) deviceRows(total time.Duration) []ProfileRow {
 		}
 		sum += took.Took
 		rows = append(rows, ProfileRow{
-			Name: s.Label, Kind: stepKinds[s.Kind], Time: took.Took, Uncertainty: took.Uncertainty, Measured: took.Measured,
+			Name: s.Label, Kind: stepKinds[s.Kind], Time: took.Took, Uncertainty: took.Uncertainty, Measured: took.Measured, Runs: max(took.Runs, 1),
 			Kernel: s.Kernel, Why: s.Why, Segment: s.Segment, FLOP: s.FLOP, Bytes: s.Bytes, Ceiling: s.Ceiling, Least: s.Least,
 		})
 	}

@@ -64,7 +64,7 @@ func TestProfileAddsUp(t *testing.T) {
 		require.GreaterOrEqual(t, row(f, "ADD #0").Time, 10*time.Millisecond)
 		require.Equal(t, driver.ProfileRow{
 			Name: "ADD #0", Kind: driver.ProfileOp, Time: row(f, "ADD #0").Time, Uncertainty: row(f, "ADD #0").Uncertainty,
-			Kernel: "add", Why: "there is no other", FLOP: 6, Bytes: 18, Ceiling: "memory", Least: time.Microsecond,
+			Runs: 1, Kernel: "add", Why: "there is no other", FLOP: 6, Bytes: 18, Ceiling: "memory", Least: time.Microsecond,
 		}, row(f, "ADD #0"))
 		require.Equal(t, driver.ProfileConversion, row(f, "input").Kind)
 		require.Equal(t, driver.ProfileCopy, row(f, "output").Kind)

@@ -84,6 +84,7 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 			if err != nil {
 				return nil, err
 			}
+			s.Relabel(l.Plan())
 			x.take(i, l)
 		}
 	}
@@ -288,6 +289,7 @@ func (x *tree) Begin(ctx context.Context, inputs, outputs []backend.Binding) (ba
 		return nil, err
 	}
 	e := newTreeExecution(x, f, inputs, outputs)
+	e.trace = newTreeTrace(backend.TraceOf(ctx))
 	if _, err := e.advance(ctx); err != nil {
 		e.Release()
 		return nil, err

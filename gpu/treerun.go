@@ -29,6 +29,7 @@ type treeExecution struct {
 
 	took    time.Duration
 	traffic backend.Traffic
+	trace   *treeTrace // nil: nobody asked
 }
 
 // activation is a sequence that is being run.
@@ -176,8 +177,8 @@ func (e *treeExecution) beginPart(ctx context.Context, n *compile.Straight, p *p
 	for _, v := range n.Out {
 		e.outs = append(e.outs, e.at[v])
 	}
-	// The steps of a region are not those of the executable.
-	e.now, err = p.Begin(&backend.TraceContext{Context: ctx}, e.inputs, e.outs)
+	// The trace in ctx is the tree's.
+	e.now, err = p.Begin(&backend.TraceContext{Context: ctx, Trace: e.trace.begin()}, e.inputs, e.outs)
 	if err != nil {
 		e.now = nil
 		return err
@@ -195,6 +196,7 @@ func (e *treeExecution) end() error {
 	if err := e.now.Finish(); err != nil {
 		return err
 	}
+	e.trace.ended(e.part)
 	took := e.now.DeviceTime()
 	e.took += took
 	e.part.took(took)

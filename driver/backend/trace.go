@@ -73,6 +73,8 @@ type StepTime struct {
 	Uncertainty time.Duration
 	// Measured: it was timed in this execution.
 	Measured bool
+	// Runs is how often it ran, 0 for once: then At is when it first began, and Took what it took in all.
+	Runs int
 }
 
 type traceKey struct{}

@@ -254,7 +254,7 @@ func (c *cutter) enter(s *scope, i int, graph uint32, args []uint32, states, res
 	inner := &scope{Graph: &g, at: unplaced(&g), depth: s.depth + 1}
 	for k := range g.Operations {
 		where := fmt.Sprintf("operation %d (%v) of referenced graph %d", k, g.Operations[k].Type, graph)
-		inner.origins = append(inner.origins, origin{s.origins[i].main, where})
+		inner.origins = append(inner.origins, origin{s.origins[i].main, where, fmt.Sprintf("#%d of graph %d", k, graph)})
 	}
 	for k, x := range from.Inputs {
 		o, outer := &g.Operands[x], &s.Operands[args[k]]

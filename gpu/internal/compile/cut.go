@@ -67,7 +67,7 @@ func cut(m *nn.Model) *Tree {
 	main.Operands = slices.Clone(main.Operands)
 	s := &scope{Graph: &main, at: unplaced(&main)}
 	for i := range m.Main.Operations {
-		s.origins = append(s.origins, origin{main: i})
+		s.origins = append(s.origins, origin{main: i, label: fmt.Sprintf("#%d", i)})
 	}
 	s.complete(m)
 	var entry Straight

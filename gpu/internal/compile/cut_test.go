@@ -83,6 +83,7 @@ func TestTreesAreAsRecorded(t *testing.T) {
 					s.Plan, _, err = Copy(context.Background(), &lavapipe, list)
 				}
 				require.NoError(t, err)
+				s.Relabel(s.Plan)
 				requireSound(t, &lavapipe, s.Plan)
 				require.Len(t, s.Plan.Inputs, len(s.In))
 				require.Len(t, s.Plan.Outputs, len(s.Out))

@@ -2,6 +2,8 @@ package compile
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -90,7 +92,24 @@ func (*Loop) node()     {}
 type origin struct {
 	main  int    // of the main graph, or the one there that refers to its graph
 	where string // it, where that is not the same; else empty
+	label string // as steps of plans name it, behind its type
 }
+
+// Relabel gives steps of p, the plan of s, the names of operations of the whole model.
+func (s *Straight) Relabel(p *plan.Plan) {
+	for i := range p.Steps {
+		step := &p.Steps[i]
+		step.Label = numbered.ReplaceAllStringFunc(step.Label, func(number string) string {
+			if n, err := strconv.Atoi(number[1:]); err == nil && n < len(s.origins) {
+				return s.origins[n].label
+			}
+			return number
+		})
+	}
+}
+
+// numbered is the position of an operation in the label of a step.
+var numbered = regexp.MustCompile("#[0-9]+")
 
 // String is the tree for people and golden files, with the plans that are known.
 func (t *Tree) String() string {

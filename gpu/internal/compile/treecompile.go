@@ -84,7 +84,7 @@ func Copy(ctx context.Context, f *plan.Facts, list []nn.Operand) (*plan.Plan, []
 	for i := range list {
 		x, y := g.Add(*tensorOf(&list[i])), g.Add(*tensorOf(&list[i]))
 		g.Inputs, g.Outputs = append(g.Inputs, x), append(g.Outputs, y)
-		g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpReshape, In: []ir.ID{x}, Out: []ir.ID{y}})
+		g.Nodes = append(g.Nodes, ir.Node{Op: nn.OpReshape, Source: -1, In: []ir.ID{x}, Out: []ir.ID{y}})
 	}
 	p, weights, err := Graph(ctx, f, g, nil)
 	if err != nil {
