@@ -114,7 +114,7 @@ func (a *attempt) plan() bool {
 		a.job.Later = f.Later()
 	}
 	// Time that was lost in waiting is no reason to doubt the estimates.
-	a.job.Probe = a.given() < a.converting+a.expected()
+	a.job.Trial = a.given() < a.converting+a.expected()
 	return true
 }
 
@@ -213,7 +213,7 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 	}()
 	res.Schedule, err = p.client.queue.Run(ctx, &a.job)
 	a.profiler.hasRun()
-	if res.Schedule.Probe {
+	if res.Schedule.Trial {
 		defer a.form.est.Renew()
 	}
 	if a.queued += res.Schedule.Queued; err != nil {

@@ -56,7 +56,7 @@ func decodeExecute(ctx context.Context, opts []ExecuteOption, o *executeOptions)
 // whatever the reason. One that turns out late is given up between two segments, TRANSIENT too. It is refused before its
 // pools are mapped and its buffers waited for, as far as that can be told then. What other programs do to the device is
 // forgotten by time: where nothing of a model was measured for half a second because all was refused, about one
-// execution a second is let through as a probe (Result.Schedule, Device.Scheduling). The context's deadline counts too,
+// execution a second is let through as a trial (Result.Schedule, Device.Scheduling). The context's deadline counts too,
 // the nearer of both. It is a hint: what ends late may still be right.
 func WithDeadline(t time.Time) ExecuteOption {
 	return func(o *executeOptions) { o.deadline = t }

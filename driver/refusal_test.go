@@ -247,8 +247,8 @@ func TestRefusalsAreDoubted(t *testing.T) {
 				require.Less(t, time.Since(began), time.Second, name)
 				require.Greater(t, refused, 4, name)
 			}
-			require.EqualValues(t, 1, d.Scheduling().Probes)
-			require.Zero(t, d.Scheduling().LateProbes)
+			require.EqualValues(t, 1, d.Scheduling().Trials)
+			require.Zero(t, d.Scheduling().LateTrials)
 			require.NoError(t, errors.Join(d.Close(), fresh.Close()))
 		})
 	}

@@ -353,7 +353,7 @@ func overtaken(q *request, later []*request) bool {
 	return false
 }
 
-// TestAdmission holds admission to what is asked of it, on random requests with deadlines from hopeless to
+// TestAdmission holds admission to what is asked of it, on random requests with deadlines from unreachable to
 // generous under load, whose segments vary and whose first estimates are up to twice off: none admitted ends later
 // than its deadline plus one segment, at most 2 % of the admitted miss, and at most 5 % of all are refused that an
 // oracle, which knows the true times and what comes later, says could have been met. Priorities are stronger than

@@ -22,7 +22,7 @@ func (s *Scheduler) admit(r *run) error {
 			"it never took less than %v and %v are left: %w", fastest, left, ErrRefused)
 	}
 	if r.rest > left {
-		if r.report.Probe = r.mayProbe(); !r.report.Probe {
+		if r.report.Trial = r.mayTry(); !r.report.Trial {
 			return nn.Errorf(nn.StatusMissedDeadlineTransient, "scheduling", "it takes %v and %v are left: %w", r.rest, left, ErrRefused)
 		}
 	}
@@ -33,13 +33,13 @@ func (s *Scheduler) admit(r *run) error {
 	defer func() { clear(f.with); clear(f.before) }()
 	now := r.came
 	r.arrival = s.arrivals + 1
-	if !r.report.Probe && s.soonest(r, now) > r.deadline {
+	if !r.report.Trial && s.soonest(r, now) > r.deadline {
 		return s.inTheWay(r)
 	}
 	f.with = s.predict(f.with[:0], r, now)
 	others := false
 	for _, o := range f.with {
-		if !o.atRisk || o.r.report.Probe {
+		if !o.atRisk || o.r.report.Trial {
 			continue
 		}
 		if o.r == r {
@@ -52,7 +52,7 @@ func (s *Scheduler) admit(r *run) error {
 	}
 	f.before = s.predict(f.before[:0], nil, now)
 	for _, o := range f.with {
-		if !o.atRisk || o.r.report.Probe || s.yields(o.r, r, now) {
+		if !o.atRisk || o.r.report.Trial || s.yields(o.r, r, now) {
 			continue
 		}
 		i := slices.IndexFunc(f.before, func(b outcome) bool { return b.r == o.r })
@@ -84,13 +84,13 @@ func (s *Scheduler) soonest(r *run, now time.Duration) time.Duration {
 	return min(now+s.backlog(now)+took+s.pace.reserve(took), never)
 }
 
-// mayProbe reports whether r, which will be late by its estimates, is to be let through for a probe; else it counts as
+// mayTry reports whether r, which will be late by its estimates, is to be let through for a trial; else it counts as
 // refused by them.
 //
 // Preconditions: s.mu held.
-func (r *run) mayProbe() bool {
+func (r *run) mayTry() bool {
 	g := r.job.Group
-	if g == nil || !r.job.Probe {
+	if g == nil || !r.job.Trial {
 		return false
 	}
 	now := r.c.s.epoch.Add(r.came)

@@ -194,9 +194,9 @@ func (s *Scheduler) enter(r *run) error {
 	if len(c.runs) == 0 {
 		s.active = append(s.active, c)
 	}
-	if r.report.Probe {
-		r.job.Group.doubt.probes(s.epoch.Add(r.came))
-		s.stats.Probes++
+	if r.report.Trial {
+		r.job.Group.doubt.tried(s.epoch.Add(r.came))
+		s.stats.Trials++
 	}
 	s.arrivals++
 	r.arrival = s.arrivals

@@ -5,16 +5,16 @@ import "time"
 const (
 	// doubtAfter is how long estimates may refuse work while nothing of it is measured, before they are doubted.
 	doubtAfter = 500 * time.Millisecond
-	// probeEvery is the least time between two probes of one model. It is less than the second within which work is to
+	// trialEvery is the least time between two trials of one model. It is less than the second within which work is to
 	// succeed after a disturbance: requests come at moments of their own, and have to run.
-	probeEvery = 850 * time.Millisecond
+	trialEvery = 850 * time.Millisecond
 )
 
 // doubt says when estimates that refuse work are to be put to the test: what is refused is not measured, so that
 // estimates which a disturbance has spoilt would refuse for ever.
 type doubt struct {
-	since  time.Time // of the first refusal after the last measurement; zero: there was none
-	probed time.Time // the last probe
+	since     time.Time // of the first refusal after the last measurement; zero: there was none
+	lastTrial time.Time
 }
 
 // refused notes that the estimates refused work, though it was done quicker before.
@@ -24,13 +24,13 @@ func (d *doubt) refused(now time.Time) {
 	}
 }
 
-// due reports whether work is to be let through for a probe.
+// due reports whether work is to be let through for a trial.
 func (d *doubt) due(now time.Time) bool {
-	return !d.since.IsZero() && now.Sub(d.since) >= doubtAfter && now.Sub(d.probed) >= probeEvery
+	return !d.since.IsZero() && now.Sub(d.since) >= doubtAfter && now.Sub(d.lastTrial) >= trialEvery
 }
 
-// probes notes that work was let through.
-func (d *doubt) probes(now time.Time) { d.probed = now }
+// tried notes that work was let through for a trial.
+func (d *doubt) tried(now time.Time) { d.lastTrial = now }
 
 // measured notes that work was measured.
 func (d *doubt) measured() { d.since = time.Time{} }

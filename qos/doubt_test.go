@@ -26,7 +26,7 @@ type slowed struct {
 func (m *slowed) run(ctx context.Context, left time.Duration) (qos.Report, error) {
 	began := time.Now()
 	j := &qos.Job{
-		Segments: m.e.Segments(), Fastest: m.e.Fastest(), Group: &m.group, Probe: true,
+		Segments: m.e.Segments(), Fastest: m.e.Fastest(), Group: &m.group, Trial: true,
 		Submit: func(first, last int) (qos.Fence, error) {
 			return m.d.submit("slowed", first, last, time.Duration(last-first)*2*ms*m.factor), nil
 		},
@@ -39,7 +39,7 @@ func (m *slowed) run(ctx context.Context, left time.Duration) (qos.Report, error
 	if err == nil {
 		m.e.Completed(time.Since(began) - report.Queued)
 	}
-	if report.Probe {
+	if report.Trial {
 		m.e.Renew()
 	}
 	return report, err
@@ -75,7 +75,7 @@ func TestRecovery(t *testing.T) {
 						}
 						time.Sleep(min(rate, time.Until(ended)))
 					}
-					late := s.Stats().LateProbes
+					late := s.Stats().LateTrials
 					require.LessOrEqual(t, late, 1+uint64((4*time.Second+offset)/(850*ms)))
 					require.LessOrEqual(t, s.Stats().Missed, uint64(3), "before it was noticed")
 					m.factor = 1
@@ -98,8 +98,8 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestProbesKeepPromises: a probe is not let through where it would make an execution late that was admitted.
-func TestProbesKeepPromises(t *testing.T) {
+// TestTrialsKeepPromises: a trial is not let through where it would make an execution late that was admitted.
+func TestTrialsKeepPromises(t *testing.T) {
 	for _, left := range []time.Duration{45 * ms, 75 * ms} { // for a promise of 40 ms
 		t.Run(fmt.Sprint(left), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -121,9 +121,9 @@ func TestProbesKeepPromises(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				require.True(t, report.Probe)
-				require.EqualValues(t, 1, s.Stats().Probes)
-				require.Zero(t, s.Stats().LateProbes)
+				require.True(t, report.Trial)
+				require.EqualValues(t, 1, s.Stats().Trials)
+				require.Zero(t, s.Stats().LateTrials)
 			})
 		})
 	}

@@ -29,7 +29,7 @@ const (
 // What is measured by the Scheduler (Job.Observe) has the time already taken out that went to the scheduler's other
 // work. What other processes take of the device at the same time is in it, and belongs there while it lasts:
 // the window forgets it after 20 executions. If it lasted so long that estimates refuse everything, and so nothing
-// is measured any more, the Scheduler lets a probe through from time to time (Job.Probe), after which Renew forgets all
+// is measured any more, the Scheduler lets a trial through from time to time (Job.Trial), after which Renew forgets all
 // that is older.
 //
 // It must not be copied.
@@ -181,7 +181,7 @@ func (e *Estimator) current() []time.Duration {
 	return e.cached
 }
 
-// Renew forgets all measurements but the latest of each segment. It is called after a probe, which says how things are
+// Renew forgets all measurements but the latest of each segment. It is called after a trial, which says how things are
 // now.
 func (e *Estimator) Renew() {
 	e.mu.Lock()

@@ -86,7 +86,7 @@ func TestEstimatorCopyOnWrite(t *testing.T) {
 	require.Equal(t, 2*ms, e.Segments()[0])
 }
 
-// TestEstimatorRenew: after a probe only what is latest counts.
+// TestEstimatorRenew: after a trial only what is latest counts.
 func TestEstimatorRenew(t *testing.T) {
 	e := qos.NewEstimator([]time.Duration{ms, ms, 7 * ms})
 	for i := range 2 {
@@ -165,9 +165,9 @@ func TestPrepareEstimator(t *testing.T) {
 	}
 }
 
-// TestPrepareEstimatorProbes: one preparation that took long by chance refuses others for half a second, and no longer;
+// TestPrepareEstimatorTrials: one preparation that took long by chance refuses others for half a second, and no longer;
 // where they are slow indeed, one in most of a second is tried.
-func TestPrepareEstimatorProbes(t *testing.T) {
+func TestPrepareEstimatorTrials(t *testing.T) {
 	for _, slow := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var e qos.PrepareEstimator

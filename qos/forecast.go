@@ -71,7 +71,7 @@ func (r *run) planned() planned { return planned{r, r.granted, r.rest, r.later} 
 
 // predict plays the order of choice with what is there, and extra if not nil, by the estimates and the pace, and
 // appends what becomes of those with a deadline, and of extra. It ends as soon as extra will be late, unless that is a
-// probe.
+// trial.
 //
 // It takes the order within each client as it is now: jobs that age on the way are not foreseen, nor
 // what comes later, nor what rescue does then.
@@ -89,14 +89,14 @@ func (s *Scheduler) predict(out []outcome, extra *run, now time.Duration) []outc
 	s.form(extra, now)
 	defer f.forget()
 	for open > 0 {
-		if extra != nil && at > extra.deadline && !extra.report.Probe {
+		if extra != nil && at > extra.deadline && !extra.report.Trial {
 			return append(out, outcome{r: extra, end: never, atRisk: true})
 		}
 		i := s.turn(f.lines, now)
 		l := &f.lines[i]
 		p := &l.first
 		took := s.pace.expect(p.rest, len(p.r.segments)-p.next)
-		lost := p.r != extra && !p.r.report.Probe && p.r.deadline < never && at+took > p.r.deadline+p.r.tolerance(p.rest)
+		lost := p.r != extra && !p.r.report.Trial && p.r.deadline < never && at+took > p.r.deadline+p.r.tolerance(p.rest)
 		finished := true
 		switch {
 		case lost:
@@ -137,7 +137,7 @@ func (s *Scheduler) completion(r *run) time.Duration {
 	end := now + max(r.rest, clampEstimate(r.job.Fastest))
 	if s.jobs > 0 {
 		r.arrival = s.arrivals + 1
-		r.report.Probe = true // so that it is played to its end, however late that is
+		r.report.Trial = true // so that it is played to its end, however late that is
 		f := &s.forecast
 		f.with = s.predict(f.with[:0], r, now)
 		defer func() { clear(f.with) }()

@@ -75,26 +75,26 @@ func TestForecastOfALine(t *testing.T) {
 			require.NoError(t, err)
 			return end.Sub(at)
 		}
-		probe := func(p nn.Priority) *qos.Job { return d.job("probe", p, 2*ms, 3*ms) }
-		require.Equal(t, 5*ms, forecast(probe(nn.PriorityLow)))
+		asked := func(p nn.Priority) *qos.Job { return d.job("asked", p, 2*ms, 3*ms) }
+		require.Equal(t, 5*ms, forecast(asked(nn.PriorityLow)))
 
 		low := start(t.Context(), c, d.job("low", nn.PriorityLow, each(10, 10*ms)...))
 		synctest.Wait()
 		medium := start(t.Context(), c, d.job("medium", nn.PriorityMedium, each(5, 10*ms)...))
 		synctest.Wait()
-		require.Equal(t, 15*ms, forecast(probe(nn.PriorityHigh)), "behind what is on the device")
-		require.Equal(t, 65*ms, forecast(probe(nn.PriorityMedium)))
-		require.Equal(t, 155*ms, forecast(probe(nn.PriorityLow)), "behind all")
-		first := probe(nn.PriorityMedium)
+		require.Equal(t, 15*ms, forecast(asked(nn.PriorityHigh)), "behind what is on the device")
+		require.Equal(t, 65*ms, forecast(asked(nn.PriorityMedium)))
+		require.Equal(t, 155*ms, forecast(asked(nn.PriorityLow)), "behind all")
+		first := asked(nn.PriorityMedium)
 		first.Deadline = at.Add(-ms)
 		require.Equal(t, 15*ms, forecast(first), "the earliest deadline of its level, though it has passed")
 
 		time.Sleep(25 * ms)
-		require.Equal(t, 155*ms, forecast(probe(nn.PriorityLow)), "the same some time later")
+		require.Equal(t, 155*ms, forecast(asked(nn.PriorityLow)), "the same some time later")
 		require.Equal(t, nn.StatusNone, nn.StatusOf((<-low).err))
 		require.Equal(t, nn.StatusNone, nn.StatusOf((<-medium).err))
 		c.Close()
-		_, err := c.Forecast(probe(nn.PriorityLow))
+		_, err := c.Forecast(asked(nn.PriorityLow))
 		require.ErrorIs(t, err, qos.ErrClosed)
 	})
 }

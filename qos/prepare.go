@@ -41,7 +41,7 @@ type PrepareEstimator struct {
 	// pipeline has times per pipeline; rest has times in units of 1/1024 of the modelled ones. Guarded by mu.
 	pipeline, rest samples
 	doubt          doubt // guarded by mu
-	probing        bool  // guarded by mu: the next measurement is that of a probe
+	trying         bool  // guarded by mu: the next measurement is that of a trial
 }
 
 // restUnit is the sample that says that the model of all but pipelines is right.
@@ -104,7 +104,7 @@ func (e *PrepareEstimator) least(c PrepareCost) time.Duration {
 // Admit refuses a preparation of cost c that is expected to end after deadline: MISSED_DEADLINE_PERSISTENT where the
 // deadline had passed at since, when it was asked for, or is nearer to that than any preparation was quick; else
 // MISSED_DEADLINE_TRANSIENT. The zero time and times decades away are no deadline. Preparations do not queue;
-// Client.Admit is its like for executions. Once in a while it lets one through as a probe.
+// Client.Admit is its like for executions. Once in a while it lets one through as a trial.
 func (e *PrepareEstimator) Admit(c PrepareCost, since, deadline time.Time) error {
 	if deadline.IsZero() {
 		return nil
@@ -123,8 +123,8 @@ func (e *PrepareEstimator) Admit(c PrepareCost, since, deadline time.Time) error
 		status = nn.StatusMissedDeadlinePersistent
 	case left > 0 && given < needs:
 		if e.doubt.due(now) {
-			e.doubt.probes(now)
-			e.probing = true
+			e.doubt.tried(now)
+			e.trying = true
 			return nil
 		}
 		e.doubt.refused(now)
@@ -141,8 +141,8 @@ func (e *PrepareEstimator) Observe(c PrepareCost, d time.Duration) {
 	defer e.mu.Unlock()
 	e.doubt.measured()
 	c = c.bound()
-	if e.probing {
-		e.probing = false
+	if e.trying {
+		e.trying = false
 		if c.Pipelines > 0 {
 			e.pipeline.forget()
 		} else {

@@ -106,10 +106,10 @@ type Job struct {
 	// Fastest is less than which the segments never took together; 0 where nothing is known. A deadline that is nearer
 	// is MISSED_DEADLINE_PERSISTENT.
 	Fastest time.Duration
-	// Probe lets the job through, although its estimates say that it will be late even alone, when they have refused
-	// its Group for half a second with nothing of it measured meanwhile, and no other probe was let through for most
+	// Trial lets the job through, although its estimates say that it will be late even alone, when they have refused
+	// its Group for half a second with nothing of it measured meanwhile, and no other trial was let through for most
 	// of a second. Others that were admitted do not pay for it. It is given up when its deadline has passed.
-	Probe bool
+	Trial bool
 	// Begin is optional and called once, before the first Submit, as soon as the job is next in the order of
 	// choice; jobs that are refused never begin. It may block, for instance until arenas are free: meanwhile
 	// others use the device. Its ctx is done when the deadline is or the client is closed, and must not be used after
@@ -154,7 +154,7 @@ type Report struct {
 	Queued      time.Duration // from the call of Run to the first Submit, or to the end without one
 	Preemptions int           // how often another job went between two of its segments
 	Submissions int           // calls of Submit
-	Probe       bool          // it was let through to test its estimates
+	Trial       bool          // it was let through to test its estimates
 }
 
 // Scheduler orders the work of all clients of one device. Safe for concurrent use. There is nothing to close.

@@ -43,7 +43,7 @@ func TestQ5Deadlines(t *testing.T) {
 		{"just not", 10*ms - 1, 0, 0, persistent},
 		{"just", 10 * ms, 0, 0, none},
 		{"generous", time.Second, 0, 0, none},
-		{"hopeless, busy", 5 * ms, 20 * ms, nn.PriorityMedium, persistent},
+		{"unreachable, busy", 5 * ms, 20 * ms, nn.PriorityMedium, persistent},
 		{"met if idle", 15 * ms, 20 * ms, nn.PriorityMedium, none}, // an earlier deadline goes first
 		{"met if idle, behind higher", 15 * ms, 20 * ms, nn.PriorityHigh, transient},
 		{"before lower", 15 * ms, 20 * ms, nn.PriorityLow, none},

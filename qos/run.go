@@ -208,7 +208,7 @@ func (r *run) verdict(ctx context.Context, now time.Duration) error {
 	s := r.c.s
 	rest := min(r.rest+r.estimate(r.next, r.granted), never)
 	at := now
-	if !r.report.Probe { // nor does a probe believe the estimate of its own segment
+	if !r.report.Trial { // nor does a trial believe the estimate of its own segment
 		at += s.backlog(now)
 	}
 	if !expired && (r.deadline == never || at <= r.lostWith(rest)) {
@@ -233,12 +233,12 @@ func (r *run) tolerance(rest time.Duration) time.Duration {
 // Preconditions: s.mu held.
 func (r *run) count(now time.Duration) {
 	s := r.c.s
-	if g := r.job.Group; g != nil && (r.err == nil || r.report.Probe) {
+	if g := r.job.Group; g != nil && (r.err == nil || r.report.Trial) {
 		g.doubt.measured()
 	}
 	late := &s.stats.Missed
-	if r.report.Probe {
-		late = &s.stats.LateProbes
+	if r.report.Trial {
+		late = &s.stats.LateTrials
 	}
 	switch status := nn.StatusOf(r.err); {
 	case status == nn.StatusMissedDeadlineTransient || status == nn.StatusMissedDeadlinePersistent:
@@ -405,12 +405,12 @@ func (r *run) park(ctx context.Context, now time.Duration) {
 // Preconditions: s.mu held.
 func (r *run) lost() time.Duration { return r.lostWith(r.rest) }
 
-// lostWith is when work of r that is estimated to take rest can no longer be done in time. The estimates of a probe are
+// lostWith is when work of r that is estimated to take rest can no longer be done in time. The estimates of a trial are
 // what it tests, so that for it only the deadline counts.
 //
 // Preconditions: s.mu held.
 func (r *run) lostWith(rest time.Duration) time.Duration {
-	if r.report.Probe {
+	if r.report.Trial {
 		return r.deadline
 	}
 	return r.deadline + r.tolerance(rest) - r.c.s.pace.atBest(rest, len(r.segments)-r.next)

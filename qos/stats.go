@@ -7,9 +7,9 @@ type Stats struct {
 	Submissions uint64 // calls of Submit
 	Preemptions uint64 // another job went between two segments of one
 	Completed   uint64 // jobs that ended without error
-	Missed      uint64 // admitted jobs, without probes, that were given up for their deadline, or ended after it
-	Probes      uint64 // jobs that were let through to test their estimates
-	LateProbes  uint64 // of them: given up for their deadline, or ended after it
+	Missed      uint64 // admitted jobs, without trials, that were given up for their deadline, or ended after it
+	Trials      uint64 // jobs that were let through to test their estimates
+	LateTrials  uint64 // of them: given up for their deadline, or ended after it
 	Refused     uint64 // jobs that were refused, and Admits that were
 	Displaced   uint64 // jobs that waited and had to make room for one of higher priority
 	DeviceTime  time.Duration

@@ -75,7 +75,7 @@ func couldBe(all []*arrival, i int, each time.Duration) bool {
 	return with[all[i]]
 }
 
-// TestAdmission: random requests with deadlines from hopeless to generous, for twice what the device can do, beside a
+// TestAdmission: random requests with deadlines from unreachable to generous, for twice what the device can do, beside a
 // load without deadlines that takes the rest. What was admitted ends in time, but for few; package qos tests the same
 // exactly, in virtual time. 2,000 requests with NNGPU_SOAK=1, 300 else, and then within wider bounds, because the
 // machine has other work.

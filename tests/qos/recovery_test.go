@@ -69,8 +69,8 @@ func TestRecoversFromLoad(t *testing.T) {
 				}
 				took := time.Since(ended)
 				after := d.Scheduling()
-				t.Logf("the slowest took %v; the first success came after %v and %d refusals; %d probes, %d late, %d others missed",
-					slowest, took, refused, after.Probes-before.Probes, after.LateProbes-before.LateProbes, after.Missed-before.Missed)
+				t.Logf("the slowest took %v; the first success came after %v and %d refusals; %d trials, %d late, %d others missed",
+					slowest, took, refused, after.Trials-before.Trials, after.LateTrials-before.LateTrials, after.Missed-before.Missed)
 				require.Less(t, took, bound)
 			})
 		}

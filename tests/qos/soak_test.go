@@ -74,7 +74,7 @@ func (c *tally) count(err error) {
 	}
 }
 
-// TestSoak: four equal clients with jobs of every priority, deadlines from hopeless to none, and cancels. Every request
+// TestSoak: four equal clients with jobs of every priority, deadlines from unreachable to none, and cancels. Every request
 // ends once, with a legal status, nothing is left behind, and the clients get equal shares. Ten minutes with
 // NNGPU_SOAK=1, half a minute on each device under the race detector, less else.
 func TestSoak(t *testing.T) {
