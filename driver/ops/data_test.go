@@ -7,8 +7,8 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// fed is a TENSOR_INT32 that a request gives.
-func fed(d ...uint32) nn.Operand {
+// runtimeParam is a TENSOR_INT32 that a request gives.
+func runtimeParam(d ...uint32) nn.Operand {
 	return nn.Operand{Type: nn.TensorInt32, Dims: d, Lifetime: nn.SubgraphInput}
 }
 
@@ -18,7 +18,7 @@ func TestMean(t *testing.T) {
 		{name: "image", call: call(nn.OpMean, f32(), x, []int32{2, 1}, 0), want: nn.Dims{2, 7}, attrs: ops.Mean{Axes: []int{1, 2}}, data: []int{0}},
 		{name: "kept, named twice", call: call(nn.OpMean, f32(), x, []int32{-1, 3, 0}, 1), want: nn.Dims{1, 3, 5, 1}, attrs: ops.Mean{Axes: []int{0, 3}}},
 		{name: "all", call: call(nn.OpMean, f32(), f32(3, 5), []int32{0, 1}, 0), want: nn.Dims{1}, attrs: ops.Mean{Axes: []int{0, 1}}},
-		{name: "run time", call: call(nn.OpMean, f32(), x, fed(2), 0), err: ops.ErrNotConstant},
+		{name: "run time", call: call(nn.OpMean, f32(), x, runtimeParam(2), 0), err: ops.ErrNotConstant},
 	})
 	runBad(t, []badCase{
 		{"axis", call(nn.OpMean, f32(), x, []int32{4}, 0)},
@@ -32,12 +32,12 @@ func TestReshapes(t *testing.T) {
 	runInfer(t, []inferCase{
 		{name: "reshape", call: call(nn.OpReshape, f32(), x, []int32{5, 6}), want: nn.Dims{5, 6}, data: []int{0}},
 		{name: "one open", call: call(nn.OpReshape, f32(), x, []int32{5, -1, 2}), want: nn.Dims{5, 3, 2}},
-		{name: "at run time, stated", call: call(nn.OpReshape, f32(2, 15), x, fed(2)), want: nn.Dims{2, 15}},
-		{name: "at run time", call: call(nn.OpReshape, f32(), x, fed(2)), err: ops.ErrNotConstant},
+		{name: "at run time, stated", call: call(nn.OpReshape, f32(2, 15), x, runtimeParam(2)), want: nn.Dims{2, 15}},
+		{name: "at run time", call: call(nn.OpReshape, f32(), x, runtimeParam(2)), err: ops.ErrNotConstant},
 		{name: "squeeze all", call: call(nn.OpSqueeze, f32(), x, omitted(nn.TensorInt32)), want: nn.Dims{3, 10}, data: []int{0}},
 		{name: "squeeze one", call: call(nn.OpSqueeze, f32(), x, []int32{-2}), want: nn.Dims{1, 3, 10}},
 		{name: "squeeze to nothing", call: call(nn.OpSqueeze, f32(), f32(1, 1), []int32{0, 1}), want: nn.Dims{1}},
-		{name: "squeeze, stated", call: call(nn.OpSqueeze, f32(3, 1, 10), x, fed(1)), want: nn.Dims{3, 1, 10}},
+		{name: "squeeze, stated", call: call(nn.OpSqueeze, f32(3, 1, 10), x, runtimeParam(1)), want: nn.Dims{3, 1, 10}},
 		{name: "expand", call: call(nn.OpExpandDims, i32(), i32(3, 5), -1), want: nn.Dims{3, 5, 1}, attrs: ops.ExpandDims{Axis: 2}},
 		{name: "expand first", call: call(nn.OpExpandDims, u8(), u8(3, 5), -3), want: nn.Dims{1, 3, 5}, attrs: ops.ExpandDims{Axis: 0}},
 	})
@@ -49,7 +49,7 @@ func TestReshapes(t *testing.T) {
 		{"size -2", call(nn.OpReshape, f32(), x, []int32{-2, 15})},
 		{"product overflows", call(nn.OpReshape, f32(), x, []int32{1 << 30, 1 << 30, 1 << 30})},
 		{"rank 9", call(nn.OpReshape, f32(), x, []int32{1, 1, 1, 1, 1, 1, 1, 1, 30})},
-		{"stated otherwise", call(nn.OpReshape, f32(2, 16), x, fed(2))},
+		{"stated otherwise", call(nn.OpReshape, f32(2, 16), x, runtimeParam(2))},
 		{"shape omitted", call(nn.OpReshape, f32(), x, omitted(nn.TensorInt32))},
 		{"squeeze of 3", call(nn.OpSqueeze, f32(), x, []int32{1})},
 		{"squeeze axis", call(nn.OpSqueeze, f32(), x, []int32{4})},
@@ -62,7 +62,7 @@ func TestTranspose(t *testing.T) {
 	runInfer(t, []inferCase{
 		{name: "permuted", call: call(nn.OpTranspose, f32(), x, []int32{2, 0, 1}), want: nn.Dims{5, 2, 3}, attrs: ops.Transpose{Perm: []int{2, 0, 1}}, data: []int{0}},
 		{name: "reversed", call: call(nn.OpTranspose, f32(), x, omitted(nn.TensorInt32)), want: nn.Dims{5, 3, 2}, attrs: ops.Transpose{Perm: []int{2, 1, 0}}},
-		{name: "at run time", call: call(nn.OpTranspose, f32(), x, fed(3)), err: ops.ErrNotConstant},
+		{name: "at run time", call: call(nn.OpTranspose, f32(), x, runtimeParam(3)), err: ops.ErrNotConstant},
 	})
 	runBad(t, []badCase{
 		{"twice", call(nn.OpTranspose, f32(), x, []int32{0, 0, 1})},
@@ -133,13 +133,13 @@ func TestPads(t *testing.T) {
 		{name: "stored value", call: call(nn.OpPadV2, s8(), s8(3, 5), p, -128), want: nn.Dims{3, 8}, attrs: ops.Padding{Pads: pads, Value: -128}},
 		{name: "reflect", call: call(nn.OpMirrorPad, i32(), i32(1, 3), p, 0), want: nn.Dims{1, 6}, attrs: ops.MirrorPadding{Pads: pads}},
 		{name: "symmetric", call: call(nn.OpMirrorPad, f32(), f32(1, 2), p, 1), want: nn.Dims{1, 5}, attrs: ops.MirrorPadding{Pads: pads, Symmetric: true}},
-		{name: "at run time", call: call(nn.OpPad, f32(), f32(3, 5), fed(2, 2)), err: ops.ErrNotConstant},
+		{name: "at run time", call: call(nn.OpPad, f32(), f32(3, 5), runtimeParam(2, 2)), err: ops.ErrNotConstant},
 	})
 	runBad(t, []badCase{
 		{"negative", call(nn.OpPad, f32(), f32(3, 5), [][2]int32{{0, 0}, {-1, 2}})},
 		{"rank", call(nn.OpPad, f32(), f32(3, 5, 7), p)},
 		{"not pairs", call(nn.OpPad, f32(), f32(3, 5), []int32{0, 0, 1, 2})},
-		{"shape of run-time paddings", call(nn.OpPad, f32(), f32(3, 5), fed(2, 3))},
+		{"shape of run-time paddings", call(nn.OpPad, f32(), f32(3, 5), runtimeParam(2, 3))},
 		{"value out of range", call(nn.OpPadV2, u8(), u8(3, 5), p, 256)},
 		{"float value for 8-bit", call(nn.OpPadV2, u8(), u8(3, 5), p, float32(0))},
 		{"reflect too far", call(nn.OpMirrorPad, f32(), f32(1, 2), p, 0)},

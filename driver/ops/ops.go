@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNotConstant marks an error about a call that is valid, but whose parameters (a paddings or axes
-// tensor, a shape) are computed or fed at run time, so that nothing can be decided when the model is
+// tensor, a shape) are computed at run time or given by the request, so that nothing can be decided when the model is
 // compiled.
 var ErrNotConstant = errors.New("parameter is not a constant")
 
@@ -25,7 +25,7 @@ var ErrOpenShape = errors.New("input dimensions are not known")
 
 // Attrs are the parameters of an operation, decoded from its scalar and small constant operands: a value of the type
 // that the operation's family defines (Conv, Pool, Softmax …), nil for an operation without parameters. Pairs are height,
-// width. Where Inferred.Fed names a parameter, its field (Pads, Perm, or Axes of Mean) is nil.
+// width. Where Inferred.RuntimeParam names a parameter, its field (Pads, Perm, or Axes of Mean) is nil.
 type Attrs interface{ attrs() }
 
 // Activated are attributes with a fused activation.
@@ -112,11 +112,11 @@ type Inferred struct {
 	Attrs Attrs
 	// Shapes has the dimensions of each output.
 	Shapes []nn.Dims
-	// Fed is the position of a parameter that is known only at run time, which the kernel reads after its tensors
+	// RuntimeParam is the position of a parameter that is known only at run time, which the kernel reads after its tensors
 	// (Row.Tensors); 0 for none. Its values must be expected to be anything, among them values that contradict Shapes.
-	Fed int
-	// FedDims are the dimensions of that parameter, which its operand may leave open.
-	FedDims nn.Dims
+	RuntimeParam int
+	// RuntimeDims are the dimensions of that parameter, which its operand may leave open.
+	RuntimeDims nn.Dims
 }
 
 var table = map[nn.OperationType]*Row{}

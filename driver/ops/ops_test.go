@@ -146,8 +146,8 @@ func runInfer(t *testing.T, cases []inferCase) {
 				t.Errorf("attributes\n%+v, want\n%+v", got.Attrs, tc.attrs)
 			}
 			data := row.Tensors(tc.call)
-			if got.Fed != 0 {
-				data = append(data, got.Fed)
+			if got.RuntimeParam != 0 {
+				data = append(data, got.RuntimeParam)
 			}
 			if tc.data != nil && !reflect.DeepEqual(data, tc.data) {
 				t.Errorf("tensors %v, want %v", data, tc.data)
@@ -224,8 +224,8 @@ func TestErrorsNameOperands(t *testing.T) {
 		{"stride width 0 is below 1", call(nn.OpConv2D, f32(), x, w, b, 1, 0, 1, 0)},
 		{"height factor -2 is not positive", call(nn.OpResizeBilinear, f32(), x, float32(2), float32(-2))},
 		{"input 4 (stride width): parameter is not a constant", call(nn.OpConv2D, f32(), x, w, b, 1, open, 1, 0)},
-		{"input 1 (shape): parameter is not a constant", call(nn.OpReshape, f32(), f32(3), fed(1))},
-		{"input 1 (paddings): parameter is not a constant", call(nn.OpPad, f32(), f32(3), fed(1, 2))},
+		{"input 1 (shape): parameter is not a constant", call(nn.OpReshape, f32(), f32(3), runtimeParam(1))},
+		{"input 1 (paddings): parameter is not a constant", call(nn.OpPad, f32(), f32(3), runtimeParam(1, 2))},
 		{"input 0 (base): input dimensions are not known", call(nn.OpPow, f32(), f32(0), f32(3))},
 	} {
 		row := ops.Lookup(tc.call.Op.Type)

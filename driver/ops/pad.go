@@ -29,13 +29,13 @@ func init() {
 			Forms: one(input(numbers, extended), paddings), Outputs: result(extended),
 			Rules: []string{"fills with zero, the zero point of a quantised input"},
 			quant: sameQuant,
-			rules: typed[Padding]{attrs: padAttrs, shapes: single(padShape), fed: padFed},
+			rules: typed[Padding]{attrs: padAttrs, shapes: single(padShape), runtime: padRuntime},
 		},
 		Row{
 			Type: nn.OpPadV2, Since: 3,
 			Forms: one(input(numbers, extended), paddings, value), Outputs: result(extended),
 			quant: sameQuant,
-			rules: typed[Padding]{attrs: padV2Attrs, shapes: single(padShape), fed: padFed},
+			rules: typed[Padding]{attrs: padV2Attrs, shapes: single(padShape), runtime: padRuntime},
 		},
 		Row{
 			Type: nn.OpMirrorPad, Since: 7,
@@ -43,7 +43,7 @@ func init() {
 			Outputs: result(AnyRank),
 			Rules:   []string{"a padding is at most the size of its dimension, one less with REFLECT"},
 			quant:   sameQuant,
-			rules:   typed[MirrorPadding]{attrs: mirrorPadAttrs, shapes: single(mirrorPadShape), fed: mirrorPadFed},
+			rules:   typed[MirrorPadding]{attrs: mirrorPadAttrs, shapes: single(mirrorPadShape), runtime: mirrorPadRuntime},
 		},
 	)
 }

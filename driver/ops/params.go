@@ -17,8 +17,8 @@ type params struct {
 	err error
 	// notConstant: err wraps ErrNotConstant.
 	notConstant bool
-	// mayFeed: the parameter at fedPosition may be missing; then fed is set.
-	mayFeed, fed bool
+	// mayBeRuntime: the parameter at runtimePosition may be missing; then runtime is set.
+	mayBeRuntime, runtime bool
 }
 
 func (p *params) fail(format string, args ...any) {
@@ -48,8 +48,8 @@ func (p *params) position(name string) (i int, ok bool) {
 func (p *params) has(name string) bool { _, ok := p.position(name); return ok }
 
 func (p *params) missing(i int, name string) {
-	if p.mayFeed && i == fedPosition {
-		p.fed = true
+	if p.mayBeRuntime && i == runtimePosition {
+		p.runtime = true
 		return
 	}
 	if p.err == nil {

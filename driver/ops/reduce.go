@@ -13,7 +13,7 @@ func init() {
 			int32Of("keep dims", "positive: reduced dimensions stay, of size 1")),
 		Outputs: result(atMost(4)),
 		Extends: []string{"an 8-bit result of any scale and zero point; the HAL wants those of the input"},
-		rules:   typed[Mean]{attrs: meanAttrs, shapes: single(meanShape), fed: meanFed},
+		rules:   typed[Mean]{attrs: meanAttrs, shapes: single(meanShape), runtime: meanRuntime},
 	})
 }
 

@@ -17,7 +17,7 @@ func init() {
 			quant:   sameQuant,
 			rules: typed[none]{
 				attrs:  func(_ *Call, p *params, _ *none) { reshapeSizes(p) },
-				shapes: single(reshapeShape), runtime: statedShape,
+				shapes: single(reshapeShape), stated: statedShape,
 			},
 		},
 		Row{
@@ -27,14 +27,14 @@ func init() {
 			quant:   sameQuant,
 			rules: typed[none]{
 				attrs:  func(_ *Call, p *params, _ *none) { p.int32s("axes") },
-				shapes: single(squeezeShape), runtime: statedShape,
+				shapes: single(squeezeShape), stated: statedShape,
 			},
 		},
 		Row{
 			Type: nn.OpExpandDims, Since: 3,
 			Forms: one(input(withInt32, AnyRank), int32Of("axis", "-(rank+1) to rank")), Outputs: result(AnyRank),
 			quant: sameQuant,
-			rules: typed[ExpandDims]{attrs: expandDimsAttrs, shapes: single(expandDimsShape), runtime: statedShape},
+			rules: typed[ExpandDims]{attrs: expandDimsAttrs, shapes: single(expandDimsShape), stated: statedShape},
 		},
 	)
 }

@@ -125,7 +125,7 @@ func (r *Row) Check(c *Call) error {
 // caller has completed. It fails with ErrNotConstant, ErrOpenShape, or a plain error when shapes or
 // values contradict each other. FILL, RESHAPE, SQUEEZE, EXPAND_DIMS, PAD, PAD_V2, MIRROR_PAD, TRANSPOSE and
 // MEAN with a parameter that is not constant take the shape that the output operand states, the latter
-// five with Inferred.Fed; no other row looks at the output's dimensions, which the caller compares
+// five with Inferred.RuntimeParam; no other row looks at the output's dimensions, which the caller compares
 // (MergeDims). Precondition: Check passed.
 func (r *Row) Infer(c *Call) (*Inferred, error) {
 	c = r.read(c)

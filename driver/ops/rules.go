@@ -14,13 +14,13 @@ type typed[A Attrs] struct {
 	attrs func(c *Call, p *params, a *A)
 	// shapes computes the outputs from inputs whose shapes are known. It may complete a (implicit padding).
 	shapes func(c *Call, a *A) ([]nn.Dims, error)
-	// runtime computes the output without constant parameters: of a RESHAPE, say, whose output's shape the
-	// model states.
-	runtime func(c *Call) (nn.Dims, error)
-	// fed, when set, lets the parameter at position fedPosition be computed or fed at run time where the
-	// model states the output's shape y: it gives the dimensions of the parameter and fails when no value of
-	// it leads to y. Of a the parameter's field is missing.
-	fed func(c *Call, a *A, y nn.Dims) (nn.Dims, error)
+	// stated, when set, gives the output's shape where parameters are not constants: RESHAPE, say, takes what the model
+	// states.
+	stated func(c *Call) (nn.Dims, error)
+	// runtime, when set, allows a parameter at runtimePosition that is not a constant, where the model states the output's
+	// shape y. It gives the dimensions of the parameter, and fails when no value of it leads to y. The parameter's field in a
+	// is not set.
+	runtime func(c *Call, a *A, y nn.Dims) (nn.Dims, error)
 	// leads: input 0 is a parameter that shapes does without where the model states the output's shape.
 	leads bool
 }
@@ -30,15 +30,15 @@ func untyped(shapes func(*Call, *none) ([]nn.Dims, error)) typed[none] {
 	return typed[none]{shapes: shapes}
 }
 
-// decode reads the parameters; fed: but for the one that is fed at run time.
-func (t typed[A]) decode(c *Call) (a *A, fed bool, err error) {
+// decode reads the parameters. runtime reports that the one at runtimePosition is not a constant, and may be none.
+func (t typed[A]) decode(c *Call) (a *A, runtime bool, err error) {
 	a = new(A)
 	if t.attrs == nil {
 		return a, false, nil
 	}
-	p := &params{c: c, mayFeed: t.fed != nil}
+	p := &params{c: c, mayBeRuntime: t.runtime != nil}
 	t.attrs(c, p, a)
-	return a, p.fed, p.err
+	return a, p.runtime, p.err
 }
 
 func (t typed[A]) check(c *Call) error {
@@ -49,15 +49,15 @@ func (t typed[A]) check(c *Call) error {
 }
 
 func (t typed[A]) infer(c *Call, inf *Inferred) error {
-	a, fed, err := t.decode(c)
+	a, runtime, err := t.decode(c)
 	switch {
-	case err == nil && fed:
-		err = t.inferFed(c, a, inf)
+	case err == nil && runtime:
+		err = t.inferRuntime(c, a, inf)
 	case err == nil:
 		inf.Shapes, err = t.shapes(c, a)
-	case errors.Is(err, ErrNotConstant) && t.runtime != nil:
+	case errors.Is(err, ErrNotConstant) && t.stated != nil:
 		a, inf.Shapes = new(A), make([]nn.Dims, 1)
-		inf.Shapes[0], err = t.runtime(c)
+		inf.Shapes[0], err = t.stated(c)
 	}
 	inf.Attrs = valueOf(a)
 	return err
@@ -72,7 +72,7 @@ func (t typed[A]) fits(a Attrs) bool {
 }
 
 func (t typed[A]) mayRun(i int) bool {
-	return i == fedPosition && (t.fed != nil || t.runtime != nil) || i == 0 && t.leads
+	return i == runtimePosition && (t.runtime != nil || t.stated != nil) || i == 0 && t.leads
 }
 
 func (t typed[A]) parse(text []byte) (Attrs, error) {

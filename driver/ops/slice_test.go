@@ -14,8 +14,8 @@ func TestSlice(t *testing.T) {
 			attrs: ops.Slice{Begin: []int{1, 0, 2}, Size: []int{2, 5, 3}}, data: []int{0}},
 		{name: "to the end", call: call(nn.OpSlice, f32(), x, []int32{3, 0, 2}, []int32{-1, -1, -1}), want: nn.Dims{1, 5, 4},
 			attrs: ops.Slice{Begin: []int{3, 0, 2}, Size: []int{1, 5, 4}}},
-		{name: "begin at run time", call: call(nn.OpSlice, f32(2, 5, 3), x, fed(3), []int32{2, 5, 3}), err: ops.ErrNotConstant},
-		{name: "size at run time", call: call(nn.OpSlice, f32(2, 5, 3), x, []int32{0, 0, 0}, fed(3)), err: ops.ErrNotConstant},
+		{name: "begin at run time", call: call(nn.OpSlice, f32(2, 5, 3), x, runtimeParam(3), []int32{2, 5, 3}), err: ops.ErrNotConstant},
+		{name: "size at run time", call: call(nn.OpSlice, f32(2, 5, 3), x, []int32{0, 0, 0}, runtimeParam(3)), err: ops.ErrNotConstant},
 		{name: "open", call: call(nn.OpSlice, f32(), f32(0, 3), []int32{0, 0}, []int32{1, 1}), err: ops.ErrOpenShape},
 	})
 	runBad(t, []badCase{

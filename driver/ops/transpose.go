@@ -10,7 +10,7 @@ func init() {
 		Outputs: result(extended),
 		quant:   sameQuant,
 		relate:  relateTranspose,
-		rules:   typed[Transpose]{attrs: transposeAttrs, shapes: single(transposeShape), fed: transposeFed},
+		rules:   typed[Transpose]{attrs: transposeAttrs, shapes: single(transposeShape), runtime: transposeRuntime},
 	})
 }
 

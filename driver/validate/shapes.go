@@ -73,10 +73,10 @@ func (g *graph) completeOperation(work *nn.Graph, op *nn.Operation) error {
 	if err != nil {
 		return err
 	}
-	if inf.Fed != 0 {
-		o := &work.Operands[op.Inputs[inf.Fed]]
-		if o.Dims, err = ops.MergeDims(o.Type, o.Dims, inf.FedDims); err != nil {
-			return fmt.Errorf("input %d: %w", inf.Fed, err)
+	if inf.RuntimeParam != 0 {
+		o := &work.Operands[op.Inputs[inf.RuntimeParam]]
+		if o.Dims, err = ops.MergeDims(o.Type, o.Dims, inf.RuntimeDims); err != nil {
+			return fmt.Errorf("input %d: %w", inf.RuntimeParam, err)
 		}
 	}
 	for k, y := range op.Outputs {

@@ -52,8 +52,8 @@ func (u *unit) inferNode(n *ir.Node) error {
 			return fmt.Errorf("output %d has dimensions %v, the inputs give %v", k, stated, inf.Shapes[k])
 		}
 	}
-	if inf.Fed != 0 {
-		id, err := u.fed(call.Op.Inputs[inf.Fed], inf.FedDims)
+	if inf.RuntimeParam != 0 {
+		id, err := u.fed(call.Op.Inputs[inf.RuntimeParam], inf.RuntimeDims)
 		if err != nil {
 			return err
 		}

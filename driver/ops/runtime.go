@@ -8,37 +8,37 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// fedPosition is where the operations that allow it have the parameter that may be fed at run time.
-const fedPosition = 1
+// runtimePosition is where operations have the parameter that need not be a constant.
+const runtimePosition = 1
 
-// inferFed takes the output's shape from the model.
-func (t typed[A]) inferFed(c *Call, a *A, inf *Inferred) error {
-	y, at := c.Out(0), fmt.Sprintf("input %d (%s)", fedPosition, c.form.Inputs[fedPosition].Name)
+// inferRuntime takes the output's shape from the model.
+func (t typed[A]) inferRuntime(c *Call, a *A, inf *Inferred) error {
+	y, at := c.Out(0), fmt.Sprintf("input %d (%s)", runtimePosition, c.form.Inputs[runtimePosition].Name)
 	if !shapeKnown(y) {
 		return fmt.Errorf("%s: %w", at, ErrNotConstant)
 	}
-	dims, err := t.fed(c, a, y.Dims)
+	dims, err := t.runtime(c, a, y.Dims)
 	if err != nil {
 		return err
 	}
 	if !dims.Known() {
 		return fmt.Errorf("%s: %w", at, ErrOpenShape)
 	}
-	if _, err := MergeDims(nn.TensorInt32, c.In(fedPosition).Dims, dims); err != nil {
+	if _, err := MergeDims(nn.TensorInt32, c.In(runtimePosition).Dims, dims); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
 	}
-	inf.Fed, inf.FedDims = fedPosition, dims
+	inf.RuntimeParam, inf.RuntimeDims = runtimePosition, dims
 	inf.Shapes = []nn.Dims{append(nn.Dims(nil), y.Dims...)}
 	return nil
 }
 
-// padFed: paddings make no dimension smaller.
-func padFed(c *Call, _ *Padding, y nn.Dims) (nn.Dims, error) {
+// padRuntime: paddings make no dimension smaller.
+func padRuntime(c *Call, _ *Padding, y nn.Dims) (nn.Dims, error) {
 	return grown(c, y, func(int64) int64 { return math.MaxUint32 })
 }
 
-// mirrorPadFed: the limits of mirrorPadShape on both sides.
-func mirrorPadFed(c *Call, a *MirrorPadding, y nn.Dims) (nn.Dims, error) {
+// mirrorPadRuntime: the limits of mirrorPadShape on both sides.
+func mirrorPadRuntime(c *Call, a *MirrorPadding, y nn.Dims) (nn.Dims, error) {
 	return grown(c, y, func(n int64) int64 {
 		if a.Symmetric {
 			return 2 * n
@@ -62,7 +62,7 @@ func grown(c *Call, y nn.Dims, most func(n int64) int64) (nn.Dims, error) {
 	return nn.Dims{uint32(len(x)), 2}, nil
 }
 
-func transposeFed(c *Call, _ *Transpose, y nn.Dims) (nn.Dims, error) {
+func transposeRuntime(c *Call, _ *Transpose, y nn.Dims) (nn.Dims, error) {
 	x := c.In(0).Dims
 	from, to := slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))
 	if !slices.Equal(from, to) {
@@ -71,8 +71,8 @@ func transposeFed(c *Call, _ *Transpose, y nn.Dims) (nn.Dims, error) {
 	return nn.Dims{uint32(len(x))}, nil
 }
 
-// meanFed tries every set of axes: at most 16 of them, since the rank is at most 4.
-func meanFed(c *Call, _ *Mean, y nn.Dims) (nn.Dims, error) {
+// meanRuntime tries every set of axes: at most 16 of them, since the rank is at most 4.
+func meanRuntime(c *Call, _ *Mean, y nn.Dims) (nn.Dims, error) {
 	rank := len(c.In(0).Dims)
 	for set := range 1 << rank {
 		var a Mean
@@ -89,7 +89,7 @@ func meanFed(c *Call, _ *Mean, y nn.Dims) (nn.Dims, error) {
 			continue
 		}
 		n := nn.Dims{0}
-		if stated := c.In(fedPosition).Dims; len(stated) > 0 {
+		if stated := c.In(runtimePosition).Dims; len(stated) > 0 {
 			n[0] = stated[0]
 		}
 		if n[0] > MaxIndices {
