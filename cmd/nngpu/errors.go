@@ -12,7 +12,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Exit codes; the README and the help text list them.
+// Exit codes; docs/command.md and the help text list them.
 const (
 	exitOK          = 0
 	exitWrong       = 1   // a result differs from what was expected

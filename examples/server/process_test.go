@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestProcess: the server as README starts it answers, publishes what it does, and ends well when it is told to.
+// TestProcess: the server as docs/library.md starts it answers, publishes what it does, and ends well when it is told to.
 func TestProcess(t *testing.T) {
 	exampletest.Each(t, func(t *testing.T, device string) {
 		c := exec.CommandContext(t.Context(), os.Args[0], "-device", device, "-listen", "127.0.0.1:0", "-model", "../digits/digits_s8.tflite")

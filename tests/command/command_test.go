@@ -21,7 +21,7 @@ import (
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
-// Exit codes that the README promises.
+// Exit codes that docs/command.md promises.
 const (
 	right   = 0
 	wrong   = 1

@@ -211,11 +211,11 @@ func TestVersionHelpAndCompletion(t *testing.T) {
 	require.Contains(t, ok(t, "__complete", "run", "").stdout, "tflite")
 }
 
-// TestDocumentedExitCodes holds the README to what is tested here.
+// TestDocumentedExitCodes: docs/command.md lists the exit codes that are tested here.
 func TestDocumentedExitCodes(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "command.md"))
 	require.NoError(t, err)
 	for _, line := range []string{"| 0 | right |", "| 1 | ", "| 2 | ", "| 3 | ", "| 130 | "} {
-		require.Contains(t, string(readme), "\n"+line)
+		require.Contains(t, string(page), "\n"+line)
 	}
 }

@@ -37,7 +37,7 @@ func profileJSON(t *testing.T, args ...string) (p profiled) {
 // to the machine makes no difference.
 const addsUp = 0.001
 
-// TestProfile: the fields that the README names; rows that add up to the time of a run; operations of the network with
+// TestProfile: the fields that docs/command.md names; rows that add up to the time of a run; operations of the network with
 // their kernels and ceilings; the same time whatever rows are put together.
 func TestProfile(t *testing.T) {
 	eachDevice(t, func(t *testing.T, device string) {
