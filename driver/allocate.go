@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -43,9 +42,6 @@ func (c *Client) Allocate(d BufferDesc, inputs, outputs []BufferRole) (*Buffer, 
 	b, err := c.newBuffer(d, inputs, outputs)
 	if err != nil {
 		return nil, err
-	}
-	if _, ok := c.device.backend.(backend.Allocator); !ok {
-		return nil, nn.Errorf(nn.StatusGeneralFailure, "buffer", "the device has no memory domains")
 	}
 	if b.isFixed() {
 		if err := b.reserve(b.operand.Dims); err != nil {

@@ -168,10 +168,10 @@ func TestM9Tokens(t *testing.T) {
 		buffer := allocate(t, c, nil, roleOf(pm, 0), nil)
 		require.False(t, tokens[buffer.Token()])
 		tokens[buffer.Token()] = true
-		require.EqualValues(t, 6, b.Memory())
+		require.EqualValues(t, 6, b.Used())
 		require.NoError(t, buffer.Close())
 		require.NoError(t, buffer.Close())
-		require.Zero(t, b.Memory())
+		require.Zero(t, b.Used())
 	}
 	large := 0
 	for token := range tokens {
@@ -180,20 +180,6 @@ func TestM9Tokens(t *testing.T) {
 		}
 	}
 	require.Greater(t, large, 50, "not small numbers in a row")
-}
-
-// TestM9Unsupported: GENERAL_FAILURE where the device has no memory domains.
-func TestM9Unsupported(t *testing.T) {
-	d := driver.NewDevice(plain{&null.Backend{}}, driver.WithCache(driver.CacheOptions{Off: true}))
-	t.Cleanup(func() { require.NoError(t, d.Close()) })
-	c, err := d.NewClient("test")
-	require.NoError(t, err)
-	pm := prepareOn(t, c, addModel())
-	buffer, err := c.Allocate(driver.BufferDesc{}, roleOf(pm, 0), nil)
-	require.Nil(t, buffer)
-	requireStatus(t, nn.StatusGeneralFailure, err)
-	_, err = c.Allocate(driver.BufferDesc{}, roleOf(pm, 5), nil)
-	requireStatus(t, nn.StatusInvalidArgument, err)
 }
 
 // TestBudgets: what the device cannot give, and what the client may not have.
@@ -220,7 +206,7 @@ func TestBudgets(t *testing.T) {
 	_, err = small.Allocate(driver.BufferDesc{}, roleOf(pm, 0), nil)
 	requireStatus(t, nn.StatusResourceExhaustedPersistent, err)
 	require.Zero(t, small.Memory())
-	require.EqualValues(t, 12, b.Memory())
+	require.EqualValues(t, 12, b.Used())
 	require.NoError(t, c.Close())
-	require.Zero(t, b.Memory())
+	require.Zero(t, b.Used())
 }

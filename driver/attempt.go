@@ -108,10 +108,7 @@ func (a *attempt) plan() bool {
 	a.segments = a.form.est.AppendTo(a.segments[:0])
 	a.job = qos.Job{
 		Priority: a.priority(), Deadline: a.o.deadline, Segments: a.segments, Fastest: a.form.est.Fastest(),
-		Group: &on.group, Lane: a.p.lane(),
-	}
-	if f, ok := a.form.exe.(backend.Foreseeing); ok {
-		a.job.Later = f.Later()
+		Group: &on.group, Lane: a.p.lane(), Later: a.form.exe.Later(),
 	}
 	// Time that was lost in waiting is no reason to doubt the estimates.
 	a.job.Trial = a.given() < a.converting+a.expected()

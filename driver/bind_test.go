@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver"
-	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/null"
@@ -92,30 +91,20 @@ func TestImportsEndWithTheDevice(t *testing.T) {
 	require.Equal(t, 1, count(b.Calls(), "free memory"))
 }
 
-// plain is a backend without memory of its own.
-type plain struct{ backend.Backend }
-
 func TestPinnedPoolsAreCopiedWhereTheDeviceCannotImport(t *testing.T) {
-	refusing, without := &null.Backend{Compute: add, NoImport: true}, &null.Backend{Compute: add}
-	for _, b := range []backend.Backend{refusing, plain{without}} {
-		d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
-		c, err := d.NewClient("test")
+	d, _, pm := start(t, &null.Backend{Compute: add, NoImport: true})
+	r := addRequest()
+	data := []byte(r.Pools[0].(nn.HostMemory))
+	p := newPinned(data)
+	r.Pools[0] = p
+	for range 2 {
+		res, err := pm.Execute(t.Context(), r)
 		require.NoError(t, err)
-		pm, err := c.PrepareModel(t.Context(), addModel())
-		require.NoError(t, err)
-		r := addRequest()
-		data := []byte(r.Pools[0].(nn.HostMemory))
-		p := newPinned(data)
-		r.Pools[0] = p
-		for range 2 {
-			res, err := pm.Execute(t.Context(), r)
-			require.NoError(t, err)
-			require.Equal(t, addResult, data[16:22])
-			require.EqualValues(t, 18, res.Traffic.Copied)
-		}
-		p.Close()
-		require.NoError(t, d.Close())
+		require.Equal(t, addResult, data[16:22])
+		require.EqualValues(t, 18, res.Traffic.Copied)
 	}
+	p.Close()
+	require.NoError(t, d.Close())
 }
 
 func TestReadOnlyPools(t *testing.T) {

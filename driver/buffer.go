@@ -126,14 +126,10 @@ func (b *Buffer) reserve(dims nn.Dims) error {
 	if b.memory != nil && b.shape.Equal(dims) && !isLost(b.memory) {
 		return nil
 	}
-	a, ok := b.client.device.backend.(backend.Allocator)
-	if !ok {
-		return nn.Errorf(nn.StatusGeneralFailure, "buffer", "the device has no memory domains")
-	}
 	if err := b.drop(); err != nil { // first: there may not be room for both
 		return err
 	}
-	m, err := b.newMemory(a, dims)
+	m, err := b.newMemory(dims)
 	if err != nil {
 		return generalFailure("buffer", err)
 	}

@@ -256,7 +256,7 @@ func TestExecutionsTakeTurns(t *testing.T) {
 		require.NoError(t, <-closed, "does not wait")
 		_, err = pm.Execute(context.Background(), bufferRequest(buffer, nil, nil))
 		requireStatus(t, nn.StatusInvalidArgument, err)
-		require.EqualValues(t, 6, b.Memory(), "used")
+		require.EqualValues(t, 6, b.Used(), "used")
 		close(b.Gate)
 		for _, e := range append(readers, writer, late) {
 			_, err := e.Wait()
@@ -264,7 +264,7 @@ func TestExecutionsTakeTurns(t *testing.T) {
 		}
 		require.NoError(t, <-copied)
 		require.Equal(t, addResult, []byte(out), "of the writer that came before")
-		require.Zero(t, b.Memory())
+		require.Zero(t, b.Used())
 		require.NoError(t, d.Close())
 	})
 }
@@ -304,7 +304,7 @@ func TestDynamicShapesWithParameters(t *testing.T) {
 	m.Main.Operands[m.Main.Outputs[0]].Dims = nil
 	pm := prepareOn(t, c, m)
 	buffer := allocate(t, c, nil, nil, roleOf(pm, 0))
-	require.Zero(t, b.Memory())
+	require.Zero(t, b.Used())
 	r := bufferRequest(nil, nil, buffer)
 	r.Inputs[0].Dims, r.Inputs[1].Dims = nn.Dims{2, 3}, nn.Dims{2, 3}
 	res, err := pm.Execute(t.Context(), r)

@@ -22,14 +22,6 @@ type kept struct {
 	once    sync.Once
 }
 
-// Later implements backend.Foreseeing: 0 where all that comes is in Estimates.
-func (k *kept) Later() time.Duration {
-	if f, ok := k.Executable.(backend.Foreseeing); ok {
-		return f.Later()
-	}
-	return 0
-}
-
 // estimated is an executable of this package that takes over what was learned.
 type estimated interface {
 	setEstimates([]time.Duration)
@@ -37,7 +29,7 @@ type estimated interface {
 }
 
 func (k *kept) setEstimates(list []time.Duration) {
-	if e, ok := k.Executable.(backend.Estimated); ok {
+	if e, ok := k.Executable.(backend.Storer); ok {
 		e.SetEstimates(list)
 		k.learned.Store(true)
 	}
@@ -45,7 +37,7 @@ func (k *kept) setEstimates(list []time.Duration) {
 
 // keepEstimates rewrites the model part of the entry, unless something else lies there by now.
 func (k *kept) keepEstimates() (err error) {
-	e, ok := k.Executable.(backend.Estimated)
+	e, ok := k.Executable.(backend.Storer)
 	if !ok || !k.learned.Load() {
 		return nil
 	}

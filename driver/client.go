@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/qos"
 )
@@ -82,10 +81,8 @@ func (c *Client) share(n int64) int64 {
 	if c.budget > 0 {
 		bound = c.budget
 	}
-	if a, ok := c.device.backend.(backend.Accounted); ok {
-		if _, _, limit := a.Memory(); limit > 0 {
-			bound = min(bound, limit)
-		}
+	if _, _, limit := c.device.backend.Memory(); limit > 0 {
+		bound = min(bound, limit)
 	}
 	return bound / n
 }

@@ -207,13 +207,13 @@ func TestCopyBeyondTheBudget(t *testing.T) {
 
 func TestResizing(t *testing.T) {
 	b, pm, buffer := openBuffer(t, nil)
-	require.Zero(t, b.Memory(), "late")
+	require.Zero(t, b.Used(), "late")
 	require.NoError(t, buffer.CopyFrom(t.Context(), nn.HostMemory("abcdef"), nn.Dims{2, 3}))
-	require.EqualValues(t, 6, b.Memory())
+	require.EqualValues(t, 6, b.Used())
 	require.NoError(t, buffer.CopyFrom(t.Context(), nn.HostMemory("ghijkl"), nn.Dims{2, 3}))
 	require.Equal(t, 1, count(b.Calls(), "allocate"))
 	require.NoError(t, buffer.CopyFrom(t.Context(), nn.HostMemory("mno"), nn.Dims{1, 3}))
-	require.EqualValues(t, 3, b.Memory())
+	require.EqualValues(t, 3, b.Used())
 	require.Equal(t, "mno", string(read(t, buffer, 3)))
 	requireStatus(t, nn.StatusInvalidArgument, buffer.CopyTo(t.Context(), make(nn.HostMemory, 6)))
 
@@ -224,10 +224,10 @@ func TestResizing(t *testing.T) {
 	res, err := pm.Execute(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, []nn.OutputShape{{Dims: nn.Dims{2, 3}, IsSufficient: true}}, res.Shapes)
-	require.EqualValues(t, 6, b.Memory())
+	require.EqualValues(t, 6, b.Used())
 	read(t, buffer, 6)
 	require.NoError(t, buffer.Close())
-	require.Zero(t, b.Memory())
+	require.Zero(t, b.Used())
 }
 
 func TestClosedBuffers(t *testing.T) {
@@ -245,7 +245,7 @@ func TestClosedBuffers(t *testing.T) {
 
 	left := allocate(t, c, nil, nil, roleOf(pm, 0))
 	require.NoError(t, c.Close())
-	require.Zero(t, b.Memory(), "freed with the client")
+	require.Zero(t, b.Used(), "freed with the client")
 	require.NoError(t, left.Close())
 	require.ErrorIs(t, left.CopyTo(t.Context(), make(nn.HostMemory, 6)), driver.ErrClosed)
 	_, err = c.Allocate(driver.BufferDesc{}, nil, roleOf(pm, 0))

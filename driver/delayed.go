@@ -169,6 +169,14 @@ func (x *delayed) Estimates() []time.Duration {
 	return unknownModel
 }
 
+// Later implements backend.Executable.
+func (x *delayed) Later() time.Duration {
+	if exe := x.known(); exe != nil {
+		return exe.Later()
+	}
+	return 0
+}
+
 // ready compiles the model where nobody has, so that Begin does not take that long and estimates are those of the
 // compiled form.
 func (x *delayed) ready(ctx context.Context, deadline time.Time) error {

@@ -91,8 +91,10 @@ func NewDevice(b backend.Backend, opts ...DeviceOption) *Device {
 // noBackend stands for one that is missing. Nothing is asked of it but what it is.
 type noBackend struct{ backend.Backend }
 
-func (noBackend) Info() backend.Info { return backend.Info{} }
-func (noBackend) Close() error       { return nil }
+func (noBackend) Info() backend.Info                { return backend.Info{} }
+func (noBackend) LogTo(*slog.Logger)                {}
+func (noBackend) Memory() (used, peak, limit int64) { return 0, 0, 0 }
+func (noBackend) Close() error                      { return nil }
 
 // apply lets opts change o. INVALID_ARGUMENT for one that is nil.
 func apply[O any, F ~func(*O)](opts []F, o *O) error {

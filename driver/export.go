@@ -70,11 +70,12 @@ func (b *Buffer) Export() (memory.Handle, error) {
 }
 
 // newMemory allocates memory of the given dimensions.
-func (b *Buffer) newMemory(a backend.Allocator, dims nn.Dims) (backend.Memory, error) {
+func (b *Buffer) newMemory(dims nn.Dims) (backend.Memory, error) {
+	d := b.client.device.backend
 	if !b.exportable {
-		return a.Allocate(b.operand.Type, dims, 0)
+		return d.Allocate(b.operand.Type, dims, 0)
 	}
-	e, ok := a.(backend.Exporter)
+	e, ok := d.(backend.ExternalMemory)
 	if !ok {
 		return nil, nn.Errorf(nn.StatusGeneralFailure, "buffer", "the device's memory cannot be exported")
 	}

@@ -60,7 +60,7 @@ type externalEntry struct {
 //
 // Precondition: x is held. The result is valid until x is released.
 func (t *externalTable) get(b backend.Backend, x memory.External) (backend.Memory, fileID, error) {
-	importer, ok := b.(backend.ExternalImporter)
+	importer, ok := b.(backend.ExternalMemory)
 	if !ok || !isComparable(x) {
 		return nil, fileID{}, fmt.Errorf("the device takes no memory of devices: %w", backend.ErrNotImported)
 	}
@@ -127,7 +127,7 @@ func (t *externalTable) remove(x memory.External, e *externalEntry) bool {
 }
 
 // load imports x. It returns the file, too, that memory of a software device lies in: each allocation has its own.
-func (t *externalTable) load(importer backend.ExternalImporter, x memory.External) (backend.Memory, fileID, error) {
+func (t *externalTable) load(importer backend.ExternalMemory, x memory.External) (backend.Memory, fileID, error) {
 	d := x.Descriptor()
 	y := backend.External{
 		Allocation: x.Allocation(), Size: x.Size(),

@@ -40,6 +40,10 @@ func (b *importing) ImportExternal(x backend.External) (backend.Memory, error) {
 	return b.Import(p, x.ReadOnly)
 }
 
+func (b *importing) AllocateExportable(nn.OperandType, nn.Dims, int64) (backend.Exportable, error) {
+	return nil, nn.Errorf(nn.StatusGeneralFailure, "memory", "nothing is exported")
+}
+
 func (b *importing) failWith(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -373,7 +373,7 @@ func TestExportableIsOfOneSize(t *testing.T) {
 	requireStatus(t, nn.StatusInvalidArgument, err)
 	_, err = c.Allocate(driver.BufferDesc{Exportable: true, Dims: nn.Dims{3, 4}}, roleOf(pm, 0), nil)
 	requireStatus(t, nn.StatusGeneralFailure, err)
-	require.Zero(t, b.Memory())
+	require.Zero(t, b.Used())
 }
 
 // TestExportLeavesNothingBehind counts descriptors, mappings and device memory over rounds.

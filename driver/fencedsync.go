@@ -67,15 +67,7 @@ func (e *export) submitted(x backend.Execution, b *boundRequest) {
 		e.set(nil, fmt.Errorf("%w: the dimensions of outputs are judged afterwards", backend.ErrNoSyncFile))
 		return
 	}
-	e.set(syncFileOf(x))
-}
-
-func syncFileOf(x backend.Execution) (*os.File, error) {
-	s, ok := x.(backend.SyncExporter)
-	if !ok {
-		return nil, backend.ErrNoSyncFile
-	}
-	return s.SyncFile()
+	e.set(x.SyncFile())
 }
 
 // errNotAsked is the error of SyncFile without WithSyncFile.

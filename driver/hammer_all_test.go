@@ -46,7 +46,7 @@ func TestHammerEverything(t *testing.T) {
 		wg.Wait()
 		require.NoError(t, c.Close())
 		require.Zero(t, c.Memory())
-		require.Zero(t, b.Memory())
+		require.Zero(t, b.Used())
 		require.NoError(t, d.Close())
 		calls := b.Calls()
 		require.Equal(t, "close", calls[len(calls)-1])

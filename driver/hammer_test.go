@@ -95,7 +95,7 @@ func TestHammerBuffers(t *testing.T) {
 	}
 	wg.Wait()
 	require.NoError(t, c.Close())
-	require.Zero(t, b.Memory())
+	require.Zero(t, b.Used())
 	require.Zero(t, c.Memory())
 	require.Zero(t, pool.users())
 	pool.Close()
@@ -128,7 +128,7 @@ func TestHammerClose(t *testing.T) {
 		wg.Go(func() { _ = d.Close() })
 		wg.Wait()
 		require.NoError(t, d.Close())
-		require.Zero(t, b.Memory())
+		require.Zero(t, b.Used())
 		calls := b.Calls()
 		require.Equal(t, "close", calls[len(calls)-1])
 		require.Equal(t, count(calls, "allocate"), count(calls, "free memory"))

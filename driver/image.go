@@ -182,13 +182,13 @@ type imageTensor struct {
 
 // takeTensor returns the executable for images of the given layout and a tensor like o, of rank 4, for its output,
 // both until giveTensor is called. Where there is no memory for them, what the model keeps for other images goes.
-func (p *PreparedModel) takeTensor(ctx context.Context, b backend.Imager, layout nn.ImageLayout, o *nn.Operand) (imageTensor, error) {
+func (p *PreparedModel) takeTensor(ctx context.Context, layout nn.ImageLayout, o *nn.Operand) (imageTensor, error) {
 	c, unused := p.images.enter(imageKeyOf(layout, o))
 	p.freeConverters(unused)
-	x, err := p.makeTensor(ctx, c, b, layout, o)
+	x, err := p.makeTensor(ctx, c, layout, o)
 	if s := nn.StatusOf(err); s == nn.StatusResourceExhaustedTransient || s == nn.StatusResourceExhaustedPersistent {
 		if p.freeConverters(p.images.trim()) {
-			x, err = p.makeTensor(ctx, c, b, layout, o)
+			x, err = p.makeTensor(ctx, c, layout, o)
 		}
 	}
 	if err != nil {
@@ -199,8 +199,8 @@ func (p *PreparedModel) takeTensor(ctx context.Context, b backend.Imager, layout
 }
 
 // makeTensor makes what c lacks.
-func (p *PreparedModel) makeTensor(ctx context.Context, c *converter, b backend.Imager, layout nn.ImageLayout, o *nn.Operand) (imageTensor, error) {
-	if err := p.compileImage(ctx, c, b, layout, o); err != nil {
+func (p *PreparedModel) makeTensor(ctx context.Context, c *converter, layout nn.ImageLayout, o *nn.Operand) (imageTensor, error) {
+	if err := p.compileImage(ctx, c, layout, o); err != nil {
 		return imageTensor{}, err
 	}
 	for m := p.images.take(c); m != nil; m = p.images.take(c) {
@@ -209,7 +209,7 @@ func (p *PreparedModel) makeTensor(ctx context.Context, c *converter, b backend.
 		}
 		p.freeTensor(m)
 	}
-	m, err := b.Allocate(o.Type, o.Dims, 0)
+	m, err := p.client.device.backend.Allocate(o.Type, o.Dims, 0)
 	if err != nil {
 		return imageTensor{}, err
 	}
@@ -220,13 +220,13 @@ func (p *PreparedModel) makeTensor(ctx context.Context, c *converter, b backend.
 }
 
 // compileImage makes the executable of c, if it has none.
-func (p *PreparedModel) compileImage(ctx context.Context, c *converter, b backend.Imager, layout nn.ImageLayout, o *nn.Operand) error {
+func (p *PreparedModel) compileImage(ctx context.Context, c *converter, layout nn.ImageLayout, o *nn.Operand) error {
 	c.compiling.Lock()
 	defer c.compiling.Unlock()
 	if c.exe != nil {
 		return nil
 	}
-	exe, err := b.CompileImage(ctx, layout, o, backend.Options{})
+	exe, err := p.client.device.backend.CompileImage(ctx, layout, o, backend.Options{})
 	if err != nil {
 		return err
 	}
@@ -265,15 +265,11 @@ func (b *boundRequest) conversions() (list []time.Duration) {
 // convertImage has the device make input i of the image in x, which takes its turn like any execution.
 func (b *boundRequest) convertImage(ctx context.Context, to *backend.Binding, x *pool, i int) error {
 	p := b.model
-	imager, ok := p.client.device.backend.(backend.Imager)
-	if !ok {
-		return nn.Errorf(nn.StatusGeneralFailure, "image", "the device reads no images")
-	}
 	o := p.signature.Main.Operands[p.signature.Main.Inputs[i]]
 	o.Dims = b.inputDims[i]
 	ctx, cancel := withDeadline(ctx, b.attempt.o.deadline)
 	defer cancel()
-	tensor, err := p.takeTensor(ctx, imager, *x.image, &o)
+	tensor, err := p.takeTensor(ctx, *x.image, &o)
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,7 @@ type importEntry struct {
 //
 // Precondition: p is acquired. The result is valid until p is released.
 func (t *importTable) get(b backend.Backend, p nn.Pinned, data []byte) (backend.Memory, error) {
-	a, ok := b.(backend.Allocator)
-	if !ok || len(data) == 0 || !isComparable(p) {
+	if len(data) == 0 || !isComparable(p) {
 		return nil, nil
 	}
 	t.mu.Lock()
@@ -51,7 +50,7 @@ func (t *importTable) get(b backend.Backend, p nn.Pinned, data []byte) (backend.
 		return e.memory, nil
 	}
 	e.once.Do(func() {
-		e.memory, e.err = a.Import(data, p.ReadOnly())
+		e.memory, e.err = b.Import(data, p.ReadOnly())
 		if errors.Is(e.err, backend.ErrNotImported) {
 			e.memory, e.err = nil, nil
 		}

@@ -25,8 +25,6 @@ func newLogger(l *slog.Logger, b backend.Backend) *slog.Logger {
 		l = slog.Default()
 	}
 	l = l.With("device", b.Info().Name)
-	if x, ok := b.(backend.Logging); ok {
-		x.LogTo(l)
-	}
+	b.LogTo(l)
 	return l
 }

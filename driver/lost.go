@@ -4,8 +4,7 @@ import "github.com/nngpu/nngpu/driver/backend"
 
 // isLost reports whether what m held went with its device.
 func isLost(m backend.Memory) bool {
-	l, ok := m.(backend.Losable)
-	return ok && l.Lost()
+	return m != nil && m.Lost()
 }
 
 // initialised reports whether the buffer holds what was last written. Precondition: the turn is held.

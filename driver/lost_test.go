@@ -21,7 +21,7 @@ func TestM17LostBuffers(t *testing.T) {
 			_, err := pm.Execute(t.Context(), bufferRequest(x, nil, z))
 			require.NoError(t, err)
 			want := read(t, z, 6)
-			allocations, bytes := count(b.Calls(), "allocate"), b.Memory()
+			allocations, bytes := count(b.Calls(), "allocate"), b.Used()
 
 			b.Lose()
 			begun := count(b.Calls(), "begin")
@@ -39,10 +39,10 @@ func TestM17LostBuffers(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, read(t, z, 6))
 			require.Equal(t, allocations+2, count(b.Calls(), "allocate"))
-			require.Equal(t, bytes, b.Memory())
+			require.Equal(t, bytes, b.Used())
 			require.NoError(t, x.Close())
 			require.NoError(t, z.Close())
-			require.Zero(t, b.Memory())
+			require.Zero(t, b.Used())
 		})
 	}
 }

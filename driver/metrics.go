@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -100,9 +99,7 @@ func (d *Device) Metrics() Metrics {
 	for i, s := range cacheStatuses {
 		m.Prepared[s] = c.prepared[i].Load()
 	}
-	if a, ok := d.backend.(backend.Accounted); ok {
-		m.Memory.Used, m.Memory.Peak, m.Memory.Limit = a.Memory()
-	}
+	m.Memory.Used, m.Memory.Peak, m.Memory.Limit = d.backend.Memory()
 	return m
 }
 

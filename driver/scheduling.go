@@ -40,11 +40,10 @@ func newScheduler(t backend.DeviceType, o SchedulingOptions) *qos.Scheduler {
 // lane is the queue of the device that the model's work goes to, as its scheduler numbers them: where there are two,
 // work of high priority has one of its own.
 func (p *PreparedModel) lane() int {
-	q, ok := p.client.device.backend.(backend.Queued)
-	if !ok || p.priority != nn.PriorityHigh {
+	if p.priority != nn.PriorityHigh {
 		return 0
 	}
-	if n, _ := q.Queues(); n < 2 {
+	if n, _ := p.client.device.backend.Queues(); n < 2 {
 		return 0
 	}
 	return 1

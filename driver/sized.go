@@ -40,9 +40,7 @@ func (a *attempt) runSized(ctx context.Context, res *Result) error {
 
 // hear notes what x says of the dimensions of the outputs, before it is released.
 func (b *boundRequest) hear(x backend.Execution) {
-	if s, ok := x.(backend.Sized); ok {
-		b.heard = cloneDims(s.OutputDims())
-	}
+	b.heard = cloneDims(x.OutputDims())
 }
 
 // settle finds the shapes of the outputs from what the execution reported, err being how it ended. It returns err, or what is

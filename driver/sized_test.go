@@ -91,7 +91,7 @@ func (e *sizingExecutable) Begin(ctx context.Context, inputs, outputs []backend.
 	return x, err
 }
 
-// sizingExecution is backend.Sized.
+// sizingExecution knows the dimensions of outputs behind the data.
 type sizingExecution struct {
 	backend.Execution
 	b     *sizing
@@ -232,6 +232,22 @@ func TestSizedOutputs(t *testing.T) {
 			require.EqualValues(t, 10, ended["OUTPUT_INSUFFICIENT_SIZE"])
 		})
 	}
+}
+
+// TestSizedStaged: the form that gives way to a better one tells the dimensions, too.
+func TestSizedStaged(t *testing.T) {
+	b := newSizing()
+	b.Quick = true
+	d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
+	t.Cleanup(func() { require.NoError(t, d.Close()) })
+	c, err := d.NewClient(t.Name())
+	require.NoError(t, err)
+	pm, err := c.PrepareModel(t.Context(), shapedModel(nn.Dims{6}, nil, 1), driver.WithStagedCompilation(100))
+	require.NoError(t, err)
+	require.True(t, pm.Stats().Quick)
+	res, err := pm.Execute(t.Context(), shapedRequest(2, 3, 6))
+	require.NoError(t, err)
+	require.Equal(t, []nn.OutputShape{{Dims: nn.Dims{2, 3}, IsSufficient: true}}, res.Shapes)
 }
 
 // TestSizedFenced: a fenced execution says the dimensions, and fails where others come out.

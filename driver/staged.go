@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -171,6 +170,9 @@ func (s *staged) Stats() backend.Stats { return s.now().Stats() }
 // Estimates implements backend.Executable.
 func (s *staged) Estimates() []time.Duration { return s.now().Estimates() }
 
+// Later implements backend.Executable.
+func (s *staged) Later() time.Duration { return s.now().Later() }
+
 // Begin implements backend.Executable.
 func (s *staged) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	s.mu.Lock()
@@ -252,9 +254,6 @@ func (x *stagedExecution) Release() {
 		x.of.executed()
 	}
 }
-
-// SyncFile implements backend.SyncExporter.
-func (x *stagedExecution) SyncFile() (*os.File, error) { return syncFileOf(x.Execution) }
 
 // stagedContinuing is one that goes on.
 type stagedContinuing struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -16,12 +17,14 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/tests/logtest"
 )
 
 // storing is a backend that stores what it compiles. It computes models of binaryModel: the operation is the
 // model part of the stored form, the constant is the data part.
 type storing struct {
+	null.Backend
 	identity string
 	// storeErr, when not nil, is why nothing can be stored; restoreErr why nothing comes back.
 	storeErr, restoreErr error
@@ -86,12 +89,21 @@ func (p *storedProgram) Store() (model, data []byte, err error) {
 	return fmt.Appendf(nil, "operation %d", p.op), p.constant, nil
 }
 
+func (p *storedProgram) SetEstimates([]time.Duration) {}
+
+func (p *storedProgram) StoreModel() (model []byte, err error) {
+	model, _, err = p.Store()
+	return model, err
+}
+
 // Stats tell the options of the compilation, for tests: there is no other way to see them from outside.
 func (p *storedProgram) Stats() backend.Stats {
 	return backend.Stats{Segments: 1, Pipelines: int(p.options.Preference), Dispatches: int(p.options.Priority)}
 }
 
 func (p *storedProgram) Estimates() []time.Duration { return []time.Duration{time.Millisecond} }
+
+func (p *storedProgram) Later() time.Duration { return 0 }
 
 func (p *storedProgram) Begin(_ context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	return &storedRun{p, inputs, outputs}, nil
@@ -112,6 +124,8 @@ func (r *storedRun) DeviceTime() time.Duration              { return 0 }
 func (r *storedRun) Segments() int                          { return 1 }
 func (r *storedRun) SegmentTimes() []time.Duration          { return nil }
 func (r *storedRun) Traffic() backend.Traffic               { return backend.Traffic{} }
+func (r *storedRun) OutputDims() []nn.Dims                  { return nil }
+func (r *storedRun) SyncFile() (*os.File, error)            { return nil, backend.ErrNoSyncFile }
 func (r *storedRun) Release()                               {}
 
 func (r *storedRun) Finish() error {

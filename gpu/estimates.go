@@ -17,7 +17,7 @@ func (x *executable) Estimates() []time.Duration {
 	return x.lasting.Estimates()
 }
 
-// SetEstimates implements backend.Estimated.
+// SetEstimates implements backend.Storer.
 func (x *executable) SetEstimates(list []time.Duration) {
 	if checkEstimates(list, len(x.Plan().Segments)) != nil {
 		return
@@ -26,7 +26,7 @@ func (x *executable) SetEstimates(list []time.Duration) {
 	x.learned.Store(&list)
 }
 
-// checkEstimates holds list to what backend.Estimated says.
+// checkEstimates holds list to what backend.Storer says.
 func checkEstimates(list []time.Duration, segments int) error {
 	if len(list) != segments {
 		return fmt.Errorf("%d estimates of %d segments", len(list), segments)

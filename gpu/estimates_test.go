@@ -28,7 +28,7 @@ func TestEstimatesAreStored(t *testing.T) {
 			for i := range learned {
 				learned[i] = time.Duration(i+1) * 123 * time.Microsecond
 			}
-			e := x.(backend.Estimated)
+			e := x.(backend.Storer)
 			for _, bad := range [][]time.Duration{
 				nil, learned[1:], append([]time.Duration{1}, learned...), append([]time.Duration{0}, learned[1:]...),
 				append([]time.Duration{-1}, learned[1:]...), append([]time.Duration{backend.MaxEstimate + 1}, learned[1:]...),
@@ -55,7 +55,7 @@ func TestEstimatesAreStored(t *testing.T) {
 				y, err := b.Restore(t.Context(), tc.model, bytes.NewReader(data), backend.Options{})
 				require.NoError(t, err)
 				require.Equal(t, tc.want, y.Estimates())
-				_, err = y.(backend.Estimated).StoreModel()
+				_, err = y.(backend.Storer).StoreModel()
 				require.ErrorIs(t, err, errNotStorable)
 				require.NoError(t, y.Close())
 			}

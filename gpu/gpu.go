@@ -51,7 +51,7 @@ const (
 // Backend is one Vulkan device. Safe for concurrent use.
 //
 // When the device is lost, or hangs, what it was at fails with DEVICE_UNAVAILABLE; the next call opens it again, and
-// executables come back with their next execution. Memory does not, see backend.Losable. A device that is lost again
+// executables come back with their next execution. Memory does not, see backend.Memory.Lost. A device that is lost again
 // within a minute stays lost.
 type Backend struct {
 	device  *vulkan.Device // as it was first opened; devices has the one that works
@@ -67,12 +67,7 @@ type Backend struct {
 	copyWeights bool
 }
 
-var (
-	_ backend.Backend   = (*Backend)(nil)
-	_ backend.Queued    = (*Backend)(nil)
-	_ backend.Logging   = (*Backend)(nil)
-	_ backend.Accounted = (*Backend)(nil)
-)
+var _ backend.Backend = (*Backend)(nil)
 
 // Open opens a device: "" for the best one (discrete, integrated, then software), an index or a part of a
 // name as Devices lists them, "swiftshader" or "lavapipe". The caller closes it, usually through
@@ -106,7 +101,7 @@ func Open(selector string, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// LogTo implements backend.Logging.
+// LogTo implements backend.Backend.
 func (b *Backend) LogTo(l *slog.Logger) {
 	b.devices.log.Store(l)
 	l.Debug("the device was opened", "driver", b.Info().Driver, "why", b.why, "self_test", b.test)
@@ -249,7 +244,7 @@ func (b *Backend) Close() error {
 	return b.devices.close()
 }
 
-// Queues implements backend.Queued. The priority is "high" where driver and kernel permit that, "default" where nothing
+// Queues implements backend.Backend. The priority is "high" where driver and kernel permit that, "default" where nothing
 // else can be asked for.
 func (b *Backend) Queues() (n int, priority string) {
 	n, p := b.devices.now().Queues()

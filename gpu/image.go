@@ -10,9 +10,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 )
 
-var _ backend.Imager = (*Backend)(nil)
-
-// CompileImage implements backend.Imager. Errors as of Compile, too.
+// CompileImage implements backend.Backend. Errors as of Compile, too.
 func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Operand, opts backend.Options) (backend.Executable, error) {
 	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("tensor", o)); err != nil {
 		return nil, err

@@ -7,9 +7,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
-var _ backend.Allocator = (*Backend)(nil)
-
-// Allocate implements backend.Allocator.
+// Allocate implements backend.Backend.
 func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backend.Memory, error) {
 	form, err := b.form(t, dims)
 	if err != nil {
@@ -42,7 +40,7 @@ func (b *Backend) form(t nn.OperandType, dims nn.Dims) (vulkan.Form, error) {
 	return vulkan.Form{DenseBytes: x.DenseBytes, DeviceBytes: x.DeviceBytes, Pad: x.Pad, Unpad: x.Unpad}, nil
 }
 
-// Import implements backend.Allocator.
+// Import implements backend.Backend.
 func (b *Backend) Import(host []byte, readOnly bool) (backend.Memory, error) {
 	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.Import(host, readOnly) })
 }

@@ -70,6 +70,9 @@ func (x *lasting) Stats() backend.Stats { return x.stats }
 // Estimates implements backend.Executable.
 func (x *lasting) Estimates() []time.Duration { return x.seed }
 
+// Later implements backend.Executable.
+func (x *lasting) Later() time.Duration { return 0 }
+
 // Begin implements backend.Executable. After a loss of the device it takes as long as preparing the model did, or
 // longer than ctx lasts.
 func (x *lasting) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {

@@ -207,15 +207,15 @@ func TestMemoryIsLost(t *testing.T) {
 		require.NoError(t, err)
 		value := bytes.Repeat([]byte{0, 0, 0x80, 0x3f}, 6)
 		require.NoError(t, in.Write(ctx, value))
-		require.False(t, in.(backend.Losable).Lost())
+		require.False(t, in.Lost())
 		b.devices.now().Inject(&vk.Faults{Calls: map[vk.Call]vk.Fault{vk.CallSubmit: {Result: vk.ResultDeviceLost}}})
 		unavailable(t, in.Read(ctx, make([]byte, len(value))))
-		require.True(t, in.(backend.Losable).Lost())
-		require.True(t, host.(backend.Losable).Lost())
+		require.True(t, in.Lost())
+		require.True(t, host.Lost())
 
 		fresh, err := b.Allocate(nn.TensorFloat32, dims, 0)
 		require.NoError(t, err)
-		require.False(t, fresh.(backend.Losable).Lost())
+		require.False(t, fresh.Lost())
 		require.NoError(t, fresh.Write(ctx, value))
 		out := make([]byte, len(value))
 		for _, old := range []backend.Memory{in, host} {
@@ -465,7 +465,7 @@ func TestHungDevice(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			require.True(t, memory.(backend.Losable).Lost())
+			require.True(t, memory.Lost())
 			require.Equal(t, want, compute(t, x, m, inputs))
 			require.NoError(t, memory.Close())
 			require.NoError(t, x.Close())

@@ -17,9 +17,8 @@ import (
 )
 
 var (
-	_ backend.Restorer  = (*Backend)(nil)
-	_ backend.Storer    = (*executable)(nil)
-	_ backend.Estimated = (*executable)(nil)
+	_ backend.Restorer = (*Backend)(nil)
+	_ backend.Storer   = (*executable)(nil)
 )
 
 // executable is what Compile and Restore return.
@@ -50,7 +49,7 @@ func (x *executable) Store() (model, data []byte, err error) {
 	return model, data, nil
 }
 
-// StoreModel implements backend.Estimated.
+// StoreModel implements backend.Storer.
 func (x *executable) StoreModel() (model []byte, err error) {
 	if !x.storable {
 		return nil, errNotStorable

@@ -60,8 +60,6 @@ type loopCount struct {
 // unknownSize stands for the size of an output whose dimensions only the data tells.
 const unknownSize = -1
 
-var _ backend.Foreseeing = (*tree)(nil)
-
 // compileTree is Compile of a model that needs a tree.
 func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Options) (_ backend.Executable, err error) {
 	facts := b.current()
@@ -256,7 +254,7 @@ func (x *tree) first(s compile.Sequence) estimated {
 	panic("gpu: a condition that nothing has computed")
 }
 
-// Later implements backend.Foreseeing.
+// Later implements backend.Executable.
 func (x *tree) Later() time.Duration {
 	return asDuration(x.expect(x.model.Main) - float64(x.first(x.model.Main).expected()))
 }

@@ -86,14 +86,13 @@ func TestTreeIteratesInOneSubmission(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, int(n)+3, parts)
 			}
-			f := x.(backend.Foreseeing)
-			many := f.Later()
+			many := x.Later()
 			for range 8 {
 				_, err := add(t, x, 2)
 				require.NoError(t, err)
 			}
-			require.Less(t, f.Later(), many/10)
-			require.Positive(t, f.Later())
+			require.Less(t, x.Later(), many/10)
+			require.Positive(t, x.Later())
 			require.NoError(t, x.Close())
 			require.NoError(t, x.Close())
 			_, err = add(t, x, 1)

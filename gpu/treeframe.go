@@ -62,10 +62,7 @@ func (f *frame) close() {
 
 // lost reports that what f holds went with its device.
 func (f *frame) lost() bool {
-	lost := func(m backend.Memory) bool {
-		l, ok := m.(backend.Losable)
-		return ok && l.Lost()
-	}
+	lost := func(m backend.Memory) bool { return m != nil && m.Lost() }
 	return slices.ContainsFunc(f.memory, lost) || slices.ContainsFunc(f.spare, func(s *tensorMemory) bool { return lost(s.Memory) })
 }
 

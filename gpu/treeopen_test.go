@@ -61,7 +61,7 @@ func runParts(ctx context.Context, x backend.Executable, inputs, outputs []backe
 	}
 	defer e.Release()
 	known := func() (list []nn.Dims) {
-		for _, d := range e.(backend.Sized).OutputDims() {
+		for _, d := range e.OutputDims() {
 			list = append(list, append(nn.Dims(nil), d...))
 		}
 		return list

@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -292,6 +293,9 @@ func (e *treeExecution) DeviceTime() time.Duration { return e.took }
 
 // SegmentTimes implements backend.Execution: there are others each time.
 func (e *treeExecution) SegmentTimes() []time.Duration { return nil }
+
+// SyncFile implements backend.Execution: what comes after a region is for the host to say.
+func (e *treeExecution) SyncFile() (*os.File, error) { return nil, backend.ErrNoSyncFile }
 
 // Traffic implements backend.Execution.
 func (e *treeExecution) Traffic() backend.Traffic { return e.traffic }

@@ -58,8 +58,6 @@ type openExecution struct {
 	params            [][]byte
 }
 
-var _ backend.Sized = (*treeExecution)(nil)
-
 func newOpenExecution(x *tree, outputs []backend.Binding) *openExecution {
 	t := x.model
 	n := len(t.Values)
@@ -74,7 +72,7 @@ func newOpenExecution(x *tree, outputs []backend.Binding) *openExecution {
 	return o
 }
 
-// OutputDims implements backend.Sized.
+// OutputDims implements backend.Execution.
 func (e *treeExecution) OutputDims() []nn.Dims {
 	if e.open != nil {
 		return e.open.sizes

@@ -16,10 +16,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-var (
-	_ backend.Storer    = (*tree)(nil)
-	_ backend.Estimated = (*tree)(nil)
-)
+var _ backend.Storer = (*tree)(nil)
 
 // Store implements backend.Storer. Regions whose constants come out the same have them once.
 //
@@ -69,7 +66,7 @@ func (x *tree) canStore() error {
 	return nil
 }
 
-// StoreModel implements backend.Estimated. Precondition: x was stored or restored.
+// StoreModel implements backend.Storer. Precondition: x was stored or restored.
 func (x *tree) StoreModel() ([]byte, error) {
 	if err := x.canStore(); err != nil {
 		return nil, err
@@ -81,7 +78,7 @@ func (x *tree) StoreModel() ([]byte, error) {
 	return x.b.storeSections(sectionTree, compile.EncodeTree(x.model, *weights), x.encodeEstimates())
 }
 
-// SetEstimates implements backend.Estimated. What regions behind the first one took, the tree knows by itself.
+// SetEstimates implements backend.Storer. What regions behind the first one took, the tree knows by itself.
 func (x *tree) SetEstimates(list []time.Duration) {
 	if p, ok := x.first(x.model.Main).(*part); ok {
 		p.SetEstimates(list)

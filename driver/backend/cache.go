@@ -11,10 +11,6 @@ type Storer interface {
 	// Store returns the two parts of the compiled form. model may steer execution and must be verified before
 	// it comes back to Restore; data is constants only. Neither may be changed.
 	Store() (model, data []byte, err error)
-}
-
-// Estimated is an Executable that takes over what was learned of its segments.
-type Estimated interface {
 	// SetEstimates replaces Estimates, for this process and for what is stored from now on. What is not one time
 	// above 0 and of at most MaxEstimate for each segment is ignored. list is not retained.
 	SetEstimates(list []time.Duration)

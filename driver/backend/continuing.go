@@ -20,10 +20,3 @@ type Continuing interface {
 	// Errors: MISSED_DEADLINE_TRANSIENT for a loop beyond its limit; those of Begin.
 	Next(ctx context.Context) (segments []time.Duration, later time.Duration, err error)
 }
-
-// Foreseeing is an Executable whose executions are Continuing.
-type Foreseeing interface {
-	Executable
-	// Later is the expected time on the device of what comes after the first segments, which Estimates has.
-	Later() time.Duration
-}

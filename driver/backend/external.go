@@ -37,20 +37,15 @@ type External struct {
 	Trusted bool
 }
 
-// ExternalImporter is a Backend that uses memory of devices where it is. Safe for concurrent use.
-type ExternalImporter interface {
-	// ImportExternal lets executions read and write x.Size bytes from x.Offset on, as Allocator.Import does with
+// ExternalMemory is a Backend that shares memory with other processes and APIs. Safe for concurrent use.
+type ExternalMemory interface {
+	// ImportExternal lets executions read and write x.Size bytes from x.Offset on, as Backend.Import does with
 	// host memory: tensors in it are dense, at the Offset of their Binding. Read and Write of the memory move as
 	// many of its first bytes as they are given. x.FD is borrowed until it returns, and the memory stays alive
 	// without it.
 	//
 	// Errors: ErrNotImported where the device cannot, or must not.
 	ImportExternal(x External) (Memory, error)
-}
-
-// Exporter is an Allocator whose memory can leave the process. Safe for concurrent use.
-type Exporter interface {
-	Allocator
 	// AllocateExportable is Allocate, of memory in an allocation of its own, which takes some more of the device.
 	//
 	// Errors: also GENERAL_FAILURE where the device exports nothing.

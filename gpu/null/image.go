@@ -8,9 +8,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-var _ backend.Imager = (*Backend)(nil)
-
-// CompileImage implements backend.Imager for images of 8 bits and tensors of TENSOR_QUANT8_ASYMM: the first channels of
+// CompileImage implements backend.Backend for images of 8 bits and tensors of TENSOR_QUANT8_ASYMM: the first channels of
 // each texel are copied. Others are INVALID_ARGUMENT.
 func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Operand, _ backend.Options) (backend.Executable, error) {
 	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("tensor", o), b.begin("compile image")); err != nil {

@@ -3,11 +3,8 @@ package null
 import (
 	"errors"
 
-	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 )
-
-var _ backend.Losable = (*memory)(nil)
 
 // Lose acts as a device that is lost and comes back at once: executions under way fail, and memories are lost.
 func (b *Backend) Lose() { b.losses.Add(1) }
@@ -22,5 +19,5 @@ func (b *Backend) since(n int64) error {
 
 var errLost = errors.New("the device was lost")
 
-// Lost implements backend.Losable.
+// Lost implements backend.Memory.
 func (m *memory) Lost() bool { return m.b.since(m.losses) != nil }

@@ -22,9 +22,7 @@ type memory struct {
 	closed   bool // guarded by mu
 }
 
-var _ backend.Allocator = (*Backend)(nil)
-
-// Allocate implements backend.Allocator.
+// Allocate implements backend.Backend.
 func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backend.Memory, error) {
 	if err := b.begin("allocate"); err != nil {
 		return nil, err
@@ -48,17 +46,24 @@ func (b *Backend) Allocate(t nn.OperandType, dims nn.Dims, budget int64) (backen
 		}
 	}
 	b.used += int64(n)
+	b.peak = max(b.peak, b.used)
 	return &memory{b: b, data: make([]byte, n), bytes: int64(n), losses: b.losses.Load()}, nil
 }
 
-// Memory is how many bytes are allocated.
-func (b *Backend) Memory() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.used
+// Used is how many bytes are allocated.
+func (b *Backend) Used() int64 {
+	used, _, _ := b.Memory()
+	return used
 }
 
-// Import implements backend.Allocator.
+// Memory implements backend.Backend: it counts what was allocated.
+func (b *Backend) Memory() (used, peak, limit int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used, b.peak, b.MaxMemory
+}
+
+// Import implements backend.Backend.
 func (b *Backend) Import(p []byte, _ bool) (backend.Memory, error) {
 	if b.NoImport {
 		return nil, backend.ErrNotImported

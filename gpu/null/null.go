@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -54,6 +55,7 @@ type Backend struct {
 	mu     sync.Mutex
 	calls  []string // guarded by mu
 	used   int64    // guarded by mu; bytes of allocated memory
+	peak   int64    // guarded by mu; the most that was used
 	closed bool     // guarded by mu
 }
 
@@ -99,6 +101,12 @@ func closed(what string) error {
 func (b *Backend) Info() backend.Info {
 	return backend.Info{Name: "null", Driver: "null", Type: backend.TypeOther}
 }
+
+// Queues implements backend.Backend.
+func (b *Backend) Queues() (n int, priority string) { return 1, "default" }
+
+// LogTo implements backend.Backend: there is never anything to say.
+func (b *Backend) LogTo(*slog.Logger) {}
 
 // Supports implements backend.Backend.
 func (b *Backend) Supports(m *nn.Model) ([]error, error) {
@@ -193,6 +201,8 @@ func (e *executable) Stats() backend.Stats {
 func (e *executable) Estimates() []time.Duration {
 	return slices.Repeat([]time.Duration{e.b.SegmentTime}, e.b.segments())
 }
+
+func (e *executable) Later() time.Duration { return 0 }
 
 func (e *executable) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	if e.closed.Load() {
@@ -291,7 +301,7 @@ func (x *execution) Submit(int, int) (backend.Fence, error) {
 	return fence{x}, x.b.since(x.losses)
 }
 
-// SyncFile implements backend.SyncExporter.
+// SyncFile implements backend.Execution.
 func (x *execution) SyncFile() (*os.File, error) {
 	x.b.record("sync file")
 	if x.b.SyncFile == nil {
@@ -314,6 +324,8 @@ func (x *execution) Segments() int { return x.b.segments() }
 func (x *execution) DeviceTime() time.Duration { return 0 }
 
 func (x *execution) SegmentTimes() []time.Duration { return nil }
+
+func (x *execution) OutputDims() []nn.Dims { return nil }
 
 func (x *execution) Traffic() backend.Traffic { return x.traffic }
 

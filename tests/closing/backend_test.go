@@ -68,46 +68,40 @@ func requireClosed(t *testing.T, err error, what string) {
 func backendCalls(t *testing.T, b backend.Backend) map[string]func() error {
 	t.Helper()
 	ctx := context.Background()
+	pool, err := memory.NewAshmem("test", tensorBytes)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	mapped, err := pool.Bytes()
+	require.NoError(t, err)
 	calls := map[string]func() error{
 		"Supports": func() error { _, err := b.Supports(relu()); return err },
 		"Compile": func() error {
 			x, err := b.Compile(ctx, relu(), backend.Options{})
 			return after(err, x)
 		},
-	}
-	if a, ok := b.(backend.Allocator); ok {
-		calls["Allocate"] = func() error {
-			m, err := a.Allocate(nn.TensorFloat32, nn.Dims{4}, 0)
+		"CompileImage": func() error {
+			layout := nn.ImageLayout{Width: 2, Height: 1, Layers: 1, Stride: 2, TexelBytes: 4, Channels: 4}
+			o := &nn.Operand{Type: nn.TensorQuant8Asymm, Dims: nn.Dims{1, 1, 2, 4}, Scale: 1}
+			x, err := b.CompileImage(ctx, layout, o, backend.Options{})
+			return after(err, x)
+		},
+		"Allocate": func() error {
+			m, err := b.Allocate(nn.TensorFloat32, nn.Dims{4}, 0)
 			return after(err, m)
-		}
-		pool, err := memory.NewAshmem("test", tensorBytes)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = pool.Close() })
-		mapped, err := pool.Bytes()
-		require.NoError(t, err)
-		calls["Import"] = func() error {
-			m, err := a.Import(mapped, false)
+		},
+		"Import": func() error {
+			m, err := b.Import(mapped, false)
 			if errors.Is(err, backend.ErrNotImported) {
 				return nil // as SwiftShader says
 			}
 			return after(err, m)
-		}
+		},
 	}
-	if i, ok := b.(backend.Imager); ok {
-		calls["CompileImage"] = func() error {
-			layout := nn.ImageLayout{Width: 2, Height: 1, Layers: 1, Stride: 2, TexelBytes: 4, Channels: 4}
-			o := &nn.Operand{Type: nn.TensorQuant8Asymm, Dims: nn.Dims{1, 1, 2, 4}, Scale: 1}
-			x, err := i.CompileImage(ctx, layout, o, backend.Options{})
-			return after(err, x)
-		}
-	}
-	if e, ok := b.(backend.Exporter); ok {
+	if e, ok := b.(backend.ExternalMemory); ok {
 		calls["AllocateExportable"] = func() error {
 			m, err := e.AllocateExportable(nn.TensorFloat32, nn.Dims{4}, 0)
 			return after(err, m)
 		}
-	}
-	if e, ok := b.(backend.ExternalImporter); ok {
 		calls["ImportExternal"] = func() error {
 			_, err := e.ImportExternal(backend.External{FD: -1, Kind: backend.OpaqueFD})
 			if errors.Is(err, backend.ErrNotImported) {
@@ -186,7 +180,7 @@ func makeAll(t *testing.T, b backend.Backend) made {
 	t.Helper()
 	exe, err := b.Compile(t.Context(), relu(), backend.Options{})
 	require.NoError(t, err)
-	m, err := b.(backend.Allocator).Allocate(nn.TensorFloat32, nn.Dims{4}, 0)
+	m, err := b.Allocate(nn.TensorFloat32, nn.Dims{4}, 0)
 	require.NoError(t, err)
 	run, err := exe.Begin(t.Context(), bindings(), bindings())
 	require.NoError(t, err)
@@ -246,7 +240,7 @@ func TestExecutableAfterClose(t *testing.T) {
 			require.NoError(t, x.Close())
 			_, _, err = x.(backend.Storer).Store()
 			requireClosed(t, err, "Store")
-			_, err = x.(backend.Estimated).StoreModel()
+			_, err = x.(backend.Storer).StoreModel()
 			requireClosed(t, err, "StoreModel")
 		}
 		for range 2 {

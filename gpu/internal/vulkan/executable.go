@@ -271,6 +271,9 @@ func (x *Executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 // Estimates implements backend.Executable.
 func (x *Executable) Estimates() []time.Duration { return x.estimates }
 
+// Later implements backend.Executable.
+func (x *Executable) Later() time.Duration { return 0 }
+
 // BeginRun is Begin with inputs and outputs in host memory, and with the concrete result.
 func (x *Executable) BeginRun(ctx context.Context, inputs, outputs [][]byte) (*Execution, error) {
 	return x.begin(ctx, backend.Hosts(inputs), backend.Hosts(outputs))

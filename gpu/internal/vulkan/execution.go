@@ -8,6 +8,7 @@ import (
 
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // Execution is one run; it implements backend.Execution. It is its slot's, so that a run makes nothing that the next one
@@ -79,7 +80,10 @@ func (e *Execution) Finish() error {
 	return e.finishTrace()
 }
 
-// SyncFile implements backend.SyncExporter.
+// OutputDims implements backend.Execution: a plan knows all sizes.
+func (e *Execution) OutputDims() []nn.Dims { return nil }
+
+// SyncFile implements backend.Execution.
 func (e *Execution) SyncFile() (*os.File, error) {
 	if e.slot == nil {
 		return nil, errReleased
@@ -235,7 +239,6 @@ func (e *Execution) Release() {
 }
 
 var (
-	_ backend.Executable   = (*Executable)(nil)
-	_ backend.Execution    = (*Execution)(nil)
-	_ backend.SyncExporter = (*Execution)(nil)
+	_ backend.Executable = (*Executable)(nil)
+	_ backend.Execution  = (*Execution)(nil)
 )

@@ -11,7 +11,7 @@ import (
 
 var _ backend.Exportable = (*Memory)(nil)
 
-// ImportExternal lets executions use memory of a device where it is, as backend.ExternalImporter says. The end of an
+// ImportExternal lets executions use memory of a device where it is, as backend.ExternalMemory says. The end of an
 // allocation that is no multiple of plan.Align cannot be used.
 func (d *Device) ImportExternal(x backend.External) (*Memory, error) {
 	m := ExternalMemory{

@@ -61,7 +61,7 @@ func (d *Device) Allocate(f Form, budget int64) (*Memory, error) {
 	return d.newMemory(b, f, budget)
 }
 
-// Import lets executions use host memory where it is, as backend.Allocator says.
+// Import lets executions use host memory where it is, as backend.Backend says.
 func (d *Device) Import(b []byte, readOnly bool) (*Memory, error) {
 	x, err := d.importHost(b, readOnly)
 	if err != nil {
