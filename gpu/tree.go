@@ -26,7 +26,7 @@ type tree struct {
 	open    []*openPart // by straight region; nil of one that is not open
 	dims    [][]nn.Dims // by straight region; of its outputs, where executions are to be told
 	loops   []loopCount
-	inputs  []int64 // bytes; 0 of what must be omitted
+	inputs  []int64 // bytes; 0 of what must be omitted, unknownSize of parameters of any length
 	outputs []int64 // unknownSize where only the data tells
 	o       backend.Options
 	stats   backend.Stats
@@ -57,7 +57,8 @@ type loopCount struct {
 	n    int    // guarded by mu; of list, in all
 }
 
-// unknownSize stands for the size of an output whose dimensions only the data tells.
+// unknownSize stands for the size of an output whose dimensions only the data tells, or of a parameter whose dimensions only
+// executions do.
 const unknownSize = -1
 
 // compileTree is Compile of a model that needs a tree.
@@ -278,6 +279,11 @@ func (x *tree) Begin(ctx context.Context, inputs, outputs []backend.Binding) (ba
 	}
 	if err := errors.Join(check("input", x.inputs, inputs), check("output", x.outputs, outputs)); err != nil {
 		return nil, err
+	}
+	for i := range inputs {
+		if n := inputs[i].Size(); x.inputs[i] == unknownSize && n > compile.MaxParamBytes {
+			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "a parameter of %d bytes; there may be %d", n, compile.MaxParamBytes)
+		}
 	}
 	if err := x.b.devices.open(); err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func newTreeExecution(x *tree, f *frame, inputs, outputs []backend.Binding) *tre
 		e.at[v] = outputs[k]
 	}
 	if x.dims != nil {
-		e.open = newOpenExecution(x, outputs)
+		e.open = newOpenExecution(x, inputs, outputs)
 	}
 	return e
 }

@@ -58,10 +58,15 @@ type openExecution struct {
 	params            [][]byte
 }
 
-func newOpenExecution(x *tree, outputs []backend.Binding) *openExecution {
+func newOpenExecution(x *tree, inputs, outputs []backend.Binding) *openExecution {
 	t := x.model
 	n := len(t.Values)
 	o := &openExecution{dims: make([]nn.Dims, n), own: make([]*tensorMemory, n), omitted: make([]bool, n), outputs: outputs, sizes: make([]nn.Dims, len(outputs))}
+	for k, v := range t.Inputs {
+		if v != compile.None && t.Values[v].IsOpen() { // a parameter of one dimension; one that is left off stands as an element
+			o.dims[v] = nn.Dims{uint32(max(inputs[k].Size()/4, 1))}
+		}
+	}
 	for k, v := range t.Outputs {
 		if t.Values[v].IsOpen() {
 			o.missing++

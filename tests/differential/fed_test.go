@@ -14,6 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
 // fedCase is an operation whose paddings, permutation or axes are an input of the model.
@@ -138,6 +139,118 @@ func TestParameterLeftOff(t *testing.T) {
 			comparePrepared(t, pm, m, c.inputs(nn.TensorFloat32), Exact)
 		}
 	})
+}
+
+// TestParameterOfOpenLengthLeftOff: where the parameter says what dimensions the result has, an execution may bring it or leave
+// it off, whether the model knows its length or not, in host memory and in a buffer, and also where an operation needs it whose
+// result is known.
+func TestParameterOfOpenLengthLeftOff(t *testing.T) {
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		for _, tc := range []struct {
+			name   string
+			op     nn.OperationType
+			in     nn.Dims
+			stated nn.Dims // of the result of the same operation before; nil: there is none
+			values [][]int32
+			out    []nn.Dims
+		}{
+			{"transpose", nn.OpTranspose, nn.Dims{2, 3, 5}, nil, [][]int32{nil, {0, 2, 1}, {1, 0, 2}}, []nn.Dims{{5, 3, 2}, {2, 5, 3}, {3, 2, 5}}},
+			{"twice", nn.OpTranspose, nn.Dims{3, 3, 3}, nn.Dims{3, 3, 3}, [][]int32{{1, 2, 0}, nil}, []nn.Dims{{3, 3, 3}, {3, 3, 3}}},
+			{"squeeze", nn.OpSqueeze, nn.Dims{1, 3, 1, 5}, nil, [][]int32{nil, {2}, {0, 2}}, []nn.Dims{{3, 5}, {1, 3, 5}, {3, 5}}},
+		} {
+			for _, length := range []nn.Dims{nil, {0}, {uint32(len(tc.values[1]) + len(tc.values[0]))}} {
+				for _, opened := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s, length %v, open input %v", tc.name, length, opened), func(t *testing.T) {
+						in := tc.in
+						if opened {
+							in = make(nn.Dims, len(in))
+						}
+						pm, client := prepared(t, d, leavable(tc.op, in, tc.stated, nil, length))
+						if len(length) == 0 || length[0] == 0 {
+							_, err := pm.Execute(t.Context(), leaveOrBring(tc.in, RandomValue(nn.TensorFloat32, tc.in, rand.New(rand.NewPCG(1, 2))), make([]int32, 1<<11)))
+							require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "%v", err)
+						}
+						for range 2 {
+							for i, values := range tc.values {
+								if values != nil && len(length) > 0 && length[0] > 0 && length[0] != uint32(len(values)) {
+									continue
+								}
+								runLeavable(t, client, pm, leavable(tc.op, tc.in, tc.stated, tc.out[i], nn.Dims{uint32(len(values))}), values)
+							}
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+// leavable is op once, or twice where there is a result of stated dimensions between, by an input.
+func leavable(op nn.OperationType, in, stated, out, param nn.Dims) *nn.Model {
+	var b nn.Builder
+	x, p := b.Input(nn.TensorFloat32, in, 0, 0), b.Input(nn.TensorInt32, param, 0, 0)
+	if stated != nil {
+		y := b.Temp(nn.TensorFloat32, stated, 0, 0)
+		b.Op(op, []uint32{x, p}, []uint32{y})
+		x = y
+	}
+	y := b.Temp(nn.TensorFloat32, out, 0, 0)
+	b.Op(op, []uint32{x, p}, []uint32{y})
+	b.Output(y)
+	return nntest.Build(&b)
+}
+
+func prepared(t *testing.T, d *driver.Device, m *nn.Model) (*driver.PreparedModel, *driver.Client) {
+	client, err := d.NewClient(t.Name())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	pm, err := client.PrepareModel(t.Context(), m)
+	require.NoError(t, err)
+	return pm, client
+}
+
+// runLeavable runs pm with these values of its parameter, in host memory and in a buffer, and compares with what stated, where
+// all dimensions are known, gives.
+func runLeavable(t *testing.T, client *driver.Client, pm *driver.PreparedModel, stated *nn.Model, values []int32) {
+	t.Helper()
+	x := RandomInputs(stated, rand.New(rand.NewPCG(3, 4)))[0]
+	want, err := ref.Evaluate(stated, [][]byte{x, int32Bytes(values)}, ref.Options{Arithmetic: devices.Arithmetic(stated)})
+	require.NoError(t, err)
+	q := leaveOrBring(stated.Main.Operands[stated.Main.Inputs[0]].Dims, x, values)
+	room := q.Pools[1].(nn.HostMemory)
+	run := func() {
+		clear(room)
+		res, err := pm.Execute(t.Context(), q)
+		require.NoError(t, err, "%v", values)
+		require.Equal(t, stated.Main.Operands[stated.Main.Outputs[0]].Dims, res.Shapes[0].Dims, "%v", values)
+		require.Equal(t, want.Outputs[0].Bytes(), []byte(room), "%v", values)
+	}
+	run()
+	if values == nil {
+		return
+	}
+	dims := nn.Dims{uint32(len(values))}
+	b, err := client.Allocate(driver.BufferDesc{Dims: dims}, []driver.BufferRole{{Model: pm, Index: 1, Probability: 1}}, nil)
+	require.NoError(t, err)
+	defer b.Close() // the test has ended, or failed
+	require.NoError(t, b.CopyFrom(t.Context(), q.Pools[2], dims))
+	q.Pools[2] = b.Token()
+	q.Inputs[1] = nn.RequestArgument{Location: nn.Location{PoolIndex: 2}}
+	run()
+}
+
+// leaveOrBring is a request with x, of dimensions dims, and the parameter, nil to leave it off, and room for as much as x.
+func leaveOrBring(dims nn.Dims, x []byte, values []int32) *nn.Request {
+	q := &nn.Request{
+		Inputs:  []nn.RequestArgument{{Location: nn.Location{Length: uint32(len(x))}, Dims: dims}, {HasNoValue: true}},
+		Outputs: []nn.RequestArgument{{Location: nn.Location{PoolIndex: 1, Length: uint32(len(x))}}},
+		Pools:   []nn.Memory{nn.HostMemory(x), make(nn.HostMemory, len(x))},
+	}
+	if values != nil {
+		q.Pools = append(q.Pools, nn.HostMemory(int32Bytes(values)))
+		q.Inputs[1] = nn.RequestArgument{Location: nn.Location{PoolIndex: 2, Length: uint32(4 * len(values))}, Dims: nn.Dims{uint32(len(values))}}
+	}
+	return q
 }
 
 // TestComputedParameters: an operation in front of the pad computes its paddings.

@@ -30,7 +30,7 @@ func NeedsTree(m *nn.Model) bool {
 		return true
 	}
 	s := &scope{Graph: &m.Main}
-	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return len(s.fed(m, &op)) > 0 }) && !opensInputs(m)
+	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return len(s.fed(m, &op, nil)) > 0 }) && !opensInputs(m)
 }
 
 func isControl(op *nn.Operation) bool { return op.Type == nn.OpIf || op.Type == nn.OpWhile }
@@ -75,7 +75,8 @@ func cut(m *nn.Model) *Tree {
 	for _, index := range m.Main.Inputs {
 		o := &main.Operands[index]
 		given := None
-		if u := uses[index]; u != (usage{}) && (known(o) || !o.Type.IsTensor()) {
+		// What the host alone reads may have dimensions that only executions tell: it counts as left off in those without.
+		if u := uses[index]; u != (usage{}) && (known(o) || !o.Type.IsTensor() || u.host && !u.tensor && !c.closed) {
 			given = c.value(o, InRequest)
 			place := InMemory
 			if !u.tensor {

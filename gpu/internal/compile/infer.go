@@ -80,7 +80,7 @@ func (u *unit) fed(index uint32, dims nn.Dims) (ir.ID, error) {
 		return id, err
 	}
 	if u.main.Operands[index].Lifetime != nn.SubgraphInput {
-		return ir.None, fmt.Errorf("operand %d has no known shape", index)
+		return ir.None, fmt.Errorf("operand %d: %w", index, ops.ErrOpenShape)
 	}
 	u.settle(index, dims)
 	return id, nil

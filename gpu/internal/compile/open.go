@@ -41,8 +41,8 @@ func tensorLike(t nn.OperandType) nn.OperandType {
 }
 
 // fed returns the positions of the parameters of op that are computed or fed at run time, and which no kernel takes from
-// memory.
-func (s *scope) fed(m *nn.Model, op *nn.Operation) (list []int) {
+// memory; those that are among open none does.
+func (s *scope) fed(m *nn.Model, op *nn.Operation, open map[uint32]bool) (list []int) {
 	row := ops.Lookup(op.Type)
 	if row == nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *scope) fed(m *nn.Model, op *nn.Operation) (list []int) {
 			tensors = row.Tensors(&ops.Call{Model: m, Graph: s.Graph, Op: op})
 		}
 		stated := !slices.ContainsFunc(op.Outputs, func(y uint32) bool { return !known(&s.Operands[y]) })
-		if !slices.Contains(tensors, k) && !(stated && row.RunTime(k)) {
+		if !slices.Contains(tensors, k) && !(stated && row.RunTime(k) && !open[x]) {
 			list = append(list, k)
 		}
 	}
@@ -73,8 +73,20 @@ func (s *scope) complete(m *nn.Model) {
 	}
 	infer(m, s.Graph)
 	s.params = make([][]int, len(s.Operations))
-	for i := range s.Operations {
-		s.params[i] = s.fed(m, &s.Operations[i])
+	open := map[uint32]bool{} // inputs of which no region knows the dimensions: all operations have them from the host
+	for range 2 {
+		for i := range s.Operations {
+			op := &s.Operations[i]
+			s.params[i] = s.fed(m, op, open)
+			for _, k := range s.params[i] {
+				if o := &s.Operands[op.Inputs[k]]; o.Lifetime == nn.SubgraphInput && o.Type.IsTensor() && !known(o) {
+					open[op.Inputs[k]] = true
+				}
+			}
+		}
+		if len(open) == 0 {
+			break
+		}
 	}
 }
 
