@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/pools"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/driver/validate"
@@ -27,12 +28,11 @@ type boundRequest struct {
 	binding
 
 	// What bindings leave to those after them.
-	imported    []backend.Memory // of each pool what the device saw it as
-	data        [][]byte         // of inputs, then outputs, in files
-	computed    []nn.Dims        // dimensions of the outputs; nil: not known yet
-	computedFor []nn.Dims        // dimensions of the inputs, from which they follow
-	sized       bool             // computed are not all that the backend says: some of it only the data tells
-	heard       []nn.Dims        // what the backend said then; nil: nothing
+	data        [][]byte  // of inputs, then outputs, in files
+	computed    []nn.Dims // dimensions of the outputs; nil: not known yet
+	computedFor []nn.Dims // dimensions of the inputs, from which they follow
+	sized       bool      // computed are not all that the backend says: some of it only the data tells
+	heard       []nn.Dims // what the backend said then; nil: nothing
 	spans       []validate.Span
 	room        room
 }
@@ -53,6 +53,18 @@ type binding struct {
 	images    []imageTensor // that images became
 	bound     bool          // and not finished
 	released  bool
+}
+
+// pool is a pool of the request: a memory, a buffer, or the texels of an image.
+type pool struct {
+	pools.Pool
+	image  *nn.ImageLayout // of the texels that it has; nil: no image
+	buffer *Buffer         // that a token stands for
+}
+
+// isMapped reports whether the pool is to be found in Data. Precondition: it was opened.
+func (x *pool) isMapped() bool {
+	return x.Data != nil || x.buffer == nil && x.File == nil && x.Imported == nil
 }
 
 type bufferUse struct {
@@ -116,11 +128,8 @@ func (b *boundRequest) bind(ctx context.Context) error {
 	b.inputDims = append(b.inputDims, b.dims.InputDims...)
 	for i := range b.pools {
 		if b.pools[i].buffer == nil {
-			if err := b.pools[i].acquireOn(b.model.client.device, poolName(i)); err != nil {
+			if err := b.model.client.device.pools.Open(&b.pools[i].Pool, poolName(i)); err != nil {
 				return err
-			}
-			if !b.pools[i].isExternal() {
-				b.pools[i].imported = usable(b.imported[i]) // as long as the pool is open, which it is
 			}
 		}
 	}
@@ -169,9 +178,9 @@ func (b *boundRequest) check() (err error) {
 	if b.dims, err = validate.Request(&b.model.signature.Main, b.model.needed, r); err != nil {
 		return err
 	}
-	b.pools, b.imported = resize(b.room.pools[:], len(r.Pools)), resize(b.room.imported[:], len(r.Pools))
+	b.pools = resize(b.room.pools[:], len(r.Pools))
 	for i, m := range r.Pools {
-		b.pools[i].source = m
+		b.pools[i].Source = m
 		if token, ok := m.(nn.BufferToken); ok {
 			if b.pools[i].buffer = b.model.client.device.buffers.find(b.model.client, token); b.pools[i].buffer == nil {
 				return nn.Invalid(poolName(i), "the client has no buffer of this token")
@@ -179,7 +188,7 @@ func (b *boundRequest) check() (err error) {
 		}
 		if m, ok := m.(nn.Image); ok {
 			layout := m.Layout()
-			b.pools[i].source, b.pools[i].image = m.Texels(), &layout
+			b.pools[i].Source, b.pools[i].image = m.Texels(), &layout
 		}
 	}
 	for i := range r.Inputs {
@@ -196,7 +205,7 @@ func (b *boundRequest) check() (err error) {
 		x := b.poolOf(&r.Outputs[i])
 		if x.buffer != nil {
 			err = b.use(x.buffer, i, true, b.dims.OutputDims[i])
-		} else if x.image != nil || x.readOnly() {
+		} else if x.image != nil || x.ReadOnly() {
 			err = fmt.Errorf("in a pool that is read only")
 		}
 		if err != nil {
@@ -246,8 +255,8 @@ func (b *boundRequest) checkMapped() error {
 			if x.image != nil {
 				end = uint64(x.image.Bytes())
 			}
-			if end > uint64(len(x.data)) {
-				return nn.Errorf(nn.StatusGeneralFailure, poolName(int(a.Location.PoolIndex)), "has become smaller: %d bytes of %d", len(x.data), end)
+			if end > uint64(len(x.Data)) {
+				return nn.Errorf(nn.StatusGeneralFailure, poolName(int(a.Location.PoolIndex)), "has become smaller: %d bytes of %d", len(x.Data), end)
 			}
 		}
 	}
@@ -270,10 +279,10 @@ func (b *boundRequest) checkOverlap() error {
 		if x.image != nil {
 			length = uint64(x.image.Bytes())
 		}
-		if !x.hasPlace() {
-			id = slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(x.source, y.source) })
+		if !x.HasPlace() {
+			id = slices.IndexFunc(b.pools, func(y pool) bool { return pools.Same(x.Source, y.Source) })
 		}
-		spans = x.spans(spans, validate.Span{Role: role, Index: i}, offset, length, id)
+		spans = x.Spans(spans, validate.Span{Role: role, Index: i}, offset, length, id)
 	}
 	for i := range r.Inputs {
 		add(&r.Inputs[i], validate.InputSpan, i)
@@ -282,16 +291,16 @@ func (b *boundRequest) checkOverlap() error {
 		add(&r.Outputs[i], validate.OutputSpan, i)
 	}
 	for i, m := range b.model.signature.Pools {
-		x := pool{source: m}
+		x := pools.Pool{Source: m}
 		id := 0
 		if host, ok := m.(nn.HostMemory); ok {
-			x.data = host
-		} else if !x.hasPlace() {
-			if id = slices.IndexFunc(b.pools, func(y pool) bool { return sameMemory(m, y.source) }); id < 0 {
+			x.Data = host
+		} else if !x.HasPlace() {
+			if id = slices.IndexFunc(b.pools, func(y pool) bool { return pools.Same(m, y.Source) }); id < 0 {
 				continue
 			}
 		}
-		spans = x.spans(spans, validate.Span{Role: validate.ConstantSpan, Index: i}, 0, uint64(max(m.Size(), 0)), id)
+		spans = x.Spans(spans, validate.Span{Role: validate.ConstantSpan, Index: i}, 0, uint64(max(m.Size(), 0)), id)
 	}
 	b.spans = spans
 	return validate.Overlap(spans)
@@ -409,7 +418,7 @@ func (b *boundRequest) finish(err error) error {
 			break
 		}
 		f := &b.files[i]
-		if ferr := flush(f.file, f.data, f.offset); ferr != nil {
+		if ferr := pools.Flush(f.file, f.data, f.offset); ferr != nil {
 			err = nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("output %d", f.index), "%w", ferr)
 		}
 		b.copied += int64(len(f.data))
@@ -443,10 +452,7 @@ func (b *boundRequest) release() {
 		b.model.giveTensor(x)
 	}
 	for i := range b.pools {
-		if b.imported != nil {
-			b.imported[i] = b.pools[i].imported
-		}
-		b.pools[i].close()
+		b.pools[i].Close()
 	}
 }
 

@@ -110,7 +110,7 @@ func (b *Buffer) isClosed() bool {
 func (b *Buffer) drop() (err error) {
 	if b.memory != nil {
 		if b.exportable {
-			b.client.device.externals.disown(b)
+			b.client.device.pools.Disown(b)
 		}
 		bytes := b.memory.Bytes()
 		err = b.memory.Close()
@@ -123,7 +123,7 @@ func (b *Buffer) drop() (err error) {
 // reserve makes memory of the given dimensions, which are known; what the buffer holds is lost where they are new.
 // Precondition: the turn is held for writing, or the buffer is not known to others.
 func (b *Buffer) reserve(dims nn.Dims) error {
-	if b.memory != nil && b.shape.Equal(dims) && !isLost(b.memory) {
+	if b.memory != nil && b.shape.Equal(dims) && !b.memory.Lost() {
 		return nil
 	}
 	if err := b.drop(); err != nil { // first: there may not be room for both
@@ -139,6 +139,9 @@ func (b *Buffer) reserve(dims nn.Dims) error {
 	b.memory, b.shape = m, slices.Clone(dims)
 	return nil
 }
+
+// initialised reports whether the buffer holds what was last written. Precondition: the turn is held.
+func (b *Buffer) initialised() bool { return b.written && !b.memory.Lost() }
 
 // isFixed reports whether roles and description give all dimensions.
 func (b *Buffer) isFixed() bool { return known(b.operand.Type, b.operand.Dims) }

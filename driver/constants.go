@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/nngpu/nngpu/driver/internal/pools"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -20,7 +21,7 @@ type ownModel struct {
 	client  *Client      // nil: nobody's account
 	of      *ownModel    // whose constants these are, held; nil: its own
 	copied  atomic.Int64 // bytes; 0 once released
-	sealed  []pool       // kept open
+	sealed  []pools.Pool // kept open
 	holders atomic.Int32
 }
 
@@ -40,7 +41,7 @@ func ownConstants(m *nn.Model, c *Client) (*ownModel, error) {
 	ok := false
 	defer func() {
 		for i := range lists {
-			lists[i].pool.close()
+			lists[i].pool.Close()
 		}
 		if !ok {
 			own.release()
@@ -69,13 +70,13 @@ func (own *ownModel) openAll(lists []constants) error {
 		}
 		c := &lists[i]
 		x := &c.pool
-		x.source = source
-		if err := x.acquire(poolOfModel(i)); err != nil {
+		x.Source = source
+		if err := x.Open(poolOfModel(i)); err != nil {
 			return err
 		}
 		if s, ok := source.(nn.Sealed); ok && s.Sealed() {
 			own.sealed = append(own.sealed, *x)
-			*x = pool{}
+			*x = pools.Pool{}
 			continue
 		}
 		size := source.Size()
@@ -87,8 +88,8 @@ func (own *ownModel) openAll(lists []constants) error {
 			}
 			first[key] = i
 		}
-		if c.from = x.file; x.file == nil {
-			c.from, c.size = bytes.NewReader(x.data), min(size, int64(len(x.data)))
+		if c.from = x.File; x.File == nil {
+			c.from, c.size = bytes.NewReader(x.Data), min(size, int64(len(x.Data)))
 		}
 	}
 	return nil
@@ -104,7 +105,7 @@ func identity(m nn.Memory, size int64) any {
 		file, offset := l.Place()
 		return place{file, offset, size}
 	}
-	if isComparable(m) {
+	if pools.IsComparable(m) {
 		return m
 	}
 	return nil
@@ -166,7 +167,7 @@ func (own *ownModel) release() {
 		return
 	}
 	for i := range own.sealed {
-		own.sealed[i].close()
+		own.sealed[i].Close()
 	}
 	if n := own.copied.Swap(0); n > 0 {
 		own.client.give(n)
@@ -227,7 +228,7 @@ func (unread) Bytes() ([]byte, error) { return nil, errUnread }
 
 // constants are those of one pool, which are moved out of it together. Where they overlap, their bytes are moved once.
 type constants struct {
-	pool  pool
+	pool  pools.Pool
 	from  io.ReaderAt // nil: they stay where they are
 	size  int64       // of the pool
 	index uint32      // of the pool that they go to
@@ -289,7 +290,7 @@ func (c *constants) bytes() int64 {
 func (c *constants) move() (nn.HostMemory, error) {
 	data := make(nn.HostMemory, c.bytes())
 	for _, r := range c.runs {
-		if err := fill(c.from, data[r.at:r.at+r.to-r.from], int64(r.from)); err != nil {
+		if err := pools.Fill(c.from, data[r.at:r.at+r.to-r.from], int64(r.from)); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nngpu/nngpu/driver/internal/pools"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -92,20 +93,20 @@ func (b *Buffer) copyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 	if err != nil {
 		return err
 	}
-	defer x.close()
+	defer x.Close()
 	if err := b.reserve(full.Dims); err != nil { // before the host's memory is taken, which has no account
 		return err
 	}
-	data := x.data
-	if x.file != nil {
+	data := x.Data
+	if x.File != nil {
 		data = make([]byte, size)
-		if err := fill(x.file, data, 0); err != nil {
+		if err := pools.Fill(x.File, data, 0); err != nil {
 			return nn.Errorf(nn.StatusGeneralFailure, "copy", "%w", err)
 		}
 	}
-	if x.imported != nil {
+	if x.Imported != nil {
 		data = make([]byte, size)
-		if err := x.imported.Read(ctx, data); err != nil {
+		if err := x.Imported.Read(ctx, data); err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
 	}
@@ -133,21 +134,21 @@ func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
 	if err != nil {
 		return err
 	}
-	defer x.close()
-	data := x.data
-	if x.file != nil || x.imported != nil {
+	defer x.Close()
+	data := x.Data
+	if x.File != nil || x.Imported != nil {
 		data = make([]byte, size)
 	}
 	if err := b.memory.Read(ctx, data[:size]); err != nil {
 		return fmt.Errorf("copy: %w", err)
 	}
-	if x.file != nil {
-		if err := flush(x.file, data, 0); err != nil {
+	if x.File != nil {
+		if err := pools.Flush(x.File, data, 0); err != nil {
 			return nn.Errorf(nn.StatusGeneralFailure, "copy", "%w", err)
 		}
 	}
-	if x.imported != nil {
-		if err := x.imported.Write(ctx, data); err != nil {
+	if x.Imported != nil {
+		if err := x.Imported.Write(ctx, data); err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
 	}
@@ -156,7 +157,7 @@ func (b *Buffer) copyTo(ctx context.Context, m nn.Memory) error {
 }
 
 // openForCopy keeps and maps m, which must hold exactly size bytes; what the host cannot map d imports.
-func openForCopy(d *Device, m nn.Memory, size uint32, write bool) (*pool, error) {
+func openForCopy(d *Device, m nn.Memory, size uint32, write bool) (*pools.Pool, error) {
 	if nn.IsNil(m) {
 		return nil, nn.Invalid("copy", "there is no memory")
 	}
@@ -166,11 +167,11 @@ func openForCopy(d *Device, m nn.Memory, size uint32, write bool) (*pool, error)
 	if n := m.Size(); n != int64(size) {
 		return nil, nn.Invalid("copy", "memory of %d bytes; the buffer's value has %d", n, size)
 	}
-	x := &pool{source: m}
-	if write && x.readOnly() {
+	x := &pools.Pool{Source: m}
+	if write && x.ReadOnly() {
 		return nil, nn.Invalid("copy", "the memory is read only")
 	}
-	if err := x.acquireForCopy(d, "copy"); err != nil {
+	if err := d.pools.OpenForHost(x, "copy"); err != nil {
 		return nil, err
 	}
 	return x, nil

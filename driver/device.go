@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/pools"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/qos"
@@ -45,8 +46,7 @@ type Device struct {
 	scheduler *qos.Scheduler
 	prepares  prepareRates
 	buffers   bufferTable
-	imports   importTable
-	externals externalTable
+	pools     *pools.Table
 	closing   sync.Once
 
 	mu      sync.Mutex
@@ -71,6 +71,16 @@ func WithCache(c CacheOptions) DeviceOption {
 	return func(o *deviceOptions) { o.cache = c }
 }
 
+// WithTrustedExternalMemory says that all who hold a descriptor of a device's memory that comes to this process are
+// trusted as the process itself is.
+//
+// It matters on software devices alone. Their opaque fds are plain files: what is written at the beginning of one, or
+// its becoming shorter while it is in use, ends the process, and neither can be prevented. Without this option they
+// take only what Buffer.Export of the same Device handed out, as long as that buffer lives, and refuse the rest.
+func WithTrustedExternalMemory() DeviceOption {
+	return func(o *deviceOptions) { o.trustedExternal = true }
+}
+
 // NewDevice returns a device that runs on b. It takes ownership of b.
 //
 // It opens nothing, so that only its arguments can be wrong: without a backend, or with a nil option, every call on the
@@ -84,7 +94,7 @@ func NewDevice(b backend.Backend, opts ...DeviceOption) *Device {
 	log := newLogger(o.log, b)
 	return &Device{
 		backend: b, log: log, cache: newCompiledCache(b, o.cache, log), scheduler: newScheduler(b.Info().Type, o.scheduling),
-		externals: externalTable{trusted: o.trustedExternal}, clients: map[*Client]bool{}, gone: err,
+		pools: pools.NewTable(b, o.trustedExternal), clients: map[*Client]bool{}, gone: err,
 	}
 }
 
@@ -182,7 +192,7 @@ func (d *Device) Close() (err error) {
 			errs = append(errs, c.Close())
 		}
 		d.busy.Wait()
-		err = errors.Join(append(errs, d.imports.close(), d.externals.close(), d.backend.Close())...)
+		err = errors.Join(append(errs, d.pools.Close(), d.backend.Close())...)
 	})
 	return err
 }

@@ -57,7 +57,7 @@ func (b *Buffer) Export() (memory.Handle, error) {
 		return memory.Handle{}, nn.Invalid("export",
 			"%v%v is not dense on the device: its innermost dimension must be a multiple of 4", full.Type, []uint32(full.Dims))
 	}
-	b.client.device.externals.exported(b, &x.External)
+	b.client.device.pools.Exported(b, &x.External)
 	b.written = true
 	return memory.Handle{
 		Kind: memory.HardwareBufferBlob, Size: int64(size),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/pools"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/qos"
 )
@@ -204,7 +205,7 @@ func (p *PreparedModel) makeTensor(ctx context.Context, c *converter, layout nn.
 		return imageTensor{}, err
 	}
 	for m := p.images.take(c); m != nil; m = p.images.take(c) {
-		if !isLost(m) {
+		if !m.Lost() {
 			return imageTensor{c, m}, nil
 		}
 		p.freeTensor(m)
@@ -287,22 +288,25 @@ func (b *boundRequest) convertImage(ctx context.Context, to *backend.Binding, x 
 }
 
 // placeTexels binds the bytes of an image, which may be more than 32 bits can count.
-func (b *boundRequest) placeTexels(to *backend.Binding, x *pool) (err error) {
+func (b *boundRequest) placeTexels(to *backend.Binding, x *pool) error {
 	n := x.image.Bytes()
-	if x.file != nil {
+	if x.File != nil {
 		to.Host = make([]byte, n)
 		b.copied += n
-		if err := fill(x.file, to.Host, 0); err != nil {
+		if err := pools.Fill(x.File, to.Host, 0); err != nil {
 			return nn.Errorf(nn.StatusGeneralFailure, "image", "%w", err)
 		}
 		return nil
 	}
-	if to.Memory, err = b.importPool(x); to.Memory == nil {
-		to.Host = x.data[:n:n]
-	} else {
-		to.Length = n
+	if err := b.model.client.device.pools.Import(&x.Pool); err != nil {
+		return err
 	}
-	return err
+	if x.Imported != nil {
+		to.Memory, to.Length = x.Imported, n
+	} else {
+		to.Host = x.Data[:n:n]
+	}
+	return nil
 }
 
 // runConverter runs exe from one place to another, in its turn.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/pools"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -33,9 +34,9 @@ func (b *boundRequest) place(ctx context.Context) error {
 			}
 		case x.buffer != nil:
 			b.inputs[i].Memory, b.inputs[i].Length = x.buffer.memory, int64(size)
-		case x.file != nil:
+		case x.File != nil:
 			data := b.buffer(i, size)
-			if err := fill(x.file, data, int64(l.Offset)); err != nil {
+			if err := pools.Fill(x.File, data, int64(l.Offset)); err != nil {
 				return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("input %d", i), "%w", err)
 			}
 			b.copied += int64(len(data))
@@ -61,9 +62,9 @@ func (b *boundRequest) place(ctx context.Context) error {
 				}
 			}
 			b.bindBuffer(i, x.buffer)
-		case x.file != nil:
+		case x.File != nil:
 			data := b.buffer(len(b.inputs)+i, size)
-			b.files = append(b.files, fileOutput{i, data, x.file, int64(l.Offset)})
+			b.files = append(b.files, fileOutput{i, data, x.File, int64(l.Offset)})
 			b.outputs[i].Host = data
 		default:
 			if err := b.placeMapped(&b.outputs[i], x, l.Offset, size); err != nil {
@@ -97,23 +98,14 @@ func (b *boundRequest) inputSize(i int) (uint32, error) {
 
 // placeMapped binds bytes of a mapped pool: in place where the device can, else to be copied.
 func (b *boundRequest) placeMapped(to *backend.Binding, x *pool, offset, size uint32) error {
-	if _, err := b.importPool(x); err != nil {
+	if err := b.model.client.device.pools.Import(&x.Pool); err != nil {
 		return err
 	}
-	if x.imported != nil {
-		to.Memory, to.Offset, to.Length = x.imported, int64(offset), int64(size)
+	if x.Imported != nil {
+		to.Memory, to.Offset, to.Length = x.Imported, int64(offset), int64(size)
 		return nil
 	}
 	end := uint64(offset) + uint64(size)
-	to.Host = x.data[offset:end:end]
+	to.Host = x.Data[offset:end:end]
 	return nil
-}
-
-// importPool returns what the device sees a mapped pool as, nil where its bytes are to be copied.
-func (b *boundRequest) importPool(x *pool) (m backend.Memory, err error) {
-	if p, ok := x.source.(nn.Pinned); ok && x.imported == nil {
-		d := b.model.client.device
-		x.imported, err = d.imports.get(d.backend, p, x.data)
-	}
-	return x.imported, err
 }

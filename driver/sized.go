@@ -147,7 +147,7 @@ func (b *boundRequest) resizeBuffer(i int) error {
 
 // bindBuffer binds output i to what buffer x has of memory, if any.
 func (b *boundRequest) bindBuffer(i int, x *Buffer) {
-	if x.memory == nil || isLost(x.memory) {
+	if x.memory == nil || x.memory.Lost() {
 		return
 	}
 	o := nn.Operand{Type: x.operand.Type, Dims: x.shape}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/pools"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/validate"
 )
@@ -15,7 +16,6 @@ type room struct {
 	args     [4]nn.RequestArgument
 	memories [4]nn.Memory
 	pools    [4]pool
-	imported [4]backend.Memory
 	buffers  [2]bufferUse
 	bindings [4]backend.Binding
 	spans    [8]validate.Span
@@ -54,7 +54,7 @@ func (b *boundRequest) isOf(r *nn.Request) bool {
 				y, ok := y.(nn.HostMemory)
 				return ok && len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0])
 			}
-			return sameMemory(x, asItIs(y))
+			return pools.Same(x, asItIs(y))
 		})
 }
 

@@ -41,7 +41,8 @@ var layers = map[string][]string{
 	"driver/validate":                  {"driver/nn", "driver/ops"},
 	"driver/importer/tflite":           {"driver/nn", "driver/ops", "driver/validate"},
 	"driver/importer/tflite/tflitegen": {},
-	"driver":                           {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "memory", "qos", "cache"},
+	"driver/internal/pools":            {"driver/nn", "driver/backend", "driver/validate", "memory"},
+	"driver":                           {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/pools", "memory", "qos", "cache"},
 
 	"memory":         {"internal/needlinux", "driver/nn"},
 	"memory/planner": {},
