@@ -1,7 +1,7 @@
 // Package codec has the elements of which stored forms of compiled models are made: numbers as unsigned varints of the
-// shortest form (encoding/binary), strings as their length and bytes, lists as their length and elements. So that equal
-// contents have equal encodings, a Reader takes nothing that the functions here would have written otherwise. It knows
-// neither plans nor trees.
+// shortest form (encoding/binary), strings as their length and bytes, lists as their length and elements. What is stored
+// names its parts to a Coder once, in their order, and so says both how it is written and how it is read. Equal contents have
+// equal encodings: a Coder reads nothing that it would have written otherwise. It knows neither plans nor trees.
 package codec
 
 import (
@@ -10,114 +10,161 @@ import (
 	"math"
 )
 
-// AppendSize appends n, which is not negative.
-func AppendSize(b []byte, n int64) []byte { return binary.AppendUvarint(b, uint64(n)) }
-
-// AppendCount appends n, which is not negative.
-func AppendCount(b []byte, n int) []byte { return binary.AppendUvarint(b, uint64(n)) }
-
-// AppendString appends s with its length before it.
-func AppendString[T ~string | ~[]byte](b []byte, s T) []byte {
-	return append(AppendCount(b, len(s)), s...)
+// Coder writes an encoding, or reads one, which may be anything, from front to back. Its functions take places: they write what
+// is there, or put there what they read. After the first error every read gives zero.
+type Coder struct {
+	reading bool
+	b       []byte // what was written, or is left to read
+	err     error
 }
 
-// AppendFloat appends v: 8 bytes, least significant first.
-func AppendFloat(b []byte, v float64) []byte {
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+// Writer returns a Coder that writes behind b.
+func Writer(b []byte) Coder { return Coder{b: b} }
+
+// Reader returns a Coder that reads b, which it borrows, behind its magic, the last byte of which is a version. what names the
+// content in errors.
+func Reader(b []byte, magic, what string) (Coder, error) {
+	last := len(magic) - 1
+	if len(b) <= last || string(b[:last]) != magic[:last] {
+		return Coder{}, fmt.Errorf("not an encoded %s", what)
+	}
+	if b[last] != magic[last] {
+		return Coder{}, fmt.Errorf("encoded %s of version %d, this is %d", what, b[last], magic[last])
+	}
+	return Coder{reading: true, b: b[last+1:]}, nil
 }
 
-// Reader reads an encoding, which may be anything, from front to back. After the first error every read gives zero.
-type Reader struct {
-	rest []byte
-	err  error
-}
+// Reading reports whether c reads.
+func (c *Coder) Reading() bool { return c.reading }
 
-// NewReader returns a reader of b, which it borrows.
-func NewReader(b []byte) Reader { return Reader{rest: b} }
+// Written is all that c wrote.
+func (c *Coder) Written() []byte { return c.b }
 
 // Fail is how an error is found in what was read. The first one counts.
-func (r *Reader) Fail(format string, args ...any) {
-	if r.err == nil {
-		r.err = fmt.Errorf(format, args...)
-		r.rest = nil
+func (c *Coder) Fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+		c.b = nil
 	}
 }
 
 // Err is the first error.
-func (r *Reader) Err() error { return r.err }
+func (c *Coder) Err() error { return c.err }
 
 // End is the first error, or that there is more to read than was.
-func (r *Reader) End() error {
-	if len(r.rest) > 0 {
-		r.Fail("%d bytes behind the end", len(r.rest))
+func (c *Coder) End() error {
+	if len(c.b) > 0 {
+		c.Fail("%d bytes behind the end", len(c.b))
 	}
-	return r.err
+	return c.err
 }
 
-// Number reads a number of at most limit.
-func (r *Reader) Number(limit uint64) uint64 {
-	if r.err != nil {
+// Number is a number from 0 to limit.
+func Number[T ~int | ~int32 | ~int64 | ~uint8 | ~uint32 | ~uint64](c *Coder, v *T, limit uint64) {
+	if !c.reading {
+		c.b = binary.AppendUvarint(c.b, uint64(*v))
+		return
+	}
+	*v = T(c.number(limit))
+}
+
+// number reads a number of at most limit.
+func (c *Coder) number(limit uint64) uint64 {
+	if c.err != nil {
 		return 0
 	}
-	v, n := binary.Uvarint(r.rest)
+	v, n := binary.Uvarint(c.b)
 	switch {
 	case n <= 0:
-		r.Fail("a number ends early or is too long")
+		c.Fail("a number ends early or is too long")
 		return 0
-	case n > 1 && r.rest[n-1] == 0:
-		r.Fail("a number has more bytes than it needs")
+	case n > 1 && c.b[n-1] == 0:
+		c.Fail("a number has more bytes than it needs")
 		return 0
 	case v > limit:
-		r.Fail("%d is more than %d", v, limit)
+		c.Fail("%d is more than %d", v, limit)
 		return 0
 	}
-	r.rest = r.rest[n:]
+	c.b = c.b[n:]
 	return v
 }
 
-// Size reads what AppendSize wrote.
-func (r *Reader) Size() int64 { return int64(r.Number(math.MaxInt64)) }
+// Size is a number that is not negative.
+func (c *Coder) Size(v *int64) { Number(c, v, math.MaxInt64) }
 
-// Index reads a number below n.
-func (r *Reader) Index(n int) int {
-	if n <= 0 {
-		r.Fail("an index into nothing")
-		return 0
+// Index is a number below n.
+func (c *Coder) Index(v *int, n int) {
+	if c.reading && n <= 0 {
+		c.Fail("an index into nothing")
+		return
 	}
-	return int(r.Number(uint64(n - 1)))
+	Number(c, v, uint64(n-1))
 }
 
-// Count reads the length of a list whose elements take at least each bytes. There are bytes left for all of them, so that
-// room for the list can be allocated.
-func (r *Reader) Count(each int) int {
-	n := r.Number(math.MaxUint64)
-	if n > uint64(len(r.rest)/each) {
-		r.Fail("a list of %d in %d bytes", n, len(r.rest))
+// count is the length of a list, or n if c writes. What is read has as many elements of at least each bytes left, so that room
+// for the list can be allocated.
+func (c *Coder) count(n, each int) int {
+	Number(c, &n, math.MaxInt)
+	if c.reading && n > len(c.b)/each {
+		c.Fail("a list of %d in %d bytes", n, len(c.b))
 		return 0
 	}
-	return int(n)
+	return n
 }
 
-// Bytes reads a string without copying it.
-func (r *Reader) Bytes() []byte {
-	n := r.Count(1)
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
+// List is a list whose elements take at least each bytes, element by element. What f is given is a copy where c writes. A list
+// of nothing is read as nil.
+func List[T any](c *Coder, list *[]T, each int, f func(*T)) {
+	n := c.count(len(*list), each)
+	if !c.reading {
+		for _, x := range *list {
+			f(&x)
+		}
+		return
+	}
+	if *list = nil; n > 0 {
+		*list = make([]T, n)
+	}
+	for i := range *list {
+		if f(&(*list)[i]); c.err != nil {
+			return
+		}
+	}
 }
 
-// Text reads a string.
-func (r *Reader) Text() string { return string(r.Bytes()) }
+// Bytes are bytes with their length before them. What is read is no copy.
+func (c *Coder) Bytes(v *[]byte) {
+	n := c.count(len(*v), 1)
+	if !c.reading {
+		c.b = append(c.b, *v...)
+		return
+	}
+	*v = c.b[:n:n]
+	c.b = c.b[n:]
+}
 
-// Float reads what AppendFloat wrote.
-func (r *Reader) Float() float64 {
-	if r.err == nil && len(r.rest) < 8 {
-		r.Fail("a number ends early")
+// Text is a string with its length before it.
+func (c *Coder) Text(v *string) {
+	n := c.count(len(*v), 1)
+	if !c.reading {
+		c.b = append(c.b, *v...)
+		return
 	}
-	if r.err != nil {
-		return 0
+	*v = string(c.b[:n])
+	c.b = c.b[n:]
+}
+
+// Float takes 8 bytes, least significant first.
+func (c *Coder) Float(v *float64) {
+	if !c.reading {
+		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(*v))
+		return
 	}
-	v := math.Float64frombits(binary.LittleEndian.Uint64(r.rest))
-	r.rest = r.rest[8:]
-	return v
+	*v = 0
+	if len(c.b) < 8 {
+		c.Fail("a number ends early")
+		return
+	}
+	*v = math.Float64frombits(binary.LittleEndian.Uint64(c.b))
+	c.b = c.b[8:]
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/codec"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -50,78 +49,61 @@ const (
 // EncodeTree returns the encoding of t, without what a compiler alone wants of it. weights says by straight region which
 // constants are its own, by numbers that only count where they are equal. Precondition: t.Verify is nil.
 func EncodeTree(t *Tree, weights []int) []byte {
-	b := []byte(treeMagic)
-	b = codec.AppendCount(b, len(t.Values))
-	for i := range t.Values {
-		v := &t.Values[i]
-		b = codec.AppendCount(append(b, byte(v.Place)), int(v.Type))
-		b = codec.AppendCount(b, len(v.Dims))
-		for _, n := range v.Dims {
-			b = codec.AppendSize(b, int64(n))
+	c := treeCoder{Coder: codec.Writer([]byte(treeMagic)), out: &Stored{Tree: t}, straights: map[*Straight][2]int{}}
+	plans, numbers := map[string]int{}, map[int]int{}
+	straights, _ := t.Order()
+	for _, s := range straights {
+		p := string(plan.Encode(s.Plan))
+		if _, ok := plans[p]; !ok {
+			plans[p] = len(plans)
+			c.encoded = append(c.encoded, []byte(p))
 		}
-	}
-	b = codec.AppendCount(b, len(t.Inputs))
-	for _, v := range t.Inputs {
-		b = codec.AppendCount(b, v-None)
-	}
-	b = appendValues(b, t.Outputs)
-	e := treeEncoder{weights: weights, plans: map[string]int{}, numbers: map[int]int{}}
-	main := e.sequence(nil, t.Main)
-	b = codec.AppendCount(b, len(e.list))
-	for _, p := range e.list {
-		b = codec.AppendString(b, p)
-	}
-	return append(b, main...)
-}
-
-func appendValues(b []byte, list []int) []byte {
-	b = codec.AppendCount(b, len(list))
-	for _, v := range list {
-		b = codec.AppendCount(b, v)
-	}
-	return b
-}
-
-// treeEncoder numbers plans and constants.
-type treeEncoder struct {
-	weights []int // as of EncodeTree
-	numbers map[int]int
-	plans   map[string]int
-	list    []string // of plans
-}
-
-func (e *treeEncoder) sequence(b []byte, s Sequence) []byte {
-	b = codec.AppendCount(b, len(s))
-	for _, n := range s {
-		switch n := n.(type) {
-		case *Straight:
-			p := string(plan.Encode(n.Plan))
-			if _, ok := e.plans[p]; !ok {
-				e.plans[p] = len(e.list)
-				e.list = append(e.list, p)
-			}
-			w := e.weights[n.Index]
-			if _, ok := e.numbers[w]; !ok {
-				e.numbers[w] = len(e.numbers)
-			}
-			b = codec.AppendCount(append(b, nodeStraight), e.plans[p])
-			b = codec.AppendCount(b, e.numbers[w])
-			b = appendValues(appendValues(b, n.In), n.Out)
-		case *Branch:
-			b = codec.AppendCount(append(b, nodeBranch), n.If)
-			b = e.sequence(e.sequence(b, n.Then), n.Else)
-		case *Loop:
-			b = codec.AppendCount(append(b, nodeLoop), n.While)
-			b = codec.AppendCount(b, len(n.Init))
-			for k := range n.Init {
-				for _, v := range []int{n.Init[k], n.Current[k], n.Next[k]} {
-					b = codec.AppendCount(b, v)
-				}
-			}
-			b = e.sequence(e.sequence(b, n.First), n.Step)
+		w := weights[s.Index]
+		if _, ok := numbers[w]; !ok {
+			numbers[w] = len(numbers)
 		}
+		c.straights[s] = [2]int{plans[p], numbers[w]}
 	}
-	return b
+	same := *t
+	c.tree(&same)
+	return c.Written()
+}
+
+// DecodeTree returns the tree that data encodes. It takes only what EncodeTree can have made of a tree that passes Verify
+// on f, and allocates at most a small multiple of the size of data whatever that holds. The tree does not refer to data.
+// Values InConstant have no Data yet: how much each takes, and the constants of regions, Sizes says.
+//
+// Errors: another version, what plan.Decode says, damage.
+func DecodeTree(f *plan.Facts, data []byte) (*Stored, error) {
+	r, err := codec.Reader(data, treeMagic, "tree")
+	if err != nil {
+		return nil, err
+	}
+	c := treeCoder{Coder: r, out: &Stored{Tree: &Tree{}}}
+	c.tree(c.out.Tree)
+	if err = c.End(); err == nil {
+		err = c.out.Verify(f)
+	}
+	if err == nil {
+		_, _, err = c.out.Sizes()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encoded tree: %w", err)
+	}
+	return c.out, nil
+}
+
+// treeCoder writes or reads the parts of a tree.
+type treeCoder struct {
+	codec.Coder
+	out     *Stored
+	values  int      // how many there are
+	encoded [][]byte // plans
+
+	straights map[*Straight][2]int // of those that are written, the numbers of plan and constants
+	plans     []*plan.Plan         // that were read
+
+	planned, weighed int // plans and constants that regions so far have named
 }
 
 // The least bytes that an element of each list takes in the encoding.
@@ -131,129 +113,107 @@ const (
 	minState = 3
 )
 
-// DecodeTree returns the tree that data encodes. It takes only what EncodeTree can have made of a tree that passes Verify
-// on f, and allocates at most a small multiple of the size of data whatever that holds. The tree does not refer to data.
-// Values InConstant have no Data yet: how much each takes, and the constants of regions, Sizes says.
-//
-// Errors: another version, what plan.Decode says, damage.
-func DecodeTree(f *plan.Facts, data []byte) (*Stored, error) {
-	if len(data) < len(treeMagic) || string(data[:len(treeMagic)-1]) != treeMagic[:len(treeMagic)-1] {
-		return nil, errors.New("not an encoded tree")
-	}
-	if v := data[len(treeMagic)-1]; v != treeMagic[len(treeMagic)-1] {
-		return nil, fmt.Errorf("encoded tree of version %d, this is %d", v, treeMagic[len(treeMagic)-1])
-	}
-	d := treeDecoder{Reader: codec.NewReader(data[len(treeMagic):]), out: &Stored{Tree: &Tree{}}}
-	d.tree()
-	if err := d.End(); err != nil {
-		return nil, fmt.Errorf("encoded tree: %w", err)
-	}
-	if err := d.out.Verify(f); err != nil {
-		return nil, fmt.Errorf("encoded tree: %w", err)
-	}
-	if _, _, err := d.out.Sizes(); err != nil {
-		return nil, fmt.Errorf("encoded tree: %w", err)
-	}
-	return d.out, nil
-}
-
-// treeDecoder reads the parts of a tree.
-type treeDecoder struct {
-	codec.Reader
-	out   *Stored
-	plans []*plan.Plan
-
-	planned, weighed int // plans and constants that regions so far have named
-}
-
-func (d *treeDecoder) tree() {
-	t := d.out.Tree
-	t.Values = make([]Value, d.Count(minValue))
-	for i := range t.Values {
-		v := &t.Values[i]
-		v.Place = Place(d.Number(math.MaxUint8))
-		v.Type = nn.OperandType(d.Number(math.MaxInt32))
-		v.Dims = make(nn.Dims, d.Count(1))
-		for k := range v.Dims {
-			v.Dims[k] = uint32(d.Number(math.MaxUint32))
-		}
-	}
-	t.Inputs = make([]int, d.Count(1))
-	for i := range t.Inputs {
-		t.Inputs[i] = d.Index(len(t.Values)+1) + None
-	}
-	t.Outputs = d.values()
+func (c *treeCoder) tree(t *Tree) {
+	codec.List(&c.Coder, &t.Values, minValue, func(v *Value) {
+		codec.Number(&c.Coder, &v.Place, math.MaxUint8)
+		codec.Number(&c.Coder, &v.Type, math.MaxInt32)
+		codec.List(&c.Coder, (*[]uint32)(&v.Dims), 1, func(n *uint32) { codec.Number(&c.Coder, n, math.MaxUint32) })
+	})
+	c.values = len(t.Values)
+	codec.List(&c.Coder, &t.Inputs, 1, func(v *int) {
+		n := *v - None
+		c.Index(&n, c.values+1)
+		*v = n + None
+	})
+	codec.List(&c.Coder, &t.Outputs, 1, c.value)
 	seen := map[string]bool{}
-	for range d.Count(1) {
-		b := d.Bytes()
-		p, err := plan.Decode(b)
-		if err == nil && seen[string(b)] {
+	codec.List(&c.Coder, &c.encoded, 1, func(b *[]byte) {
+		if c.Bytes(b); !c.Reading() || c.Err() != nil {
+			return
+		}
+		p, err := plan.Decode(*b)
+		if err == nil && seen[string(*b)] {
 			err = errors.New("it stands twice")
 		}
 		if err != nil {
-			d.Fail("plan %d: %w", len(d.plans), err)
+			c.Fail("plan %d: %w", len(c.plans), err)
 			return
 		}
-		seen[string(b)] = true
-		d.plans = append(d.plans, p)
-	}
-	if t.Main = d.sequence(0); d.planned != len(d.plans) {
-		d.Fail("%d of %d plans are used", d.planned, len(d.plans))
+		seen[string(*b)] = true
+		c.plans = append(c.plans, p)
+	})
+	if c.sequence(&t.Main, 0); c.planned != len(c.encoded) {
+		c.Fail("%d of %d plans are used", c.planned, len(c.encoded))
 	}
 }
 
-func (d *treeDecoder) values() []int {
-	list := make([]int, d.Count(1))
-	for i := range list {
-		list[i] = d.value()
-	}
-	return list
-}
+func (c *treeCoder) value(v *int) { c.Index(v, c.values) }
 
-func (d *treeDecoder) value() int { return d.Index(len(d.out.Values)) }
-
-// sequence reads one that is nested so deeply.
-func (d *treeDecoder) sequence(depth int) Sequence {
+// sequence is one that is nested so deeply.
+func (c *treeCoder) sequence(s *Sequence, depth int) {
 	if depth > maxNesting {
-		d.Fail("nested more than %d deep", maxNesting)
+		c.Fail("nested more than %d deep", maxNesting)
 	}
-	list := make(Sequence, 0, d.Count(minNode))
-	for range cap(list) {
-		if d.Err() != nil {
-			return nil
+	codec.List(&c.Coder, (*[]Node)(s), minNode, func(n *Node) {
+		kind := 0
+		switch (*n).(type) {
+		case *Branch:
+			kind = nodeBranch
+		case *Loop:
+			kind = nodeLoop
 		}
-		switch d.Number(nodeKinds - 1) {
-		case nodeStraight:
-			list = append(list, d.straight())
-		case nodeBranch:
-			list = append(list, &Branch{If: d.value(), Then: d.sequence(depth + 1), Else: d.sequence(depth + 1)})
-		case nodeLoop:
-			list = append(list, d.loop(depth))
+		codec.Number(&c.Coder, &kind, nodeKinds-1)
+		if c.Reading() {
+			*n = [nodeKinds]Node{&Straight{}, &Branch{}, &Loop{}}[kind]
 		}
-	}
-	return list
+		switch n := (*n).(type) {
+		case *Straight:
+			c.straight(n)
+		case *Branch:
+			c.value(&n.If)
+			c.sequence(&n.Then, depth+1)
+			c.sequence(&n.Else, depth+1)
+		case *Loop:
+			c.loop(n, depth)
+		}
+	})
 }
 
-func (d *treeDecoder) straight() *Straight {
-	s := &Straight{Index: len(d.out.Straights)}
-	p, w := d.Index(min(len(d.plans), d.planned+1)), d.Index(d.weighed+1)
-	d.planned, d.weighed = max(d.planned, p+1), max(d.weighed, w+1)
-	s.In, s.Out = d.values(), d.values()
-	if d.Err() == nil {
-		s.Plan = d.plans[p]
+func (c *treeCoder) straight(s *Straight) {
+	numbers := c.straights[s]
+	c.Index(&numbers[0], min(len(c.encoded), c.planned+1))
+	c.Index(&numbers[1], c.weighed+1)
+	c.planned, c.weighed = max(c.planned, numbers[0]+1), max(c.weighed, numbers[1]+1)
+	codec.List(&c.Coder, &s.In, 1, c.value)
+	codec.List(&c.Coder, &s.Out, 1, c.value)
+	if c.Reading() && c.Err() == nil {
+		s.Index, s.Plan = len(c.out.Straights), c.plans[numbers[0]]
+		c.out.Straights, c.out.Weights = append(c.out.Straights, s), append(c.out.Weights, numbers[1])
 	}
-	d.out.Straights, d.out.Weights = append(d.out.Straights, s), append(d.out.Weights, w)
-	return s
 }
 
-func (d *treeDecoder) loop(depth int) *Loop {
-	l := &Loop{Index: len(d.out.Loops), While: d.value()}
-	d.out.Loops = append(d.out.Loops, l)
-	for range d.Count(minState) {
-		l.Init, l.Current, l.Next = append(l.Init, d.value()), append(l.Current, d.value()), append(l.Next, d.value())
+func (c *treeCoder) loop(l *Loop, depth int) {
+	c.value(&l.While)
+	if c.Reading() {
+		l.Index = len(c.out.Loops)
+		c.out.Loops = append(c.out.Loops, l)
 	}
-	l.First, l.Step = d.sequence(depth+1), d.sequence(depth+1)
-	return l
+	states := make([][3]int, len(l.Init))
+	for k := range states {
+		states[k] = [3]int{l.Init[k], l.Current[k], l.Next[k]}
+	}
+	codec.List(&c.Coder, &states, minState, func(s *[3]int) {
+		for i := range s {
+			c.value(&s[i])
+		}
+	})
+	if c.Reading() {
+		for _, s := range states {
+			l.Init, l.Current, l.Next = append(l.Init, s[0]), append(l.Current, s[1]), append(l.Next, s[2])
+		}
+	}
+	c.sequence(&l.First, depth+1)
+	c.sequence(&l.Step, depth+1)
 }
 
 // Order lists straight regions and loops in the order of the encoding.

@@ -1,11 +1,8 @@
 package plan
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/nngpu/nngpu/gpu/internal/codec"
 	"github.com/nngpu/nngpu/shaders"
@@ -39,108 +36,45 @@ const encodingMagic = "nnplan\x00\x04"
 
 // Encode returns the encoding of p, which Decode turns back. Precondition: p.Verify() is nil.
 func Encode(p *Plan) []byte {
-	b := []byte(encodingMagic)
-	for _, n := range []int64{p.ArenaBytes, p.WeightBytes, p.HostBytes} {
-		b = codec.AppendSize(b, n)
-	}
-	for _, list := range [][]IO{p.Inputs, p.Outputs} {
-		b = codec.AppendCount(b, len(list))
-		for _, io := range list {
-			b = codec.AppendString(b, io.Name)
-			b = codec.AppendSize(b, io.Offset)
-			b = codec.AppendSize(b, io.Size)
-			b = codec.AppendSize(b, io.DeviceBytes-io.Size)
-		}
-	}
-	kernels := usedKernels(p)
-	index := map[shaders.Kernel]int{}
-	b = codec.AppendCount(b, len(kernels))
-	for i, k := range kernels {
-		index[k] = i
-		b = codec.AppendString(b, k.String())
-	}
-	b = codec.AppendCount(b, len(p.Steps))
+	c := coder{Coder: codec.Writer([]byte(encodingMagic)), index: map[shaders.Kernel]int{}}
 	for i := range p.Steps {
-		b = appendStep(b, &p.Steps[i], index[p.Steps[i].Kernel])
+		if k := p.Steps[i].Kernel; c.index[k] == 0 {
+			c.kernels = append(c.kernels, k)
+			c.index[k] = len(c.kernels)
+		}
 	}
-	b = codec.AppendCount(b, len(p.Segments))
-	at := 0
-	for _, end := range p.Segments {
-		b = codec.AppendCount(b, end-at)
-		at = end
-	}
-	return b
+	same := *p
+	c.plan(&same)
+	return c.Written()
 }
 
-// usedKernels lists the kernels of p in the order of first use, shaders.Copy too.
-func usedKernels(p *Plan) []shaders.Kernel {
-	var list []shaders.Kernel
-	seen := map[shaders.Kernel]bool{}
-	for i := range p.Steps {
-		if k := p.Steps[i].Kernel; !seen[k] {
-			seen[k] = true
-			list = append(list, k)
-		}
+// Decode returns the plan that data encodes. It takes only what Encode can have made of a plan that passes
+// Verify, and allocates at most a small multiple of the size of data whatever that holds. The plan does not
+// refer to data.
+//
+// Errors: another version, a kernel that this program lacks, damage.
+func Decode(data []byte) (*Plan, error) {
+	r, err := codec.Reader(data, encodingMagic, "plan")
+	if err != nil {
+		return nil, err
 	}
-	return list
+	c, p := coder{Coder: r, index: map[shaders.Kernel]int{}}, &Plan{}
+	c.plan(p)
+	if err = c.End(); err == nil {
+		err = p.Verify()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encoded plan: %w", err)
+	}
+	return p, nil
 }
 
-func appendStep(b []byte, s *Step, kernel int) []byte {
-	b = codec.AppendCount(b, kernel)
-	flags := byte(s.When) << 1
-	if s.Barrier {
-		flags |= 1
-	}
-	numbers := slices.Concat(s.Local[:], s.Groups[:])
-	if s.Base != [3]uint32{} {
-		flags |= stepBased
-		numbers = append(numbers, s.Base[:]...)
-	}
-	b = append(b, flags)
-	b = appendRef(b, s.Serves)
-	for _, n := range numbers {
-		b = binary.AppendUvarint(b, uint64(n))
-	}
-	b = codec.AppendCount(b, len(s.Push))
-	for _, w := range s.Push {
-		b = binary.AppendUvarint(b, uint64(w))
-	}
-	b = codec.AppendCount(b, len(s.Bindings))
-	for _, bd := range s.Bindings {
-		kind := byte(bd.Buffer)&3 | byte(bd.Format)<<3
-		if bd.Write {
-			kind |= 4
-		}
-		if bd.Of != 0 {
-			kind |= bindingOf
-		}
-		b = append(b, kind)
-		b = codec.AppendSize(b, bd.Offset)
-		b = codec.AppendSize(b, bd.Size)
-		if bd.Of != 0 {
-			b = appendRef(b, bd.Of)
-			b = codec.AppendSize(b, bd.At)
-		}
-	}
-	b = codec.AppendString(b, s.Label)
-	b = codec.AppendString(b, s.Why)
-	return codec.AppendFloat(codec.AppendFloat(b, s.FLOP), s.Bytes)
-}
-
-// Flags of a step and of a binding.
-const (
-	stepBased = 1 << 3
-	bindingOf = 1 << 6
-)
-
-func appendRef(b []byte, r IORef) []byte {
-	n := 0
-	if i, ok := r.Input(); ok {
-		n = 2*i + 1
-	} else if i, ok := r.Output(); ok {
-		n = 2*i + 2
-	}
-	return codec.AppendCount(b, n)
+// coder writes or reads the parts of a plan.
+type coder struct {
+	codec.Coder
+	kernels []shaders.Kernel       // in the order of first use, shaders.Copy too
+	index   map[shaders.Kernel]int // of each, and 1
+	used    int                    // kernels that steps so far have named
 }
 
 // The least bytes that an element of each list takes in the encoding.
@@ -153,161 +87,131 @@ const (
 	minSegment = 1
 )
 
-// Decode returns the plan that data encodes. It takes only what Encode can have made of a plan that passes
-// Verify, and allocates at most a small multiple of the size of data whatever that holds. The plan does not
-// refer to data.
-//
-// Errors: another version, a kernel that this program lacks, damage.
-func Decode(data []byte) (*Plan, error) {
-	if len(data) < len(encodingMagic) || string(data[:len(encodingMagic)-1]) != encodingMagic[:len(encodingMagic)-1] {
-		return nil, errors.New("not an encoded plan")
-	}
-	if v := data[len(encodingMagic)-1]; v != encodingMagic[len(encodingMagic)-1] {
-		return nil, fmt.Errorf("encoded plan of version %d, this is %d", v, encodingMagic[len(encodingMagic)-1])
-	}
-	d := decoder{codec.NewReader(data[len(encodingMagic):])}
-	p := d.plan()
-	if err := d.End(); err != nil {
-		return nil, fmt.Errorf("encoded plan: %w", err)
-	}
-	if err := p.Verify(); err != nil {
-		return nil, fmt.Errorf("encoded plan: %w", err)
-	}
-	return p, nil
-}
-
-// decoder reads the parts of a plan.
-type decoder struct{ codec.Reader }
-
-func (d *decoder) plan() *Plan {
-	p := &Plan{}
+func (c *coder) plan(p *Plan) {
 	for _, n := range []*int64{&p.ArenaBytes, &p.WeightBytes, &p.HostBytes} {
-		*n = d.Size()
+		c.Size(n)
 	}
-	p.Inputs = d.ios()
-	p.Outputs = d.ios()
-	kernels := d.kernels()
-	if n := d.Count(minStep); n > 0 {
-		p.Steps = make([]Step, n)
-	}
-	used := 0 // kernels that steps so far have named
-	for i := range p.Steps {
-		k := d.step(&p.Steps[i], kernels)
-		if d.Err() != nil {
-			return nil
-		}
-		if k > used {
-			d.Fail("step %d: kernels are not in the order of use", i)
-			return nil
-		}
-		used = max(used, k+1)
-	}
-	if used != len(kernels) {
-		d.Fail("%d of %d kernels are used", used, len(kernels))
-	}
-	if n := d.Count(minSegment); n > 0 {
-		p.Segments = make([]int, n)
+	codec.List(&c.Coder, &p.Inputs, minIO, c.io)
+	codec.List(&c.Coder, &p.Outputs, minIO, c.io)
+	codec.List(&c.Coder, &c.kernels, minKernel, c.kernel)
+	codec.List(&c.Coder, &p.Steps, minStep, c.step)
+	if c.used != len(c.kernels) {
+		c.Fail("%d of %d kernels are used", c.used, len(c.kernels))
 	}
 	at := 0
-	for i := range p.Segments {
-		n := d.Number(uint64(len(p.Steps) - at))
-		at += int(n)
-		p.Segments[i] = at
-	}
-	return p
+	codec.List(&c.Coder, &p.Segments, minSegment, func(end *int) {
+		n := *end - at
+		codec.Number(&c.Coder, &n, uint64(len(p.Steps)-at))
+		at += n
+		*end = at
+	})
 }
 
-func (d *decoder) ios() []IO {
-	var list []IO
-	if n := d.Count(minIO); n > 0 {
-		list = make([]IO, n)
-	}
-	for i := range list {
-		io := IO{Name: d.Text(), Offset: d.Size(), Size: d.Size()}
-		io.DeviceBytes = io.Size + int64(d.Number(uint64(math.MaxInt64-io.Size)))
-		list[i] = io
-	}
-	return list
+func (c *coder) io(x *IO) {
+	c.Text(&x.Name)
+	c.Size(&x.Offset)
+	c.Size(&x.Size)
+	more := x.DeviceBytes - x.Size
+	codec.Number(&c.Coder, &more, uint64(math.MaxInt64-x.Size))
+	x.DeviceBytes = x.Size + more
 }
 
-// kernels reads the table of names. None may stand twice.
-func (d *decoder) kernels() []shaders.Kernel {
-	list := make([]shaders.Kernel, 0, d.Count(minKernel))
-	seen := map[shaders.Kernel]bool{}
-	for range cap(list) {
-		name := d.Bytes()
-		if d.Err() != nil {
-			return nil
-		}
-		k, ok := shaders.ByName(string(name))
-		if !ok || seen[k] {
-			d.Fail("%q is no kernel, or stands twice", name[:min(len(name), 64)])
-			return nil
-		}
-		seen[k] = true
-		list = append(list, k)
+// kernel is a name. None may stand twice.
+func (c *coder) kernel(k *shaders.Kernel) {
+	if !c.Reading() {
+		name := k.String()
+		c.Text(&name)
+		return
 	}
-	return list
+	var name []byte
+	c.Bytes(&name)
+	known, ok := shaders.ByName(string(name))
+	if !ok || c.index[known] > 0 {
+		c.Fail("%q is no kernel, or stands twice", name[:min(len(name), 64)])
+		return
+	}
+	*k = known
+	c.index[known] = len(c.index) + 1
 }
 
-// step reads s and returns the index of its kernel.
-func (d *decoder) step(s *Step, kernels []shaders.Kernel) int {
-	k := int(d.Number(math.MaxInt32))
-	if k >= len(kernels) {
-		d.Fail("kernel %d of %d", k, len(kernels))
-		return 0
+// Flags of a step and of a binding.
+const (
+	stepBased = 1 << 3
+	bindingOf = 1 << 6
+)
+
+// flag is bit where on is set.
+func flag(on bool, bit byte) byte {
+	if on {
+		return bit
 	}
-	s.Kernel = kernels[k]
-	flags := d.Number(2*stepBased - 1)
-	s.Barrier = flags&1 != 0
-	s.When = When(flags >> 1 & 3)
-	s.Serves = d.ref()
-	numbers := []*uint32{&s.Local[0], &s.Local[1], &s.Local[2], &s.Groups[0], &s.Groups[1], &s.Groups[2]}
+	return 0
+}
+
+func (c *coder) step(s *Step) {
+	k := c.index[s.Kernel] - 1
+	codec.Number(&c.Coder, &k, math.MaxInt32)
+	if k >= len(c.kernels) || k > c.used {
+		c.Fail("kernel %d of %d, of which %d were used", k, len(c.kernels), c.used)
+		return
+	}
+	s.Kernel, c.used = c.kernels[k], max(c.used, k+1)
+	flags := flag(s.Barrier, 1) | byte(s.When)<<1 | flag(s.Base != [3]uint32{}, stepBased)
+	codec.Number(&c.Coder, &flags, 2*stepBased-1)
+	s.Barrier, s.When = flags&1 != 0, When(flags>>1&3)
+	c.ref(&s.Serves)
+	c.shape(&s.Local)
+	c.shape(&s.Groups)
 	if flags&stepBased != 0 {
-		numbers = append(numbers, &s.Base[0], &s.Base[1], &s.Base[2])
-	}
-	for _, n := range numbers {
-		*n = uint32(d.Number(math.MaxUint32))
-	}
-	if flags&stepBased != 0 && s.Base == [3]uint32{} {
-		d.Fail("a base of zeroes")
-	}
-	if n := d.Count(minPush); n > 0 {
-		s.Push = make([]uint32, n)
-	}
-	for i := range s.Push {
-		s.Push[i] = uint32(d.Number(math.MaxUint32))
-	}
-	if n := d.Count(minBinding); n > 0 {
-		s.Bindings = make([]Binding, n)
-	}
-	for i := range s.Bindings {
-		kind := d.Number(127)
-		s.Bindings[i] = Binding{
-			Buffer: Buffer(kind & 3), Write: kind&4 != 0, Format: Format(kind >> 3 & 7), Offset: d.Size(), Size: d.Size(),
-		}
-		if kind&bindingOf != 0 {
-			if s.Bindings[i].Of = d.ref(); s.Bindings[i].Of == 0 {
-				d.Fail("a binding of no input or output")
-			}
-			s.Bindings[i].At = d.Size()
+		if c.shape(&s.Base); s.Base == [3]uint32{} {
+			c.Fail("a base of zeroes")
 		}
 	}
-	s.Label = d.Text()
-	s.Why = d.Text()
-	s.FLOP = d.Float()
-	s.Bytes = d.Float()
-	return k
+	codec.List(&c.Coder, &s.Push, minPush, c.word)
+	codec.List(&c.Coder, &s.Bindings, minBinding, c.binding)
+	c.Text(&s.Label)
+	c.Text(&s.Why)
+	c.Float(&s.FLOP)
+	c.Float(&s.Bytes)
 }
 
-// ref reads a reference.
-func (d *decoder) ref() IORef {
-	n := int(d.Number(math.MaxInt32))
+func (c *coder) word(n *uint32) { codec.Number(&c.Coder, n, math.MaxUint32) }
+
+func (c *coder) shape(n *[3]uint32) {
+	for i := range n {
+		c.word(&n[i])
+	}
+}
+
+func (c *coder) binding(b *Binding) {
+	kind := byte(b.Buffer)&3 | flag(b.Write, 4) | byte(b.Format)<<3 | flag(b.Of != 0, bindingOf)
+	codec.Number(&c.Coder, &kind, 2*bindingOf-1)
+	b.Buffer, b.Write, b.Format = Buffer(kind&3), kind&4 != 0, Format(kind>>3&7)
+	c.Size(&b.Offset)
+	c.Size(&b.Size)
+	if kind&bindingOf != 0 {
+		if c.ref(&b.Of); b.Of == 0 {
+			c.Fail("a binding of no input or output")
+		}
+		c.Size(&b.At)
+	}
+}
+
+// ref is a reference.
+func (c *coder) ref(r *IORef) {
+	n := 0
+	if i, ok := r.Input(); ok {
+		n = 2*i + 1
+	} else if i, ok := r.Output(); ok {
+		n = 2*i + 2
+	}
+	codec.Number(&c.Coder, &n, math.MaxInt32)
 	switch {
 	case n == 0:
-		return 0
+		*r = 0
 	case n%2 == 1:
-		return InputRef((n - 1) / 2)
+		*r = InputRef((n - 1) / 2)
+	default:
+		*r = OutputRef((n - 2) / 2)
 	}
-	return OutputRef((n - 2) / 2)
 }
