@@ -6,8 +6,7 @@ import "github.com/nngpu/nngpu/shaders/family"
 var operandForms = []struct {
 	operands family.Operands
 	macro    string
-	words    int // of BROADCAST_PUSH
-}{{family.Same, "0", 0}, {family.Row, "2", 4}, {family.Broadcast, "1", 17}}
+}{{family.Same, "0"}, {family.Row, "2"}, {family.Broadcast, "1"}}
 
 // binaryVariants: elementwise/binary.comp and compare.comp. Each operation and type has three kernels, by how the operands
 // lie.
@@ -16,14 +15,10 @@ func binaryVariants() []variant {
 	for elem, ops := range map[family.Elem][]family.BinaryOp{
 		family.F32: family.BinaryOps, family.F16: family.BinaryOps, family.I32: family.BinaryIntegerOps, family.Q8: family.BinaryByteOps,
 	} {
-		words := 6
-		if elem == family.Q8 {
-			words = 15
-		}
 		for _, op := range ops {
 			for _, v := range operandForms {
 				list = append(list, variant{
-					key: family.Binary{Op: op, Elem: elem, Operands: v.operands}, source: "elementwise/binary.comp", bindings: "sss", pushWords: words + v.words,
+					key: family.Binary{Op: op, Elem: elem, Operands: v.operands}, source: "elementwise/binary.comp",
 					defines: map[string]string{"BROADCAST": v.macro, "OP_" + string(op): "1", elemMacro(elem): "1"},
 				})
 			}
@@ -32,14 +27,13 @@ func binaryVariants() []variant {
 	for _, op := range []family.BinaryOp{family.Add, family.Mul} {
 		list = append(list, variant{
 			key: family.Binary{Op: op, Elem: family.F32, Access: family.Texels}, source: "elementwise/binary.comp",
-			defines:  map[string]string{"BROADCAST": "0", "TEXEL": "1", "OP_" + string(op): "1", "ELEM_F32": "1"},
-			bindings: "tts", pushWords: 6,
+			defines: map[string]string{"BROADCAST": "0", "TEXEL": "1", "OP_" + string(op): "1", "ELEM_F32": "1"},
 		})
 	}
-	for elem, words := range map[family.Elem]int{family.F32: 3, family.F16: 3, family.I32: 3, family.Q8: 9} {
+	for _, elem := range stored {
 		for _, v := range operandForms {
 			list = append(list, variant{
-				key: family.Compare{Elem: elem, Operands: v.operands}, source: "elementwise/compare.comp", bindings: "sss", pushWords: words + v.words,
+				key: family.Compare{Elem: elem, Operands: v.operands}, source: "elementwise/compare.comp",
 				defines: map[string]string{"BROADCAST": v.macro, elemMacro(elem): "1"},
 			})
 		}

@@ -45,13 +45,12 @@ func gemmKeys(m, n int) []family.Gemm {
 
 func gemmVariant(k family.Gemm) variant {
 	v := variant{
-		key: k, source: "conv/gemm_float.comp", bindings: bindings(k.Access), pushWords: 8, cost: family.CostMatrix,
+		key: k, source: "conv/gemm_float.comp", cost: family.CostMatrix,
 		defines: map[string]string{
 			"TM": fmt.Sprint(k.M), "TN4": fmt.Sprint(k.N / 4), "TAPS": digit(k.Window),
 			"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores),
 		},
 	}
-	taps := 12 // push constant words of a window
 	if k.M == 1 {
 		v.cost = family.CostNarrow
 	}
@@ -59,43 +58,32 @@ func gemmVariant(k family.Gemm) variant {
 	case family.F16:
 		v.defines["ELEM_F16"] = "1"
 	case family.Q8:
-		v.source, v.pushWords, taps = "conv/gemm_q8.comp", 12, 13
+		v.source = "conv/gemm_q8.comp"
 		v.defines["DOT"], v.defines["WZP"] = digit(k.Dot), digit(k.ZeroPoint)
 		v.defines["FLUSH"], v.defines["SHIFT"] = digit(k.Flush), digit(k.Dot || k.Flush)
-	}
-	if k.Window {
-		v.pushWords += taps
 	}
 	return v
 }
 
 // sharedVariant has workgroups of 8x8 invocations, which every device has.
 func sharedVariant(k family.Gemm) variant {
-	v := variant{
-		key: k, source: "conv/gemm_shared.comp", bindings: "ssss", pushWords: 5, cost: family.CostMatrix,
+	return variant{
+		key: k, source: "conv/gemm_shared.comp", cost: family.CostMatrix,
 		defines: map[string]string{
 			elemMacro(k.Elem): "1", "BM": fmt.Sprint(k.M), "BN": fmt.Sprint(k.N), "TAPS": digit(k.Window),
 			"LOCAL_X": "8", "LOCAL_Y": "8",
 		},
 	}
-	if k.Window {
-		v.pushWords += 12
-	}
-	return v
 }
 
 func directVariants() []variant {
 	var list []variant
 	for _, elem := range computed {
 		for _, depthwise := range bools {
-			v := variant{
-				key: family.Direct{Elem: elem, Depthwise: depthwise}, source: "conv/direct.comp", bindings: "ssss", pushWords: 20,
+			list = append(list, variant{
+				key: family.Direct{Elem: elem, Depthwise: depthwise}, source: "conv/direct.comp",
 				cost: family.CostMatrix, defines: map[string]string{elemMacro(elem): "1", "DEPTHWISE": digit(depthwise)},
-			}
-			if elem == family.Q8 {
-				v.bindings, v.pushWords = "sssss", 26
-			}
-			list = append(list, v)
+			})
 		}
 	}
 	return list
@@ -105,14 +93,11 @@ func depthwiseVariants() []variant {
 	var list []variant
 	add := func(k family.Depthwise) {
 		v := variant{
-			key: k, source: "conv/depthwise.comp", bindings: bindings(k.Access), pushWords: 17, cost: family.CostDepthwise,
+			key: k, source: "conv/depthwise.comp", cost: family.CostDepthwise,
 			defines: map[string]string{
 				elemMacro(k.Elem): "1", "PX": "4", "KW": fmt.Sprint(k.Width), "S": fmt.Sprint(k.Stride), "SHIFT": digit(k.Shift),
 				"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores),
 			},
-		}
-		if k.Elem == family.Q8 {
-			v.pushWords = 21
 		}
 		if k.Width == 0 {
 			v.cost = family.CostAnyWindow
@@ -131,9 +116,4 @@ func depthwiseVariants() []variant {
 		}
 	}
 	return list
-}
-
-// bindings are those of x, a filter of texels, what there is for each channel, and y.
-func bindings(a family.Access) string {
-	return [...]string{"stss", "ttss", "ttsi"}[a]
 }

@@ -12,50 +12,34 @@ func dataVariants() []variant {
 	for _, words := range []int{1, 2, 4} {
 		for _, dims := range []int{3, 6} {
 			list = append(list, variant{
-				key: family.Copy{Words: words, Dims: dims}, source: "data/copy.comp", bindings: "ss", pushWords: 4 + 3*(dims-1) + 2*dims,
+				key: family.Copy{Words: words, Dims: dims}, source: "data/copy.comp",
 				defines: map[string]string{"UNIT": fmt.Sprint(words), "DIMS": fmt.Sprint(dims)},
 			})
 		}
 	}
-	for _, m := range []struct {
-		op        family.MoveOp
-		source    string
-		pushWords int
-	}{
-		{family.Reshape, "reshape", 11}, {family.Transpose, "transpose", 28}, {family.Concat, "concat", 9}, {family.RGB, "rgb", 2},
-		{family.PadRows, "pad", 25}, {family.MirrorRows, "pad", 24}, {family.PadLanes, "pad_lanes", 26}, {family.MirrorLanes, "pad_lanes", 26},
-		{family.PadFed, "pad_fed", 8}, {family.MirrorFed, "pad_fed", 8}, {family.TransposeFed, "transpose_fed", 6},
-	} {
+	sources := map[family.MoveOp]string{
+		family.Reshape: "reshape", family.Transpose: "transpose", family.Concat: "concat", family.RGB: "rgb",
+		family.PadRows: "pad", family.MirrorRows: "pad", family.PadLanes: "pad_lanes", family.MirrorLanes: "pad_lanes",
+		family.PadFed: "pad_fed", family.MirrorFed: "pad_fed", family.TransposeFed: "transpose_fed",
+	}
+	for op, source := range sources {
 		for _, bytes := range []int{1, 2, 4} {
-			v := variant{
-				key: family.Move{Op: m.op, Bytes: bytes}, source: "data/" + m.source + ".comp", bindings: "ss", pushWords: m.pushWords,
-				defines: map[string]string{"ELEM": fmt.Sprint(bytes)},
+			if op == family.RGB && bytes == 2 {
+				continue
 			}
-			switch m.op {
-			case family.MirrorRows, family.MirrorLanes:
+			v := variant{
+				key: family.Move{Op: op, Bytes: bytes}, source: "data/" + source + ".comp", defines: map[string]string{"ELEM": fmt.Sprint(bytes)},
+			}
+			if op == family.MirrorRows || op == family.MirrorLanes || op == family.MirrorFed {
 				v.defines["MIRROR"] = "1"
-			case family.MirrorFed:
-				v.defines["MIRROR"], v.bindings = "1", "ssss"
-			case family.PadFed, family.TransposeFed:
-				v.bindings = "ssss"
-			case family.RGB:
-				if bytes == 2 {
-					continue
-				}
 			}
 			list = append(list, v)
 		}
 	}
 	for _, elem := range computed {
-		words, halfWords := 8, 7 // push constants, from bytes and from half floats
-		if elem == family.Q8 {
-			words, halfWords = 9, 11
-		}
 		list = append(list,
-			variant{key: family.Image{Elem: elem}, source: "data/image.comp", bindings: "ss", pushWords: words,
-				defines: map[string]string{"FROM_U8": "1", elemMacro(elem): "1"}},
-			variant{key: family.Image{Half: true, Elem: elem}, source: "data/image.comp", bindings: "ss", pushWords: halfWords,
-				defines: map[string]string{"FROM_F16": "1", elemMacro(elem): "1"}})
+			variant{key: family.Image{Elem: elem}, source: "data/image.comp", defines: map[string]string{"FROM_U8": "1", elemMacro(elem): "1"}},
+			variant{key: family.Image{Half: true, Elem: elem}, source: "data/image.comp", defines: map[string]string{"FROM_F16": "1", elemMacro(elem): "1"}})
 	}
 	return list
 }

@@ -14,7 +14,11 @@ const (
 	opTypeInt               = 21
 	opTypeFloat             = 22
 	opTypeVector            = 23
+	opTypeImage             = 25
+	opTypeSampledImage      = 27
 	opTypeArray             = 28
+	opTypeRuntimeArray      = 29
+	opTypeStruct            = 30
 	opTypePointer           = 32
 	opConstant              = 43
 	opConstantComposite     = 44
@@ -22,12 +26,20 @@ const (
 	opSpecConstantComposite = 51
 	opVariable              = 59
 	opDecorate              = 71
+	opMemberDecorate        = 72
 
 	modeLocalSize        = 17
 	decorationSpecID     = 1
 	decorationBuiltIn    = 11
+	decorationBinding    = 33
+	decorationOffset     = 35
 	builtinWorkgroupSize = 25
+	imageSampled         = 1 // as opposed to stored to
+	classUniformConstant = 0
+	classUniform         = 2
 	classWorkgroup       = 4
+	classPushConstant    = 9
+	classStorageBuffer   = 12
 )
 
 // capabilities has what each one asks of a device; nothing for those that every device has.
@@ -50,36 +62,47 @@ var capabilities = map[uint32]func(*family.Needs){
 	6022: func(n *family.Needs) { n.Matrix = true },
 }
 
-// describe reads the shape of workgroups and the needs of a module from its code.
-func describe(code []byte) (workgroup [3]uint32, n family.Needs, err error) {
+// describe reads from the code of a module what it binds, the shape of its workgroups and what it needs.
+func describe(code []byte) (info family.Info, err error) {
 	words := make([]uint32, len(code)/4)
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint32(code[4*i:])
 	}
-	bytes := map[uint32]uint32{}   // by type
-	pointee := map[uint32]uint32{} // by pointer type
-	value := map[uint32]uint32{}   // of constants
-	specID := map[uint32]uint32{}  // of specialisation constants
-	isSize := map[uint32]bool{}    // the workgroup size
+	bytes := map[uint32]uint32{}     // by type
+	letters := map[uint32]byte{}     // by type, of what is bound
+	pointee := map[uint32]uint32{}   // by pointer type
+	value := map[uint32]uint32{}     // of constants
+	specID := map[uint32]uint32{}    // of specialisation constants
+	isSize := map[uint32]bool{}      // the workgroup size
+	binding := map[uint32]int{}      // of variables
+	offset := map[[2]uint32]uint32{} // by struct type and member
+	bound := map[int]byte{}          // by binding
+	n := &info.Needs
 	for i := 5; i < len(words); i += int(words[i] >> 16) {
 		w := words[i:min(len(words), i+max(1, int(words[i]>>16)))]
 		switch op := w[0] & 0xffff; op {
 		case opCapability:
 			need, ok := capabilities[w[1]]
 			if !ok {
-				return workgroup, n, fmt.Errorf("capability %d, of which nothing is known", w[1])
+				return info, fmt.Errorf("capability %d, of which nothing is known", w[1])
 			}
-			need(&n)
+			need(n)
 		case opExecutionMode:
 			if w[2] == modeLocalSize {
-				copy(workgroup[:], w[3:])
+				copy(info.Workgroup[:], w[3:])
 			}
 		case opDecorate:
 			switch {
 			case w[2] == decorationSpecID:
 				specID[w[1]] = w[3]
+			case w[2] == decorationBinding:
+				binding[w[1]] = int(w[3])
 			case w[2] == decorationBuiltIn && w[3] == builtinWorkgroupSize:
 				isSize[w[1]] = true
+			}
+		case opMemberDecorate:
+			if w[3] == decorationOffset {
+				offset[[2]uint32{w[1], w[2]}] = w[4]
 			}
 		case opTypeInt, opTypeFloat:
 			bytes[w[1]] = w[2] / 8
@@ -87,6 +110,18 @@ func describe(code []byte) (workgroup [3]uint32, n family.Needs, err error) {
 			bytes[w[1]] = bytes[w[2]] * w[3]
 		case opTypeArray:
 			bytes[w[1]] = bytes[w[2]] * value[w[3]]
+			letters[w[1]] = letters[w[2]]
+		case opTypeStruct:
+			for k, member := range w[2:] {
+				bytes[w[1]] = max(bytes[w[1]], offset[[2]uint32{w[1], uint32(k)}]+bytes[member])
+			}
+			letters[w[1]] = 's'
+		case opTypeImage:
+			if letters[w[1]] = 'i'; w[7] == imageSampled {
+				letters[w[1]] = 't'
+			}
+		case opTypeSampledImage:
+			letters[w[1]] = letters[w[2]]
 		case opTypePointer:
 			pointee[w[1]] = w[3]
 		case opConstant, opSpecConstant:
@@ -96,22 +131,33 @@ func describe(code []byte) (workgroup [3]uint32, n family.Needs, err error) {
 				if !isSize[w[2]] {
 					break
 				}
-				workgroup[k] = value[id]
+				info.Workgroup[k] = value[id]
 				if spec, ok := specID[id]; ok && spec != uint32(k) {
-					return workgroup, n, fmt.Errorf("specialisation constant %d as dimension %d of workgroups", spec, k)
+					return info, fmt.Errorf("specialisation constant %d as dimension %d of workgroups", spec, k)
 				} else if ok {
-					workgroup[k] = 0
+					info.Workgroup[k] = 0
 				}
 			}
 		case opVariable:
-			if w[3] == classWorkgroup {
-				size, ok := bytes[pointee[w[1]]]
+			switch t := pointee[w[1]]; w[3] {
+			case classWorkgroup:
+				size, ok := bytes[t]
 				if !ok {
-					return workgroup, n, fmt.Errorf("shared memory of a type whose size is unknown")
+					return info, fmt.Errorf("shared memory of a type whose size is unknown")
 				}
 				n.SharedBytes += size
+			case classPushConstant:
+				info.PushWords = int(bytes[t]) / 4
+			case classUniformConstant, classUniform, classStorageBuffer:
+				bound[binding[w[2]]] = letters[t]
 			}
 		}
 	}
-	return workgroup, n, nil
+	for k := range len(bound) {
+		if bound[k] == 0 {
+			return info, fmt.Errorf("%d bindings, but none of number %d", len(bound), k)
+		}
+		info.Bindings += string(bound[k])
+	}
+	return info, nil
 }

@@ -15,8 +15,9 @@ import (
 	"reflect"
 	"sort"
 	"strings"
-	"sync"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/nngpu/nngpu/shaders/family"
 )
@@ -27,9 +28,7 @@ type variant struct {
 	name         string            // file and registry name, snake case; that of the key, where there is one
 	source       string            // GLSL file, relative to shaders/
 	defines      map[string]string // macros that freeze the variant
-	bindings     string            // see family.Info, as what follows
-	pushWords    int
-	cost         family.Cost
+	cost         family.Cost       // see family.Info
 	subgroupSize uint32
 }
 
@@ -84,33 +83,19 @@ func run(only string) error {
 }
 
 func compileAll(list []variant, only string) error {
-	work := make(chan *variant)
-	var mu sync.Mutex
-	var first error
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for v := range work {
-				if err := compile(v); err != nil {
-					mu.Lock()
-					if first == nil {
-						first = fmt.Errorf("%s: %w", v.name, err)
-					}
-					mu.Unlock()
-				}
-			}
-		}()
-	}
+	var work errgroup.Group
+	work.SetLimit(2)
 	for i := range list {
-		if strings.HasPrefix(list[i].name, only) {
-			work <- &list[i]
+		if v := &list[i]; strings.HasPrefix(v.name, only) {
+			work.Go(func() error {
+				if err := compile(v); err != nil {
+					return fmt.Errorf("%s: %w", v.name, err)
+				}
+				return nil
+			})
 		}
 	}
-	close(work)
-	wg.Wait()
-	return first
+	return work.Wait()
 }
 
 func compile(v *variant) error {
@@ -180,11 +165,11 @@ func writeRegistry(list []variant) error {
 		if err != nil {
 			return err
 		}
-		info := family.Info{Name: v.name, Bindings: v.bindings, PushWords: v.pushWords, Cost: v.cost}
-		if info.Workgroup, info.Needs, err = describe(code); err != nil {
+		info, err := describe(code)
+		if err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
-		info.Needs.SubgroupSize = v.subgroupSize
+		info.Name, info.Cost, info.Needs.SubgroupSize = v.name, v.cost, v.subgroupSize
 		fmt.Fprintf(&b, "%s,\n", strings.TrimPrefix(literal(reflect.ValueOf(info)), "family.Info"))
 		if v.key != nil {
 			fmt.Fprintf(&keys, "%s: %s,\n", camel(v.name), literal(reflect.ValueOf(v.key)))

@@ -25,6 +25,7 @@ func manifest() []variant {
 var (
 	bools    = []bool{false, true}
 	computed = []family.Elem{family.F32, family.F16, family.Q8}
+	stored   = []family.Elem{family.F32, family.F16, family.I32, family.Q8}
 )
 
 // elemMacro is the macro of include/tensor.glsl for an element type.
@@ -44,12 +45,4 @@ func suffix(on bool, s string) string {
 		return s
 	}
 	return ""
-}
-
-// kind is the binding letter of an operand that may be a texel buffer.
-func kind(texel bool) string {
-	if texel {
-		return "t"
-	}
-	return "s"
 }

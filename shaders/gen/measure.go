@@ -8,13 +8,13 @@ func measureVariants() []variant {
 		{name: "measure_multiply_dot", defines: map[string]string{"F16": "0", "DOT": "1"}},
 	}
 	for i := range list {
-		list[i].source, list[i].bindings, list[i].pushWords = "measure/multiply.comp", "s", 5
+		list[i].source = "measure/multiply.comp"
 	}
 	for _, sum := range []bool{false, true} {
 		for _, texel := range []bool{false, true} {
 			list = append(list, variant{
 				name: "measure_move" + suffix(sum, "_sum") + suffix(texel, "_texel"), source: "measure/move.comp",
-				defines: map[string]string{"TEXEL": digit(texel), "SUM": digit(sum)}, bindings: kind(texel) + "s", pushWords: 2,
+				defines: map[string]string{"TEXEL": digit(texel), "SUM": digit(sum)},
 			})
 		}
 	}

@@ -17,11 +17,8 @@ func poolVariants() []variant {
 					continue
 				}
 				v := variant{
-					key: family.Pool{Op: op, Elem: elem, Access: access}, source: "pool/pool.comp", bindings: kind(texel) + "s", pushWords: 20,
+					key: family.Pool{Op: op, Elem: elem, Access: access}, source: "pool/pool.comp",
 					defines: map[string]string{"POOL_" + strings.ToUpper(string(op)): "1", elemMacro(elem): "1"},
-				}
-				if elem == family.Q8 {
-					v.pushWords = 21
 				}
 				if texel {
 					v.defines["TEXEL"] = "1"

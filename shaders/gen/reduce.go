@@ -10,9 +10,9 @@ import (
 // reduceVariants: the kernels of reduce/.
 func reduceVariants() []variant {
 	var list []variant
-	softmax := func(k family.Softmax, source string, pushWords int, macro, value string) {
+	softmax := func(k family.Softmax, source, macro, value string) {
 		v := variant{
-			key: k, source: "reduce/" + source, bindings: "ss", pushWords: pushWords, defines: map[string]string{elemMacro(k.Elem): "1"},
+			key: k, source: "reduce/" + source, defines: map[string]string{elemMacro(k.Elem): "1"},
 		}
 		if k.Log {
 			v.defines["LOG"] = "1"
@@ -24,15 +24,15 @@ func reduceVariants() []variant {
 	}
 	for _, elem := range []family.Elem{family.F32, family.F16} {
 		for _, log := range bools {
-			softmax(family.Softmax{Log: log, Elem: elem}, "softmax_row.comp", 4, "UNROLL", "1u")
-			softmax(family.Softmax{Log: log, Elem: elem, Long: true}, "softmax_row.comp", 4, "UNROLL", "4u")
-			softmax(family.Softmax{Log: log, Elem: elem, Column: true}, "softmax_column.comp", 8, "", "")
+			softmax(family.Softmax{Log: log, Elem: elem}, "softmax_row.comp", "UNROLL", "1u")
+			softmax(family.Softmax{Log: log, Elem: elem, Long: true}, "softmax_row.comp", "UNROLL", "4u")
+			softmax(family.Softmax{Log: log, Elem: elem, Column: true}, "softmax_column.comp", "", "")
 		}
 	}
 	list = append(list,
-		variant{key: family.Softmax{Elem: family.Q8}, source: "reduce/softmax_q8.comp", bindings: "sts", pushWords: 11},
+		variant{key: family.Softmax{Elem: family.Q8}, source: "reduce/softmax_q8.comp"},
 		variant{
-			key: family.Softmax{Elem: family.Q8, Column: true}, source: "reduce/softmax_q8.comp", bindings: "sts", pushWords: 11,
+			key: family.Softmax{Elem: family.Q8, Column: true}, source: "reduce/softmax_q8.comp",
 			defines: map[string]string{"COLUMN": "1"},
 		})
 	between := func(from, to family.Elem) map[string]string {
@@ -43,37 +43,25 @@ func reduceVariants() []variant {
 		{family.Q8, family.I32}, {family.I32, family.I32}, {family.I32, family.Q8}, {family.Q8, family.Q8},
 	} {
 		list = append(list,
-			variant{key: family.Sum{Column: true, From: t[0], To: t[1]}, source: "reduce/sum_column.comp", defines: between(t[0], t[1]),
-				bindings: "ss", pushWords: 12 + sumWords(t[1])},
-			variant{key: family.Sum{From: t[0], To: t[1]}, source: "reduce/sum_row.comp", defines: between(t[0], t[1]),
-				bindings: "ss", pushWords: 7 + sumWords(t[1])})
+			variant{key: family.Sum{Column: true, From: t[0], To: t[1]}, source: "reduce/sum_column.comp", defines: between(t[0], t[1])},
+			variant{key: family.Sum{From: t[0], To: t[1]}, source: "reduce/sum_row.comp", defines: between(t[0], t[1])})
 	}
 	for _, elem := range computed {
 		list = append(list, variant{
-			key: family.MeanFed{Elem: elem}, source: "reduce/mean_fed.comp", bindings: "sss", pushWords: 13 + sumWords(elem),
+			key: family.MeanFed{Elem: elem}, source: "reduce/mean_fed.comp",
 			defines: between(elem, elem),
 		})
 	}
-	list = append(list, variant{name: "topk_merge", source: "reduce/topk.comp", defines: map[string]string{"MERGE": "1"}, bindings: "ss", pushWords: 11})
-	for _, elem := range []family.Elem{family.F32, family.F16, family.I32, family.Q8} {
+	list = append(list, variant{name: "topk_merge", source: "reduce/topk.comp", defines: map[string]string{"MERGE": "1"}})
+	for _, elem := range stored {
 		list = append(list, variant{
 			key: family.TopKSort{Elem: elem}, source: "reduce/topk.comp", defines: map[string]string{"SORT": "1", elemMacro(elem): "1"},
-			bindings: "ss", pushWords: 9,
 		})
 	}
 	for _, bytes := range []int{1, 2, 4} {
 		list = append(list, variant{
 			key: family.TopKTake{Bytes: bytes}, source: "reduce/topk.comp", defines: map[string]string{"TAKE": "1", "ELEM": fmt.Sprint(bytes)},
-			bindings: "ssss", pushWords: 8,
 		})
 	}
 	return list
-}
-
-// sumWords is the number of words in SUM_PARAMETERS of reduce/sum.glsl for an output of type elem.
-func sumWords(elem family.Elem) int {
-	if elem == family.I32 || elem == family.Q8 {
-		return 8
-	}
-	return 3
 }

@@ -16,7 +16,7 @@ func resizeVariants() []variant {
 				continue
 			}
 			v := variant{
-				key: family.Bilinear{Elem: elem, Access: access}, source: "resize/bilinear.comp", bindings: kind(texel) + "s", pushWords: 18,
+				key: family.Bilinear{Elem: elem, Access: access}, source: "resize/bilinear.comp",
 				defines: map[string]string{elemMacro(elem): "1"},
 			}
 			if texel {
@@ -27,7 +27,7 @@ func resizeVariants() []variant {
 	}
 	for _, words := range []int{1, 2, 4} {
 		list = append(list, variant{
-			key: family.Nearest{Words: words}, source: "resize/nearest.comp", bindings: "ss", pushWords: 18,
+			key: family.Nearest{Words: words}, source: "resize/nearest.comp",
 			defines: map[string]string{"WORDS": fmt.Sprint(words)},
 		})
 	}

@@ -6,7 +6,7 @@ func selfTestVariants() []variant {
 	for _, dot := range []bool{false, true} {
 		list = append(list, variant{
 			name: "selftest" + suffix(dot, "_dot"), source: "selftest/selftest.comp",
-			defines: map[string]string{"DOT": digit(dot)}, bindings: "tttttts", pushWords: 2,
+			defines: map[string]string{"DOT": digit(dot)},
 		})
 	}
 	return list

@@ -10,7 +10,7 @@ func unaryVariants() []variant {
 	} {
 		for _, op := range ops {
 			list = append(list, variant{
-				key: family.Unary{Op: op, Elem: elem}, source: "elementwise/unary.comp", bindings: "ss", pushWords: 5,
+				key: family.Unary{Op: op, Elem: elem}, source: "elementwise/unary.comp",
 				defines: map[string]string{"OP_" + string(op): "1", elemMacro(elem): "1"},
 			})
 		}
