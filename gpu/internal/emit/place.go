@@ -78,9 +78,9 @@ func (b *Builder) LiesIn(id, of ir.ID, at int64) bool {
 
 // On lets do append the steps of nodes of another graph, whose tensors are the values; a zero one is placed at first
 // use.
-func (b *Builder) On(g *ir.Graph, tensors []Value, do func() error) error {
+func (b *Builder) On(g *ir.Graph, tensors []Value, do func()) {
 	graph, own := b.Graph, b.tensors
 	defer func() { b.Graph, b.tensors = graph, own }()
 	b.Graph, b.tensors = g, tensors
-	return do()
+	do()
 }

@@ -105,13 +105,10 @@ func checkBinary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-func lowerBinary(b *emit.Builder, n *ir.Node) error {
+func lowerBinary(b *emit.Builder, n *ir.Node) {
 	in := [2]ir.ID{n.In[0], n.In[1]}
 	z := b.Graph.T(n.Out[0])
-	g, err := broadcast(b.Graph.T(in[0]), b.Graph.T(in[1]), z)
-	if err != nil {
-		return err
-	}
+	g := broadcastNode(b.Graph, in[0], in[1], n.Out[0])
 	o := binaries[n.Op]
 	if o.commutes && g.swapped().row() {
 		g, in[0], in[1] = g.swapped(), in[1], in[0]
@@ -134,7 +131,6 @@ func lowerBinary(b *emit.Builder, n *ir.Node) error {
 	}
 	b.Quads(k, l.TotalQuads(), push, emit.Cost{FLOP: float64(4 * l.TotalQuads())},
 		b.Read(b.Tensor(in[0]), format), b.Read(b.Tensor(in[1]), format), b.Out(n.Out[0]))
-	return nil
 }
 
 // quantPush returns the push constants of the 8-bit kernels of binary.comp from off to the last shift.

@@ -28,15 +28,14 @@ func checkCast(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 }
 
 // lowerCast converts the stored numbers; scales and zero points do not count.
-func lowerCast(b *emit.Builder, n *ir.Node) error {
+func lowerCast(b *emit.Builder, n *ir.Node) {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	if x.Type == y.Type {
 		b.Forward(n.Out[0], n.In[0])
-		return nil
+		return
 	}
 	l := b.Layout(n.Out[0])
 	count := l.TotalQuads()
 	push := []uint32{uint32(count), uint32(l.Quads), uint32(l.C)}
 	b.Quads(shaders.Of(castKey(x, y)), count, push, emit.Cost{FLOP: float64(4 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
-	return nil
 }

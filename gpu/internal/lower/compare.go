@@ -86,13 +86,10 @@ func checkComparison(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-func lowerComparison(b *emit.Builder, n *ir.Node) error {
+func lowerComparison(b *emit.Builder, n *ir.Node) {
 	x, y := compared(n)
 	when := comparisons[n.Op]
-	g, err := broadcast(b.Graph.T(x), b.Graph.T(y), b.Graph.T(n.Out[0]))
-	if err != nil {
-		return err
-	}
+	g := broadcastNode(b.Graph, x, y, n.Out[0])
 	if g.swapped().row() {
 		g, x, y, when = g.swapped(), y, x, when.swapped()
 	}
@@ -104,7 +101,6 @@ func lowerComparison(b *emit.Builder, n *ir.Node) error {
 	}
 	b.Quads(shaders.Of(family.Compare{Elem: elem, Operands: operands}), quads, push.Words(strides...),
 		emit.Cost{FLOP: float64(4 * quads)}, b.In(x), b.In(y), b.Out(n.Out[0]))
-	return nil
 }
 
 // comparedBytes are the push constants of compare.comp from off to the scales: of booleans, of which all but 0 are true,

@@ -100,7 +100,7 @@ func PlaceConcats(b *emit.Builder) {
 
 // lowerConcat copies the inputs that PlaceConcats left to their places one after the other. Along the innermost dimension a quad
 // of the output can hold elements of several inputs: each step keeps what the steps before it wrote.
-func lowerConcat(b *emit.Builder, n *ir.Node) error {
+func lowerConcat(b *emit.Builder, n *ir.Node) {
 	out := b.Graph.T(n.Out[0])
 	l := b.Layout(n.Out[0])
 	axis := n.Attrs.(ops.Concatenation).Axis
@@ -138,7 +138,6 @@ func lowerConcat(b *emit.Builder, n *ir.Node) error {
 		}
 		at += in.Shape[axis]
 	}
-	return nil
 }
 
 // concatUnaligned places the rows of src at element `at` of the rows of dst.

@@ -166,15 +166,16 @@ func (c *conv) mayBeDirect(f *plan.Facts) bool {
 // constant reports whether filter and bias are known, so that they can be packed.
 func (c *conv) constant() bool { return c.W.Const != nil && c.Bias.Const != nil }
 
-func lowerConv(b *emit.Builder, n *ir.Node) error {
+func lowerConv(b *emit.Builder, n *ir.Node) {
 	c := convOf(b.Graph, n)
-	if !c.constant() {
-		return lowerDirect(b, c, "the filter is known at run time only")
+	switch {
+	case !c.constant():
+		lowerDirect(b, c, "the filter is known at run time only")
+	case c.X.Type.IsQuant8():
+		lowerGemmQ8(b, c)
+	default:
+		lowerGemmFloat(b, c)
 	}
-	if c.X.Type.IsQuant8() {
-		return lowerGemmQ8(b, c)
-	}
-	return lowerGemmFloat(b, c)
 }
 
 // gemmLocal is the workgroup size of the matrix kernels: small on CPUs, where a tile is a lot of work.
@@ -195,10 +196,11 @@ func slabs(f *plan.Facts, count, tileTexels int) [][2]int {
 	return runs
 }
 
-func lowerGemmFloat(b *emit.Builder, c *conv) error {
+func lowerGemmFloat(b *emit.Builder, c *conv) {
 	k, ok := chooseGemm(b, c, false)
 	if !ok {
-		return lowerDirect(b, c, filterTooLarge)
+		lowerDirect(b, c, filterTooLarge)
+		return
 	}
 	channels := c.tiles(k) * k.N
 	recipe := pack.Recipe{How: "bias", Shape: [6]int{int(c.Bias.Type), channels}}
@@ -214,15 +216,15 @@ func lowerGemmFloat(b *emit.Builder, c *conv) error {
 		})
 	}
 	dispatchTiles(b, c, k, slab, bias, c.push(pack.Bounds(c.Y, activation(c.node))))
-	return nil
 }
 
-func lowerGemmQ8(b *emit.Builder, c *conv) error {
+func lowerGemmQ8(b *emit.Builder, c *conv) {
 	q := pack.Quantize(&c.Filter)
 	bias, bound := q.FoldZeroPoints()
 	k, ok := chooseGemm(b, c, !pack.ExactSums(bound))
 	if !ok {
-		return lowerDirect(b, c, filterTooLarge)
+		lowerDirect(b, c, filterTooLarge)
+		return
 	}
 	// Where sums of floats are not exact, they are flushed to integers and requantised with shifts.
 	channels := b.WeightsU32(c.Channels(c.tiles(k)*k.N/4, k.Dot || k.Flush, bias))
@@ -239,7 +241,6 @@ func lowerGemmQ8(b *emit.Builder, c *conv) error {
 		push = push.Ints(q.XZero * 0x01010101)
 	}
 	dispatchTiles(b, c, k, slab, channels, c.push(push))
-	return nil
 }
 
 // dispatchTiles appends the product k of c. slab packs tiles run[0] to run[1] of the filter, of which there may be more
@@ -269,7 +270,7 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 const filterTooLarge = "a tile of the filter exceeds a texel buffer"
 
 // lowerDirect uses the kernel that reads filter and bias as ordinary tensors.
-func lowerDirect(b *emit.Builder, c *conv, why string) error {
+func lowerDirect(b *emit.Builder, c *conv, why string) {
 	b.Instead("direct: " + why)
 	n := c.node
 	push := emit.Ints(c.pixels*c.OutQuads(), c.InQuads(), c.In, c.OutQuads(), c.Out).Words(c.windowPush()...).Ints(max(1, c.multiplier))
@@ -286,7 +287,6 @@ func lowerDirect(b *emit.Builder, c *conv, why string) error {
 	push = push.Words(pack.Bounds(c.Y, activation(n))...)
 	k := shaders.Of(family.Direct{Elem: elem(c.X.Type), Depthwise: c.Depthwise})
 	b.Quads(k, c.pixels*c.OutQuads(), push, emit.Cost{FLOP: c.flop()}, bindings...)
-	return nil
 }
 
 // divideConv divides between images and, within one, between rows of the output; where the output's row needs

@@ -14,17 +14,20 @@ import (
 // depthwisePixels is the number of neighbouring output pixels of one invocation (PX of depthwise.comp).
 const depthwisePixels = 4
 
-func lowerDepthwise(b *emit.Builder, n *ir.Node) error {
+func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	c := convOf(b.Graph, n)
 	switch {
 	case !c.constant():
-		return lowerDirect(b, c, "the filter is known at run time only")
+		lowerDirect(b, c, "the filter is known at run time only")
+		return
 	case c.multiplier != 1:
-		return lowerDirect(b, c, "several outputs of a channel")
+		lowerDirect(b, c, "several outputs of a channel")
+		return
 	}
 	taps, quads := c.Taps, c.OutQuads()
 	if int64(taps*quads) > b.Facts.MaxTexelElements {
-		return lowerDirect(b, c, "the filter exceeds a texel buffer")
+		lowerDirect(b, c, "the filter exceeds a texel buffer")
+		return
 	}
 	filter, zero := func() []float32 { return pack.Floats(c.W) }, 0
 	runs := (c.outW + depthwisePixels - 1) / depthwisePixels // in a row
@@ -43,7 +46,8 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) error {
 		q := pack.Quantize(&c.Filter)
 		bias, bound := q.DepthwiseBounds()
 		if !pack.ExactSums(bound) {
-			return lowerDirect(b, c, "sums that floats do not hold exactly")
+			lowerDirect(b, c, "sums that floats do not hold exactly")
+			return
 		}
 		filter, zero = q.Floats, q.WZero
 		push = push.Words(q.Flip).Floats(float64(q.XZero)).Ints(q.Rounding, int(c.Y.Zero))
@@ -57,7 +61,6 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) error {
 	weights := b.Packed(c.W.Const, recipe, int64(taps*quads)*16, func() []byte { return pack.FloatBytes(pack.PadRows(filter(), taps, c.Out)) })
 	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: c.flop()},
 		x, b.Read(weights, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
-	return nil
 }
 
 // chooseDepthwise returns the kernel for c with texels of the given format: one for its window, where there is one.

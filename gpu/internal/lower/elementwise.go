@@ -66,6 +66,15 @@ func broadcast(a, b, z *ir.Tensor) (*grid, error) {
 	return g, nil
 }
 
+// broadcastNode is broadcast of what a check has accepted.
+func broadcastNode(graph *ir.Graph, a, b, z ir.ID) *grid {
+	g, err := broadcast(graph.T(a), graph.T(b), graph.T(z))
+	if err != nil {
+		panic(fmt.Sprintf("lower: what was checked fails: %v", err))
+	}
+	return g
+}
+
 // quadStrides returns the stride of t in quads for each dimension of layout l, 0 where t is repeated.
 func quadStrides(t *ir.Tensor, l pack.Layout) (strides []int, splat bool, err error) {
 	lt := pack.LayoutOf(t)

@@ -7,6 +7,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,9 +19,10 @@ import (
 
 // rule lowers one operation.
 type rule struct {
-	// check reports why the device cannot run n, nil when it can. lower must succeed after it.
+	// check reports why the device cannot run n, nil when it can.
 	check func(f *plan.Facts, g *ir.Graph, n *ir.Node) error
-	lower func(b *emit.Builder, n *ir.Node) error
+	// lower appends the steps of n. Precondition: check has nothing against it.
+	lower func(b *emit.Builder, n *ir.Node)
 	// divide returns the ways to divide n where its tensors are too large, none where there are none; nil: never.
 	// Precondition: check has nothing against n but the size of its tensors.
 	divide func(g *ir.Graph, n *ir.Node) []division
@@ -81,14 +83,11 @@ func Check(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 func Node(b *emit.Builder, n *ir.Node) error {
 	b.Begin(n.Label())
 	r := rules[n.Op]
-	lower := r.lower
 	if emit.Oversized(b.Facts, b.Graph, n) {
 		if err := r.check(b.Facts, b.Graph, n); err != nil {
-			lower = func(b *emit.Builder, n *ir.Node) error { return inPieces(b, n, err) }
+			return cmp.Or(inPieces(b, n, err), b.Err())
 		}
 	}
-	if err := lower(b, n); err != nil {
-		return err
-	}
+	r.lower(b, n)
 	return b.Err()
 }

@@ -62,20 +62,19 @@ func reducedCount(shape, axes []int) int {
 	return n
 }
 
-func lowerMean(b *emit.Builder, n *ir.Node) error {
+func lowerMean(b *emit.Builder, n *ir.Node) {
 	if fed(n) {
 		lowerMeanFed(b, n)
-		return nil
+		return
 	}
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	axes := n.Attrs.(ops.Mean).Axes
 	count := reducedCount(in.Shape, axes)
 	if count == 1 && in.SameQuant(out) {
 		reshapeTensor(b, n.Out[0], n.In[0])
-		return nil
+		return
 	}
 	average(b, n.Out[0], n.In[0], axes, meanFinish(in, out, count))
-	return nil
 }
 
 // meanFinish turns the sum of count elements of in into an element of out.

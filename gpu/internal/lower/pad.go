@@ -99,16 +99,16 @@ func newPadding(shape []int, pads [][2]int, mirror bool) padding {
 	return p
 }
 
-func lowerPad(b *emit.Builder, n *ir.Node) error {
+func lowerPad(b *emit.Builder, n *ir.Node) {
 	if fed(n) {
 		lowerPadFed(b, n)
-		return nil
+		return
 	}
 	in, out := n.In[0], n.Out[0]
 	t := b.Graph.T(out)
 	if b.Graph.T(in).Elements() == t.Elements() {
 		b.Forward(out, in)
-		return nil
+		return
 	}
 	pads, symmetric := paddings(n)
 	s := padStage{mirror: n.Op == nn.OpMirrorPad, symmetric: symmetric, fill: fillOf(n, t.Type)}
@@ -134,7 +134,7 @@ func lowerPad(b *emit.Builder, n *ir.Node) error {
 		s.from, s.to = pack.LayoutOf(&ir.Tensor{Type: t.Type, Shape: shape}), pack.LayoutOf(&ir.Tensor{Type: t.Type, Shape: next})
 		if left == 0 {
 			padQuads(b, b.Out(out), src, &s)
-			return nil
+			return
 		}
 		v := b.Temp(s.to.Bytes())
 		padQuads(b, b.Write(v, plan.FormatNone), src, &s)

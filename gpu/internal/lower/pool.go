@@ -88,14 +88,14 @@ func globalPool(in, out *ir.Tensor, a ops.Pool) bool {
 		a.Window[0] >= in.Shape[1] && a.Window[1] >= in.Shape[2]
 }
 
-func lowerPool(b *emit.Builder, n *ir.Node) error {
+func lowerPool(b *emit.Builder, n *ir.Node) {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	a := n.Attrs.(ops.Pool)
 	height, width := in.Shape[1], in.Shape[2]
 	taps := min(a.Window[0], height) * min(a.Window[1], width)
 	if n.Op == nn.OpAveragePool2D && taps > longWindow && globalPool(in, out, a) {
 		average(b, n.Out[0], n.In[0], []int{1, 2}, finish{factor: 1 / float64(height*width), bounds: pack.Bounds(out, a.Act)})
-		return nil
+		return
 	}
 	src, dst := b.In(n.In[0]), b.Out(n.Out[0])
 	p := newPool(n, in, out)
@@ -107,7 +107,6 @@ func lowerPool(b *emit.Builder, n *ir.Node) error {
 		src, p = b.Read(v, plan.FormatNone), columns
 	}
 	poolQuads(b, dst, src, p)
-	return nil
 }
 
 // pool is one dispatch of shaders/pool/pool.comp; pairs are height, width.

@@ -71,23 +71,22 @@ func checkQuantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkElementwise(f, g, n)
 }
 
-func lowerQuantize(b *emit.Builder, n *ir.Node) error {
+func lowerQuantize(b *emit.Builder, n *ir.Node) {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	lo, hi := pack.TypeRange(y.Type)
 	if x.Type == y.Type && x.SameQuant(y) {
 		b.Forward(n.Out[0], n.In[0])
-		return nil
+		return
 	}
 	if x.Type.IsQuant8() {
 		m, shift := pack.Multiplier(min(float64(x.Scale)/float64(y.Scale), 1<<20))
 		lut8(b, n, func(q int32) int32 { return min(max(requantize(q-x.Zero, m, shift)+y.Zero, lo), hi) })
-		return nil
+		return
 	}
 	k := shaders.Of(family.Quantize{Elem: elem(x.Type)})
 	count := b.Layout(n.Out[0]).TotalQuads()
 	push := []uint32{uint32(count), emit.F32(float64(y.Scale)), uint32(y.Zero), uint32(lo), uint32(hi)}
 	b.Quads(k, count, push, emit.Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
-	return nil
 }
 
 func checkDequantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -110,7 +109,7 @@ func checkDequantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkElementwise(f, g, n)
 }
 
-func lowerDequantize(b *emit.Builder, n *ir.Node) error {
+func lowerDequantize(b *emit.Builder, n *ir.Node) {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	l := b.Layout(n.Out[0])
 	scales, inner := dequantizeScales(x, l)
@@ -120,7 +119,6 @@ func lowerDequantize(b *emit.Builder, n *ir.Node) error {
 		uint32(count), uint32(l.Quads), uint32(l.C), pack.SignOffset(x.Type), uint32(x.Zero), uint32(inner), uint32(len(scales) / 4),
 	}
 	b.Quads(k, count, push, emit.Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Read(b.WeightsF32(scales), plan.FormatNone), b.Out(n.Out[0]))
-	return nil
 }
 
 // dequantizeScales returns quads of scales for dequantize.comp and how many quads of the tensor share one.

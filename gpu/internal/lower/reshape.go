@@ -36,9 +36,8 @@ func movesNothing(to, from pack.Layout) bool { return from.C == to.C || from.Den
 
 // lowerReshape: another shape for the same elements in row-major order. Only a change of the innermost
 // dimension moves anything.
-func lowerReshape(b *emit.Builder, n *ir.Node) error {
+func lowerReshape(b *emit.Builder, n *ir.Node) {
 	reshapeTensor(b, n.Out[0], n.In[0])
-	return nil
 }
 
 func reshapeTensor(b *emit.Builder, out, in ir.ID) {

@@ -47,11 +47,11 @@ func resizeScale(in, out int, alignCorners bool) float32 {
 	return float32(in) / float32(out)
 }
 
-func lowerResize(b *emit.Builder, n *ir.Node) error {
+func lowerResize(b *emit.Builder, n *ir.Node) {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	if in.Shape[1] == out.Shape[1] && in.Shape[2] == out.Shape[2] {
 		b.Forward(n.Out[0], n.In[0])
-		return nil
+		return
 	}
 	l := b.Layout(n.Out[0])
 	a := n.Attrs.(ops.Resize)
@@ -81,7 +81,7 @@ func lowerResize(b *emit.Builder, n *ir.Node) error {
 	push = push.Floats(scale(2), scale(1), shift)
 	if n.Op == nn.OpResizeNearestNeighbor {
 		b.Quads(shaders.Of(family.Nearest{Words: unit}), count, push.Floats(round), emit.Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
-		return nil
+		return
 	}
 	push = push.Words(pack.SignOffset(in.Type))
 	x, y, texels := b.Tensor(n.In[0]), b.Tensor(n.Out[0]), quadTexels(in.Type)
@@ -93,7 +93,6 @@ func lowerResize(b *emit.Builder, n *ir.Node) error {
 	})
 	read, write := b.Reach(k.Access, x, y, texels)
 	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: 40 * float64(l.TotalQuads())}, read, write)
-	return nil
 }
 
 // divideResize divides between images and, where the nearest row does not depend on rounding, between rows of the

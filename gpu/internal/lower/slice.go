@@ -32,11 +32,11 @@ func checkSlice(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 
 // lowerSlice is a padding by fewer than no elements: its kernels find where an element of the output lies in the input by
 // subtracting what is in front of it.
-func lowerSlice(b *emit.Builder, n *ir.Node) error {
+func lowerSlice(b *emit.Builder, n *ir.Node) {
 	a := n.Attrs.(ops.Slice)
 	pads := make([][2]int, len(a.Begin))
 	for i, size := range b.Graph.T(n.In[0]).Shape {
 		pads[i] = [2]int{-a.Begin[i], a.Begin[i] + a.Size[i] - size}
 	}
-	return lowerPad(b, &ir.Node{Op: nn.OpPad, In: n.In, Out: n.Out, Attrs: ops.Padding{Pads: pads}, Source: n.Source})
+	lowerPad(b, &ir.Node{Op: nn.OpPad, In: n.In, Out: n.Out, Attrs: ops.Padding{Pads: pads}, Source: n.Source})
 }

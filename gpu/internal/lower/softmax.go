@@ -57,7 +57,7 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-func lowerSoftmax(b *emit.Builder, n *ir.Node) error {
+func lowerSoftmax(b *emit.Builder, n *ir.Node) {
 	l := b.Layout(n.In[0])
 	a := n.Attrs.(ops.Softmax)
 	axis := a.Axis
@@ -74,7 +74,7 @@ func lowerSoftmax(b *emit.Builder, n *ir.Node) error {
 	cost := emit.Cost{FLOP: 40 * float64(l.Rows) * float64(l.C)}
 	if t.Type.IsQuant8() {
 		softmaxQ8(b, n, l, column, inner, steps, count, cost)
-		return nil
+		return
 	}
 	var push emit.Push
 	if column {
@@ -86,7 +86,6 @@ func lowerSoftmax(b *emit.Builder, n *ir.Node) error {
 		Log: n.Op == nn.OpLogSoftmax, Elem: elem(t.Type), Column: column, Long: !column && steps > longRow,
 	})
 	b.Quads(k, count, push.Floats(a.Beta), cost, b.In(n.In[0]), b.Out(n.Out[0]))
-	return nil
 }
 
 func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, steps, count int, cost emit.Cost) {

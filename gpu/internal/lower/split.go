@@ -51,11 +51,11 @@ func partRows(t *ir.Tensor, n int) ir.Tensor {
 }
 
 // lowerSplit copies each part: runs of whole quads. Parts of rows become rows first, unless they are whole quads.
-func lowerSplit(b *emit.Builder, n *ir.Node) error {
+func lowerSplit(b *emit.Builder, n *ir.Node) {
 	in, axis := b.Graph.T(n.In[0]), n.Attrs.(ops.Split).Axis
 	if len(n.Out) == 1 {
 		b.Forward(n.Out[0], n.In[0])
-		return nil
+		return
 	}
 	l, src, last := b.Layout(n.In[0]), b.In(n.In[0]), len(in.Shape)-1
 	count, run := ir.Product(in.Shape[:axis]), 0 // parts of one tensor, quads of each
@@ -76,5 +76,4 @@ func lowerSplit(b *emit.Builder, n *ir.Node) error {
 			Dims: []int{count, run}, From: []int{len(n.Out) * run, 1}, To: []int{run, 1}, FromBase: i * run, Elem: l.Elem,
 		})
 	}
-	return nil
 }

@@ -80,13 +80,12 @@ func checkTopK(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-func lowerTopK(b *emit.Builder, n *ir.Node) error {
+func lowerTopK(b *emit.Builder, n *ir.Node) {
 	l, k := b.Layout(n.In[0]), n.Attrs.(ops.TopK).K
 	part := int(max(1, min(int64(l.Rows), min(b.Facts.MaxStorageRange, topKScratch)/topKRowBytes(l.C, k))))
 	for first := 0; first < l.Rows; first += part {
 		topKRows(b, n, first, min(part, l.Rows-first))
 	}
-	return nil
 }
 
 // topKRows does some of the rows.

@@ -110,13 +110,12 @@ func (m moves) identity() bool {
 	return slices.IsSorted(big)
 }
 
-func lowerTranspose(b *emit.Builder, n *ir.Node) error {
+func lowerTranspose(b *emit.Builder, n *ir.Node) {
 	if fed(n) {
 		lowerTransposeFed(b, n)
-		return nil
+		return
 	}
 	transpose(b, n.Out[0], n.In[0], n.Attrs.(ops.Transpose).Perm)
-	return nil
 }
 
 func transpose(b *emit.Builder, out, in ir.ID, perm []int) {

@@ -95,13 +95,13 @@ func checkUnary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkElementwise(f, g, n)
 }
 
-func lowerUnary(b *emit.Builder, n *ir.Node) error {
+func lowerUnary(b *emit.Builder, n *ir.Node) {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	u := unaries[n.Op]
 	b.InPlace(n.Out[0], n.In[0])
 	if x.Type.IsQuant8() {
 		lut8(b, n, u.table(n, x, y))
-		return nil
+		return
 	}
 	l := b.Layout(n.Out[0])
 	var p [2]float64
@@ -111,7 +111,6 @@ func lowerUnary(b *emit.Builder, n *ir.Node) error {
 	push := []uint32{uint32(l.TotalQuads()), uint32(l.Quads), uint32(l.C), emit.F32(p[0]), emit.F32(p[1])}
 	b.Quads(shaders.Of(family.Unary{Op: u.op, Elem: elem(x.Type)}), l.TotalQuads(), push,
 		emit.Cost{FLOP: float64(4 * l.TotalQuads())}, b.In(n.In[0]), b.Out(n.Out[0]))
-	return nil
 }
 
 // table returns the function on stored integers of 8-bit tensors x and y, rounded as TensorFlow Lite does.
