@@ -179,8 +179,8 @@ func (s *slot) load(inputs, outputs []backend.Binding) (copied int64, err error)
 			continue
 		}
 		io := &x.plan.Inputs[i]
-		if s.aside[i].memory != nil {
-			if err := s.fetch(s.aside[i], io); err != nil {
+		if from := s.aside[i]; from.memory != nil {
+			if err := x.dev.copyShared(from.memory.block, from.offset, s.host, io.Offset, io.Size); err != nil {
 				return copied, err
 			}
 			copied += io.Size
@@ -200,7 +200,7 @@ func (s *slot) store() (copied int64, err error) {
 	for i, out := range s.out {
 		io := &s.x.plan.Outputs[i]
 		if to := s.aside[len(s.x.plan.Inputs)+i]; to.memory != nil && s.host != nil {
-			if err := s.put(to, io); err != nil {
+			if err := s.x.dev.copyShared(s.host, io.Offset, to.memory.block, to.offset, io.Size); err != nil {
 				return copied, err
 			}
 			copied += io.Size

@@ -9,21 +9,6 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// ExternalMemory is a device's memory on its way to another process or API. Who writes and who reads it when is for
-// those who share it to agree on, by fences.
-type ExternalMemory struct {
-	FD    int // belongs to who holds the value
-	Kind  vk.HandleKind
-	Bytes int64 // as allocated
-	// MemoryType, DeviceUUID and DriverUUID are of the device that allocated the memory behind an opaque fd; not
-	// looked at for dma-bufs.
-	MemoryType int
-	DeviceUUID [16]byte
-	DriverUUID [16]byte
-	// Trusted as vk.Handle.Trusted: without it software devices refuse opaque fds.
-	Trusted bool
-}
-
 // exportable is a block whose memory can leave the device.
 type exportable struct {
 	*block
@@ -67,40 +52,45 @@ func (d *Device) newExportable(bytes, budget int64, what string) (x *exportable,
 }
 
 // export hands the block's memory out. The fd belongs to the caller and keeps the memory alive, beyond the block and
-// the device; who holds it reads and writes the memory.
-func (x *exportable) export() (ExternalMemory, error) {
+// the device; who holds it reads and writes the memory, when he has agreed with the others on it, by fences.
+func (x *exportable) export() (backend.External, error) {
 	d := x.dev
 	if err := d.failure("export", nil); err != nil {
-		return ExternalMemory{}, err
+		return backend.External{}, err
 	}
 	fd, err := d.dev.ExportFD(x.memory, vk.OpaqueFD)
 	if err != nil {
-		return ExternalMemory{}, d.failure("export", err)
+		return backend.External{}, d.failure("export", err)
 	}
-	return ExternalMemory{
-		FD: fd, Kind: vk.OpaqueFD, Bytes: x.allocated, MemoryType: x.memoryType,
+	return backend.External{
+		FD: fd, Kind: backend.OpaqueFD, Allocation: x.allocated, MemoryType: uint32(x.memoryType),
 		DeviceUUID: d.props.DeviceUUID, DriverUUID: d.props.DriverUUID,
 	}, nil
 }
 
-// importFD makes a block of memory from elsewhere, which takes nothing of the account. The fd stays the caller's. The
-// block has m.Bytes, rounded down to plan.Align; the host does not see them.
+// importFD makes a block of all memory that x is a part of, which takes nothing of the account. The fd stays the caller's. The
+// block has x.Allocation bytes, rounded down to plan.Align; the host does not see them.
 //
 // Errors: backend.ErrNotImported where the device cannot or may not: memory of another device or driver, a file that
 // is too short, could shrink or is not trusted. With it comes vk.ErrInvalidHandle where the fd is to blame.
-func (d *Device) importFD(m ExternalMemory) (*block, error) {
+func (d *Device) importFD(x backend.External) (*block, error) {
 	const where = "import"
 	if err := d.failure(where, nil); err != nil {
 		return nil, err
 	}
-	if m.Kind == vk.OpaqueFD && (m.DeviceUUID != d.props.DeviceUUID || m.DriverUUID != d.props.DriverUUID) {
-		return nil, fmt.Errorf("%s: %w: memory of device %x, driver %x", where, backend.ErrNotImported, m.DeviceUUID, m.DriverUUID)
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%s: %w: %w", where, backend.ErrNotImported, fmt.Errorf(format, args...))
 	}
-	b := &block{dev: d, bytes: m.Bytes / plan.Align * plan.Align}
-	if b.bytes <= 0 || m.Bytes > d.props.MaxAllocation {
-		return nil, fmt.Errorf("%s: %w: %d bytes", where, backend.ErrNotImported, m.Bytes)
+	b := &block{dev: d, bytes: x.Allocation / plan.Align * plan.Align}
+	switch {
+	case x.Kind != backend.OpaqueFD && x.Kind != backend.DMABuf:
+		return nil, refuse("%v", x.Kind)
+	case x.Kind == backend.OpaqueFD && (x.DeviceUUID != d.props.DeviceUUID || x.DriverUUID != d.props.DriverUUID):
+		return nil, refuse("memory of device %x, driver %x", x.DeviceUUID, x.DriverUUID)
+	case b.bytes <= 0 || x.Allocation > d.props.MaxAllocation:
+		return nil, refuse("%d bytes", x.Allocation)
 	}
-	if err := b.importFD(m); err != nil {
+	if err := b.importFD(x); err != nil {
 		b.free()
 		return nil, d.notImported(where, err)
 	}
@@ -108,33 +98,32 @@ func (d *Device) importFD(m ExternalMemory) (*block, error) {
 }
 
 // importFD fills in buffer and memory; what is there stays on errors.
-func (b *block) importFD(m ExternalMemory) (err error) {
+func (b *block) importFD(x backend.External) (err error) {
 	d := b.dev
-	h := vk.Handle{FD: m.FD, Kind: m.Kind, Bytes: m.Bytes, MemoryType: m.MemoryType, Trusted: m.Trusted}
+	h := vk.Handle{FD: x.FD, Kind: vk.OpaqueFD, Bytes: x.Allocation, MemoryType: int(x.MemoryType), Trusted: x.Trusted}
 	types := ^uint32(0)
 	switch {
-	case m.Kind == vk.DmaBuf:
-		if types, err = d.dev.FDTypes(m.FD, m.Kind); err != nil {
+	case x.Kind == backend.DMABuf:
+		h.Kind = vk.DmaBuf
+		if types, err = d.dev.FDTypes(h.FD, h.Kind); err != nil {
 			return err
 		}
-	case m.Kind != vk.OpaqueFD:
-		return fmt.Errorf("%w: %v", vk.ErrNotSupported, m.Kind)
 	case !d.info.External.OpaqueFD:
-		return fmt.Errorf("%w: no import of an %v", vk.ErrNotSupported, m.Kind)
+		return fmt.Errorf("%w: no import of an %v", vk.ErrNotSupported, h.Kind)
 	}
-	if b.buffer, err = d.dev.NewExternalBuffer(b.bytes, blockUsage, m.Kind); err != nil {
+	if b.buffer, err = d.dev.NewExternalBuffer(b.bytes, blockUsage, h.Kind); err != nil {
 		return err
 	}
 	need := d.dev.Requirements(b.buffer)
 	types &= need.Types
-	if m.Kind == vk.DmaBuf {
+	if h.Kind == vk.DmaBuf {
 		if h.MemoryType = deviceMemory(d.props, types); h.MemoryType < 0 && types != 0 {
 			h.MemoryType = bits.TrailingZeros32(types)
 		}
 	}
-	if need.Size > m.Bytes || h.MemoryType < 0 || types>>h.MemoryType&1 == 0 {
+	if need.Size > h.Bytes || h.MemoryType < 0 || types>>h.MemoryType&1 == 0 {
 		return fmt.Errorf("%w: %d bytes of memory type %d, a buffer wants %d of types %#b",
-			vk.ErrInvalidHandle, m.Bytes, h.MemoryType, need.Size, types)
+			vk.ErrInvalidHandle, h.Bytes, h.MemoryType, need.Size, types)
 	}
 	if b.memory, err = d.dev.ImportFD(h, b.buffer); err != nil {
 		return err

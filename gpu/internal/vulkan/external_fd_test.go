@@ -2,6 +2,7 @@ package vulkan
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"testing"
@@ -31,7 +32,7 @@ func (b *block) ends() ([2]byte, error) {
 }
 
 // newShared is an exportable block and its trusted handle.
-func newShared(t *testing.T, d *Device, bytes int64) (*exportable, ExternalMemory) {
+func newShared(t *testing.T, d *Device, bytes int64) (*exportable, backend.External) {
 	t.Helper()
 	x, err := d.newExportable(bytes, 0, "test")
 	require.NoError(t, err)
@@ -103,7 +104,7 @@ func dup(t *testing.T, fd int) int {
 }
 
 func importInChild(t *testing.T, selector string) {
-	var m ExternalMemory
+	var m backend.External
 	require.NoError(t, json.Unmarshal([]byte(os.Getenv(childEnv+"_HANDLE")), &m))
 	m.FD = 3
 	d, err := Open(selector, Options{})
@@ -126,22 +127,21 @@ func TestImportFDRefuses(t *testing.T) {
 		require.NoError(t, err)
 		defer unix.Close(plain)
 		require.NoError(t, unix.Ftruncate(plain, 1<<13))
-		for name, change := range map[string]func(m *ExternalMemory){
-			"another device":      func(m *ExternalMemory) { m.DeviceUUID[3] ^= 1 },
-			"another driver":      func(m *ExternalMemory) { m.DriverUUID[3] ^= 1 },
-			"another memory type": func(m *ExternalMemory) { m.MemoryType = 5 },
-			"negative type":       func(m *ExternalMemory) { m.MemoryType = -1 },
-			"empty":               func(m *ExternalMemory) { m.Bytes = 0 },
-			"negative":            func(m *ExternalMemory) { m.Bytes = -1 << 14 },
-			"less than a quantum": func(m *ExternalMemory) { m.Bytes = plan.Align - 1 },
-			"huge":                func(m *ExternalMemory) { m.Bytes = 1 << 62 },
-			"wrong size":          func(m *ExternalMemory) { m.Bytes = 1 << 20 },
-			"short file":          func(m *ExternalMemory) { m.FD = plain },
-			"closed":              func(m *ExternalMemory) { m.FD = -1 },
-			"not trusted":         func(m *ExternalMemory) { m.Trusted = false },
-			"host memory":         func(m *ExternalMemory) { m.Kind = vk.HostMemory },
-			"unknown kind":        func(m *ExternalMemory) { m.Kind = 0 },
-			"a dma-buf?":          func(m *ExternalMemory) { m.Kind, m.FD = vk.DmaBuf, plain },
+		for name, change := range map[string]func(m *backend.External){
+			"another device":      func(m *backend.External) { m.DeviceUUID[3] ^= 1 },
+			"another driver":      func(m *backend.External) { m.DriverUUID[3] ^= 1 },
+			"another memory type": func(m *backend.External) { m.MemoryType = 5 },
+			"no type":             func(m *backend.External) { m.MemoryType = math.MaxUint32 },
+			"empty":               func(m *backend.External) { m.Allocation = 0 },
+			"negative":            func(m *backend.External) { m.Allocation = -1 << 14 },
+			"less than a quantum": func(m *backend.External) { m.Allocation = plan.Align - 1 },
+			"huge":                func(m *backend.External) { m.Allocation = 1 << 62 },
+			"wrong size":          func(m *backend.External) { m.Allocation = 1 << 20 },
+			"short file":          func(m *backend.External) { m.FD = plain },
+			"closed":              func(m *backend.External) { m.FD = -1 },
+			"not trusted":         func(m *backend.External) { m.Trusted = false },
+			"unknown kind":        func(m *backend.External) { m.Kind = 0 },
+			"a dma-buf?":          func(m *backend.External) { m.Kind, m.FD = backend.DMABuf, plain },
 		} {
 			m := good
 			change(&m)

@@ -14,22 +14,10 @@ var _ backend.Exportable = (*Memory)(nil)
 // ImportExternal lets executions use memory of a device where it is, as backend.ExternalMemory says. The end of an
 // allocation that is no multiple of plan.Align cannot be used.
 func (d *Device) ImportExternal(x backend.External) (*Memory, error) {
-	m := ExternalMemory{
-		FD: x.FD, Bytes: x.Allocation, MemoryType: int(x.MemoryType),
-		DeviceUUID: x.DeviceUUID, DriverUUID: x.DriverUUID, Trusted: x.Trusted,
-	}
-	switch x.Kind {
-	case backend.OpaqueFD:
-		m.Kind = vk.OpaqueFD
-	case backend.DMABuf:
-		m.Kind = vk.DmaBuf
-	default:
-		return nil, fmt.Errorf("import: %w: %v", backend.ErrNotImported, x.Kind)
-	}
 	if room := x.Allocation / plan.Align * plan.Align; x.Offset < 0 || x.Size <= 0 || x.Offset > room-x.Size {
 		return nil, fmt.Errorf("import: %w: %d bytes at %d of an allocation of %d", backend.ErrNotImported, x.Size, x.Offset, x.Allocation)
 	}
-	b, err := d.importFD(m)
+	b, err := d.importFD(x)
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +89,8 @@ func (m *Memory) Export() (backend.Exported, error) {
 	if err != nil {
 		return backend.Exported{}, err
 	}
-	return backend.Exported{
-		External: backend.External{
-			FD: x.FD, Kind: backend.OpaqueFD, Allocation: x.Bytes, Size: m.form.DeviceBytes,
-			MemoryType: uint32(x.MemoryType), DeviceUUID: x.DeviceUUID, DriverUUID: x.DriverUUID,
-		},
-		Dense: m.form.Pad == nil && m.form.Unpad == nil && m.form.DenseBytes == m.form.DeviceBytes,
-	}, nil
+	x.Size = m.form.DeviceBytes
+	return backend.Exported{External: x, Dense: m.form.Pad == nil && m.form.Unpad == nil && m.form.DenseBytes == m.form.DeviceBytes}, nil
 }
 
 // external reports whether m is memory of a device, which the host does not see.
@@ -141,11 +124,10 @@ func (m *Memory) transfer(ctx context.Context, dense []byte, write bool) error {
 			return err
 		}
 		part := dense[at:min(at+staging.bytes, n)]
-		p := place{m, m.base + at}
 		if write {
 			copy(staging.host, part)
-			err = m.dev.copyOut(p, staging, 0, int64(len(part)))
-		} else if err = m.dev.copyIn(p, staging, 0, int64(len(part))); err == nil {
+			err = m.dev.copyShared(staging, 0, m.block, m.base+at, int64(len(part)))
+		} else if err = m.dev.copyShared(m.block, m.base+at, staging, 0, int64(len(part))); err == nil {
 			copy(part, staging.host)
 		}
 		if err != nil {
@@ -153,26 +135,6 @@ func (m *Memory) transfer(ctx context.Context, dense []byte, write bool) error {
 		}
 	}
 	return nil
-}
-
-// fetch copies an input that lies aside into s.
-func (s *slot) fetch(from place, io *plan.IO) error {
-	return s.x.dev.copyIn(from, s.host, io.Offset, io.Size)
-}
-
-// put copies an output of s to where it lies aside. Precondition: the device is done with s.
-func (s *slot) put(to place, io *plan.IO) error {
-	return s.x.dev.copyOut(to, s.host, io.Offset, io.Size)
-}
-
-// copyIn copies n bytes of a device's memory to offset at of host, for the host and for kernels.
-func (d *Device) copyIn(from place, host *block, at, n int64) error {
-	return d.copyShared(from.memory.block, from.offset, host, at, n)
-}
-
-// copyOut is the reverse of copyIn.
-func (d *Device) copyOut(to place, host *block, at, n int64) error {
-	return d.copyShared(host, at, to.memory.block, to.offset, n)
 }
 
 // copyShared copies n bytes between blocks that host, kernels and copies may have written, and may read afterwards.
