@@ -1,6 +1,10 @@
 package gpu
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
@@ -50,3 +54,40 @@ type Counters = vulkan.Counters
 
 // Counters of the device since it was opened, or opened again.
 func (b *Backend) Counters() Counters { return b.devices.now().Counters() }
+
+// Memory implements backend.Backend: it says how many bytes of the device's memory are in use, how many were at most, and what the limit is. It is
+// the driver's own account; a Vulkan driver may take more for itself.
+func (b *Backend) Memory() (used, peak, limit int64) { return b.devices.now().Memory() }
+
+var _ backend.ExternalMemory = (*Backend)(nil)
+
+// ImportExternal implements backend.ExternalMemory.
+func (b *Backend) ImportExternal(x backend.External) (backend.Memory, error) {
+	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.ImportExternal(x) })
+}
+
+// AllocateExportable implements backend.ExternalMemory.
+func (b *Backend) AllocateExportable(t nn.OperandType, dims nn.Dims, budget int64) (backend.Exportable, error) {
+	form, err := b.form(t, dims)
+	if err != nil {
+		return nil, err
+	}
+	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.AllocateExportable(form, budget) })
+}
+
+// CompileImage implements backend.Backend. Errors as of Compile, too.
+func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Operand, opts backend.Options) (backend.Executable, error) {
+	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("tensor", o)); err != nil {
+		return nil, err
+	}
+	facts := b.current()
+	p, err := compile.Image(&facts, d, o)
+	if err != nil {
+		return nil, err
+	}
+	x, err := b.newLasting(ctx, p, bytes.NewReader(nil), executableOptions(opts))
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}

@@ -1,7 +1,10 @@
 package vulkan
 
 import (
+	"bytes"
 	"errors"
+	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -173,3 +176,96 @@ const (
 	deviceWrites    = vk.AccessShaderWrite | vk.AccessTransferWrite
 	deviceAccess    = vk.AccessShaderRead | vk.AccessTransferRead | deviceWrites
 )
+
+// pagesFrom is how large memory is from which on it is taken in pages of its own, in bytes.
+const pagesFrom = 256 << 10
+
+// From VkDriverId: VK_DRIVER_ID_GOOGLE_SWIFTSHADER.
+const driverSwiftShader = 10
+
+// touchesMemory names the drivers that write to all memory they allocate, 0.5 to 0.7 ms a megabyte, and can import.
+func touchesMemory(p *vk.Properties) bool { return p.DriverID == driverSwiftShader && p.HostAlign > 0 }
+
+// inPages is how many bytes of memory a block of so many takes, and whether they are pages of the host's.
+func (d *Device) inPages(bytes int64) (int64, bool) {
+	if !touchesMemory(d.props) || bytes < pagesFrom {
+		return bytes, false
+	}
+	return roundUp(bytes, max(d.props.HostAlign, int64(os.Getpagesize()))), true
+}
+
+// ownPages gives b new memory of the host, zero and untouched, and a buffer of it; false where the device does not take
+// it.
+func (b *block) ownPages() bool {
+	pages, err := unix.Mmap(-1, 0, int(b.bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return false
+	}
+	if b.buffer, b.memory, err = b.dev.dev.ImportHost(pages, blockUsage); err != nil {
+		_ = unix.Munmap(pages) // a mapping of its own: nothing can be wrong with it
+		return false
+	}
+	b.pages = pages
+	return true
+}
+
+// weightsTable counts the executables that have a block of packed constants in common, because they would have the same
+// bytes: instances of one model for inputs of several sizes, most of all. The zero value is empty. Safe for concurrent use.
+type weightsTable struct {
+	mu    sync.Mutex
+	users map[*block]int // guarded by mu
+}
+
+// share returns a block with the first n bytes of b, which is full and will not be written again: another one that is in use
+// already, b being freed, or b. letGo undoes it. Only what the host reads as fast as its own memory is compared.
+func (t *weightsTable) share(b *block, n int64) *block {
+	if b == nil || b.host == nil || !b.cached {
+		return b
+	}
+	same := func(other *block) bool { return bytes.Equal(other.host[:n], b.host[:n]) }
+	var found *block
+	for _, other := range t.candidates(b) {
+		if found == nil && same(other) {
+			found = other
+		} else {
+			t.letGo(other)
+		}
+	}
+	if found != nil {
+		b.free()
+		return found
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.users == nil {
+		t.users = map[*block]int{}
+	}
+	t.users[b] = 1
+	return b
+}
+
+// candidates takes the blocks of b's size, which the caller lets go.
+func (t *weightsTable) candidates(b *block) (list []*block) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for other := range t.users {
+		if other.bytes == b.bytes {
+			t.users[other]++
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// letGo frees b, which may be nil, where nobody else uses it.
+func (t *weightsTable) letGo(b *block) {
+	t.mu.Lock()
+	if n := t.users[b]; n > 1 {
+		t.users[b]--
+		t.mu.Unlock()
+		return
+	}
+	delete(t.users, b)
+	t.mu.Unlock()
+	b.free()
+}
