@@ -55,11 +55,11 @@ const (
 // within a minute stays lost.
 type Backend struct {
 	device  *vulkan.Device // as it was first opened; devices has the one that works
-	devices succession
+	devices deviceChain
 	facts   plan.Facts // without what the self-test found wrong
 	why     string     // see Why
 	test    string     // see SelfTest
-	rates   rateKeeper
+	rates   rateStore
 	trust   trust
 	// alwaysQuick: see Options.
 	alwaysQuick bool
@@ -172,12 +172,12 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 }
 
 // compileForm compiles the form that o.Quick says, whatever is sooner.
-func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Options) (*lasting, error) {
+func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Options) (*longLived, error) {
 	return b.compilePausing(ctx, m, o, o.Pause)
 }
 
 // compilePausing is compileForm that calls pause before the work of the Vulkan driver, whatever o.Pause is.
-func (b *Backend) compilePausing(ctx context.Context, m *nn.Model, o backend.Options, pause func(context.Context) error) (*lasting, error) {
+func (b *Backend) compilePausing(ctx context.Context, m *nn.Model, o backend.Options, pause func(context.Context) error) (*longLived, error) {
 	facts := b.current()
 	facts.Quick = o.Quick
 	p, weights, floor, err := b.plan(ctx, &facts, m, o)
@@ -185,7 +185,7 @@ func (b *Backend) compilePausing(ctx context.Context, m *nn.Model, o backend.Opt
 		return nil, err
 	}
 	o.Pause = pause
-	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), executableOptions(o))
+	x, err := b.newLongLived(ctx, p, bytes.NewReader(weights), executableOptions(o))
 	if err != nil {
 		return nil, err
 	}

@@ -205,7 +205,7 @@ func repeated(s *plan.Step, n int, barriers bool) *plan.Plan {
 	steps := make([]plan.Step, n)
 	for i := range steps {
 		one := *s
-		one.Serves, one.When, one.Bindings = 0, plan.Always, slices.Clone(s.Bindings)
+		one.Transfers, one.When, one.Bindings = 0, plan.Always, slices.Clone(s.Bindings)
 		for k := range one.Bindings {
 			b := &one.Bindings[k]
 			*b = plan.Binding{Buffer: plan.Arena, Format: b.Format, Offset: bytes, Size: b.Size, Write: b.Write}

@@ -85,7 +85,7 @@ func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Oper
 	if err != nil {
 		return nil, err
 	}
-	x, err := b.newLasting(ctx, p, bytes.NewReader(nil), executableOptions(opts))
+	x, err := b.newLongLived(ctx, p, bytes.NewReader(nil), executableOptions(opts))
 	if err != nil {
 		return nil, err
 	}

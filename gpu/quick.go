@@ -18,7 +18,7 @@ import (
 // that both forms have. What they take tells what the rest will: how fast the Vulkan driver compiles, on a machine that
 // does other things too, and whether it has a cache of its own on disk are not known before. Where the quick form is then
 // expected to have its first result clearly sooner, it is made in the place of the other.
-func (b *Backend) compileSoon(ctx context.Context, m *nn.Model, o backend.Options) (*lasting, error) {
+func (b *Backend) compileSoon(ctx context.Context, m *nn.Model, o backend.Options) (*longLived, error) {
 	start := time.Now()
 	facts := b.current()
 	p, weights, floor, err := b.plan(ctx, &facts, m, o)
@@ -30,7 +30,7 @@ func (b *Backend) compileSoon(ctx context.Context, m *nn.Model, o backend.Option
 		c.planning, c.unmade = time.Since(start), func() float64 { return b.devices.now().Unmade(c.quick) }
 		options.First, options.GoOn = c.both, c.goOn
 	}
-	x, err := b.newLasting(ctx, p, bytes.NewReader(weights), options)
+	x, err := b.newLongLived(ctx, p, bytes.NewReader(weights), options)
 	if err == nil {
 		x.stats.Quick = floor
 	}

@@ -65,7 +65,7 @@ func (m *meter) rates() (r plan.Rates, err error) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		rate, work := &r.Bandwidth, s.Bytes
-		if s.Kernel == shaders.Copy || s.Serves != 0 || i == tiny {
+		if s.Kernel == shaders.Copy || s.Transfers != 0 || i == tiny {
 			continue
 		}
 		switch s.Kernel.Info().Cost {

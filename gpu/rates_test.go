@@ -118,7 +118,7 @@ func TestRatesAreKept(t *testing.T) {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
 		open := func() (rateRecord, bool) {
 			before := d.Submissions()
-			var k rateKeeper
+			var k rateStore
 			k.open(d, d.Facts())
 			require.Equal(t, k.record.Rates, d.Facts().Measured)
 			return k.record, d.Submissions() > before

@@ -83,8 +83,8 @@ func (r *rateRecord) due(now time.Time) bool {
 	return r.Load > busyLoad && now.Sub(r.At) >= measureAgain || r.Doubted && now.Sub(r.At) >= wait
 }
 
-// rateKeeper has what is known of a device's speed. Safe for concurrent use.
-type rateKeeper struct {
+// rateStore has what is known of a device's speed. Safe for concurrent use.
+type rateStore struct {
 	path      string
 	measuring sync.Mutex // held by who measures; comes before mu
 
@@ -121,7 +121,7 @@ func readRateRecord(info *vulkan.DeviceInfo) (path string, r rateRecord, ok bool
 const mostRate = 1e21
 
 // open takes what is on record of d, and measures where nothing is or what is there is not believed.
-func (k *rateKeeper) open(d *vulkan.Device, facts plan.Facts) {
+func (k *rateStore) open(d *vulkan.Device, facts plan.Facts) {
 	if selfTestOff() {
 		return
 	}
@@ -141,7 +141,7 @@ func (k *rateKeeper) open(d *vulkan.Device, facts plan.Facts) {
 // measured before on a machine that was less busy stay.
 //
 // Errors: those of the device; errInUse where others submit work meanwhile, unless full is set.
-func (k *rateKeeper) measure(ctx context.Context, d *vulkan.Device, facts plan.Facts, full bool) error {
+func (k *rateStore) measure(ctx context.Context, d *vulkan.Device, facts plan.Facts, full bool) error {
 	k.measuring.Lock()
 	defer k.measuring.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, testLimit)
@@ -215,7 +215,7 @@ func alike(a, b *plan.Rates) bool {
 }
 
 // mend measures again where executions contradict the rates and nobody uses the device.
-func (k *rateKeeper) mend(ctx context.Context, d *vulkan.Device, facts plan.Facts) {
+func (k *rateStore) mend(ctx context.Context, d *vulkan.Device, facts plan.Facts) {
 	if selfTestOff() || !d.Contradicted() || !d.Idle() || !k.doubt() {
 		return
 	}
@@ -223,7 +223,7 @@ func (k *rateKeeper) mend(ctx context.Context, d *vulkan.Device, facts plan.Fact
 }
 
 // doubt notes that executions contradict the rates, and reports whether it is time to measure again.
-func (k *rateKeeper) doubt() bool {
+func (k *rateStore) doubt() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.record.Doubted = true
@@ -236,7 +236,7 @@ func (k *rateKeeper) doubt() bool {
 }
 
 // close keeps a doubt for the next use of the device.
-func (k *rateKeeper) close(d *vulkan.Device) {
+func (k *rateStore) close(d *vulkan.Device) {
 	if selfTestOff() || !d.Contradicted() {
 		return
 	}

@@ -16,9 +16,9 @@ import (
 // try, nor is one that cannot be opened tried more often.
 const betweenLosses = time.Minute
 
-// succession is a device and what comes after it: when it is lost, the next call opens it again. What was made on a
+// deviceChain is a device and what comes after it: when it is lost, the next call opens it again. What was made on a
 // lost device stays there and closes it in the end. Safe for concurrent use.
-type succession struct {
+type deviceChain struct {
 	mu       sync.Mutex
 	current  *vulkan.Device // guarded by mu
 	since    time.Time      // guarded by mu; when current took the place of another, zero for the first
@@ -34,17 +34,17 @@ type succession struct {
 }
 
 // warn tells of trouble that no caller is told of. It may be called with mu held.
-func (s *succession) warn(msg string, args ...any) {
+func (s *deviceChain) warn(msg string, args ...any) {
 	if l := s.log.Load(); l != nil {
 		l.Warn(msg, args...)
 	}
 }
 
 // lost is vulkan.Options.Lost.
-func (s *succession) lost(why error) { s.warn("the device is lost", "error", why) }
+func (s *deviceChain) lost(why error) { s.warn("the device is lost", "error", why) }
 
 // open is an error once close was called.
-func (s *succession) open() error {
+func (s *deviceChain) open() error {
 	if s.closed.Load() {
 		return &nn.Error{Status: nn.StatusGeneralFailure, Where: "Vulkan device", Err: nn.ErrClosed}
 	}
@@ -54,7 +54,7 @@ func (s *succession) open() error {
 // use returns the device, opened again if it was lost, and keeps it open until the caller calls its Release.
 //
 // Errors: DEVICE_UNAVAILABLE where it is lost for good, or for the time being; nn.ErrClosed.
-func (s *succession) use() (*vulkan.Device, error) {
+func (s *deviceChain) use() (*vulkan.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.open(); err != nil {
@@ -71,7 +71,7 @@ func (s *succession) use() (*vulkan.Device, error) {
 }
 
 // replace opens the device again, which was lost at some time. Precondition: mu is held.
-func (s *succession) replace(lost error, at time.Time) error {
+func (s *deviceChain) replace(lost error, at time.Time) error {
 	if !s.since.IsZero() && at.Sub(s.since) < betweenLosses {
 		if !s.given {
 			s.warn("the device was lost again and stays lost", "after", at.Sub(s.since))
@@ -96,7 +96,7 @@ func (s *succession) replace(lost error, at time.Time) error {
 }
 
 // retire closes d as soon as nothing that was made on it is open any more, which may be now.
-func (s *succession) retire(d *vulkan.Device) {
+func (s *deviceChain) retire(d *vulkan.Device) {
 	d.Retire(func(messages []string, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *succession) retire(d *vulkan.Device) {
 }
 
 // now returns the device as it is, lost or not.
-func (s *succession) now() *vulkan.Device {
+func (s *deviceChain) now() *vulkan.Device {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current
@@ -118,7 +118,7 @@ func (s *succession) now() *vulkan.Device {
 const maxMessages = 1000
 
 // collect keeps and logs what the validation layer has said. Precondition: mu is held.
-func (s *succession) collect(list []string) {
+func (s *deviceChain) collect(list []string) {
 	for _, m := range list {
 		s.warn("the validation layer found a mistake", "error", m)
 	}
@@ -127,7 +127,7 @@ func (s *succession) collect(list []string) {
 }
 
 // validationMessages takes those of the device and of the ones before it that are closed.
-func (s *succession) validationMessages() []string {
+func (s *deviceChain) validationMessages() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open() == nil {
@@ -140,7 +140,7 @@ func (s *succession) validationMessages() []string {
 
 // close lets nothing begin any more. The device goes with the last executable that was made on it, and with calls that
 // are going on: now, if there are none, and then the errors are those of closing it, and of those before it. Idempotent.
-func (s *succession) close() error {
+func (s *deviceChain) close() error {
 	s.mu.Lock()
 	again := s.closed.Swap(true)
 	s.mu.Unlock()

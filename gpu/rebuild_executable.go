@@ -13,10 +13,10 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
-// lasting is a plan on a device that may be lost: then the next execution makes it anew, from the plan and from the
+// longLived is a plan on a device that may be lost: then the next execution makes it anew, from the plan and from the
 // constants that were kept. Safe for concurrent use.
-type lasting struct {
-	devices *succession
+type longLived struct {
+	devices *deviceChain
 	plan    *plan.Plan // immutable
 	o       vulkan.ExecutableOptions
 	kept    kept
@@ -31,15 +31,15 @@ type lasting struct {
 	leaving sync.WaitGroup // executables of lost devices that wait for their last execution
 }
 
-// newLasting makes an executable of p, whose constants are at the beginning of data; o and the errors as of
+// newLongLived makes an executable of p, whose constants are at the beginning of data; o and the errors as of
 // vulkan.NewExecutableFrom.
-func (b *Backend) newLasting(ctx context.Context, p *plan.Plan, data backend.Data, o vulkan.ExecutableOptions) (*lasting, error) {
+func (b *Backend) newLongLived(ctx context.Context, p *plan.Plan, data backend.Data, o vulkan.ExecutableOptions) (*longLived, error) {
 	d, err := b.devices.use()
 	if err != nil {
 		return nil, err
 	}
 	defer d.Release()
-	x := &lasting{devices: &b.devices, plan: p, o: o, lock: make(chan struct{}, 1)}
+	x := &longLived{devices: &b.devices, plan: p, o: o, lock: make(chan struct{}, 1)}
 	if data, err = x.kept.take(data, p.WeightBytes, d.MapsWeights() && !b.copyWeights); err != nil {
 		return nil, err
 	}
@@ -62,20 +62,20 @@ func (b *Backend) newLasting(ctx context.Context, p *plan.Plan, data backend.Dat
 }
 
 // Plan is what x runs. It must not be changed.
-func (x *lasting) Plan() *plan.Plan { return x.plan }
+func (x *longLived) Plan() *plan.Plan { return x.plan }
 
 // Stats implements backend.Executable.
-func (x *lasting) Stats() backend.Stats { return x.stats }
+func (x *longLived) Stats() backend.Stats { return x.stats }
 
 // Estimates implements backend.Executable.
-func (x *lasting) Estimates() []time.Duration { return x.seed }
+func (x *longLived) Estimates() []time.Duration { return x.seed }
 
 // Later implements backend.Executable.
-func (x *lasting) Later() time.Duration { return 0 }
+func (x *longLived) Later() time.Duration { return 0 }
 
 // Begin implements backend.Executable. After a loss of the device it takes as long as preparing the model did, or
 // longer than ctx lasts.
-func (x *lasting) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
+func (x *longLived) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	v, err := x.alive(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (x *lasting) Begin(ctx context.Context, inputs, outputs []backend.Binding) 
 }
 
 // Weights reads the packed constants back.
-func (x *lasting) Weights() ([]byte, error) {
+func (x *longLived) Weights() ([]byte, error) {
 	v, err := x.alive(context.Background())
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (x *lasting) Weights() ([]byte, error) {
 }
 
 // open is an error once x or the backend was closed.
-func (x *lasting) open() error {
+func (x *longLived) open() error {
 	if x.closed.Load() {
 		return &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
 	}
@@ -108,7 +108,7 @@ func (x *lasting) open() error {
 }
 
 // alive returns x on a device that works, as far as is known.
-func (x *lasting) alive(ctx context.Context) (*vulkan.Executable, error) {
+func (x *longLived) alive(ctx context.Context) (*vulkan.Executable, error) {
 	if err := x.open(); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (x *lasting) alive(ctx context.Context) (*vulkan.Executable, error) {
 }
 
 // rebuild makes x anew; old is where it was. Precondition: lock is held.
-func (x *lasting) rebuild(ctx context.Context, old *vulkan.Executable) (*vulkan.Executable, error) {
+func (x *longLived) rebuild(ctx context.Context, old *vulkan.Executable) (*vulkan.Executable, error) {
 	d, err := x.devices.use()
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (x *lasting) rebuild(ctx context.Context, old *vulkan.Executable) (*vulkan.
 }
 
 // Close implements backend.Executable.
-func (x *lasting) Close() error {
+func (x *longLived) Close() error {
 	x.lock <- struct{}{}
 	defer func() { <-x.lock }()
 	if x.closed.Swap(true) {

@@ -81,7 +81,7 @@ func runSelfTest(d *vulkan.Device) (verdict, error) {
 	data := newTestData()
 	dot := d.Facts().IntegerDot
 	out, err := data.run(ctx, d, dot)
-	if err != nil && dot && !hopeless(err) {
+	if err != nil && dot && !comesAgain(err) {
 		// The driver may have failed at the dot product: again without it.
 		var v verdict
 		if out, err = data.run(ctx, d, false); err == nil {
@@ -96,8 +96,8 @@ func runSelfTest(d *vulkan.Device) (verdict, error) {
 	return data.judge(out, dot), nil
 }
 
-// hopeless: err would come again without dot products.
-func hopeless(err error) bool {
+// comesAgain: err would come again without dot products.
+func comesAgain(err error) bool {
 	switch nn.StatusOf(err) {
 	case nn.StatusDeviceUnavailable, nn.StatusResourceExhaustedTransient, nn.StatusResourceExhaustedPersistent:
 		return true

@@ -24,14 +24,14 @@ var (
 
 // executable is what Compile and Restore return.
 type executable struct {
-	*lasting
+	*longLived
 	backend  *Backend
 	storable bool
 	learned  atomic.Pointer[[]time.Duration] // nil: nothing yet
 }
 
-func newExecutable(x *lasting, b *Backend, o backend.Options) *executable {
-	return &executable{lasting: x, backend: b, storable: o.Storable}
+func newExecutable(x *longLived, b *Backend, o backend.Options) *executable {
+	return &executable{longLived: x, backend: b, storable: o.Storable}
 }
 
 var errNotStorable = errors.New("the model was not prepared with Options.Storable")
@@ -120,7 +120,7 @@ func (b *Backend) restorePlan(ctx context.Context, s *[sectionKinds][]byte, data
 	if err := b.admit(s[sectionBinaries], p); err != nil {
 		return nil, err
 	}
-	x, err := b.newLasting(ctx, p, data, executableOptions(o))
+	x, err := b.newLongLived(ctx, p, data, executableOptions(o))
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (x *executable) Estimates() []time.Duration {
 	if list := x.learned.Load(); list != nil {
 		return *list
 	}
-	return x.lasting.Estimates()
+	return x.longLived.Estimates()
 }
 
 // SetEstimates implements backend.Storer.

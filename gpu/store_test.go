@@ -291,9 +291,9 @@ func TestEveryBitOfTheModelPart(t *testing.T) {
 	}
 }
 
-// fedModel moves a tensor by paddings and a permutation that are inputs: its kernels read tables of sizes and
+// runtimeModel moves a tensor by paddings and a permutation that are inputs: its kernels read tables of sizes and
 // strides beside them.
-func fedModel() *nn.Model {
+func runtimeModel() *nn.Model {
 	var b nn.Builder
 	x := b.Input(nn.TensorFloat32, nn.Dims{2, 3, 5}, 0, 0)
 	pads := b.Input(nn.TensorInt32, nn.Dims{3, 2}, 0, 0)
@@ -346,8 +346,8 @@ func TestDamagedConstants(t *testing.T) {
 		rounds = 10_000
 	}
 	models := map[string]func(t *testing.T) *nn.Model{
-		"fed":    func(*testing.T) *nn.Model { return fedModel() },
-		"tables": func(*testing.T) *nn.Model { return tableModel() },
+		"runtime": func(*testing.T) *nn.Model { return runtimeModel() },
+		"tables":  func(*testing.T) *nn.Model { return tableModel() },
 	}
 	for _, name := range []string{"digits/digits_s8.tflite", "hello_world_f32", "micro_speech_s8"} {
 		models[name] = func(t *testing.T) *nn.Model { return network(t, name) }

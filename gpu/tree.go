@@ -134,17 +134,17 @@ func (x *tree) complete(ctx context.Context) error {
 }
 
 // compileCopy compiles what copies tensors like those of list.
-func (b *Backend) compileCopy(ctx context.Context, list []nn.Operand, o backend.Options) (*lasting, error) {
+func (b *Backend) compileCopy(ctx context.Context, list []nn.Operand, o backend.Options) (*longLived, error) {
 	facts := b.current()
 	p, weights, err := compile.Copy(ctx, &facts, list)
 	if err != nil {
 		return nil, err
 	}
-	return b.newLasting(ctx, p, bytes.NewReader(weights), executableOptions(o))
+	return b.newLongLived(ctx, p, bytes.NewReader(weights), executableOptions(o))
 }
 
 // take makes l the executable of straight region i.
-func (x *tree) take(i int, l *lasting) {
+func (x *tree) take(i int, l *longLived) {
 	x.parts[i] = &part{executable: newExecutable(l, x.b, x.o)}
 	s := l.Stats()
 	x.stats.Pipelines += s.Pipelines

@@ -130,7 +130,7 @@ func (p *openPart) wait(ctx context.Context, i *instance) (*instance, error) {
 
 // compile compiles i, with memory that idle instances give up where there is too little.
 func (p *openPart) compile(i *instance) {
-	var l *lasting
+	var l *longLived
 	var err error
 	for {
 		if l, err = p.compileInstance(i); !isFull(err) || !p.x.makeRoom() {
@@ -149,7 +149,7 @@ func (p *openPart) compile(i *instance) {
 	p.mu.Unlock()
 }
 
-func (p *openPart) compileInstance(i *instance) (*lasting, error) {
+func (p *openPart) compileInstance(i *instance) (*longLived, error) {
 	x := p.x
 	if x.o.PauseWithin != nil {
 		if err := x.o.PauseWithin(x.closed); err != nil {

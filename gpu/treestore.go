@@ -166,7 +166,7 @@ func (b *Backend) restoreTree(ctx context.Context, s *[sectionKinds][]byte, data
 		at[i+1] = at[i] + n
 	}
 	for i, w := range t.Weights {
-		l, err := b.newLasting(ctx, plans[i], io.NewSectionReader(source, at[w], sizes[w]), executableOptions(o))
+		l, err := b.newLongLived(ctx, plans[i], io.NewSectionReader(source, at[w], sizes[w]), executableOptions(o))
 		if err != nil {
 			return nil, err
 		}

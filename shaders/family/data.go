@@ -7,17 +7,17 @@ type MoveOp string
 
 // Movements; those with Fed read paddings or permutations from memory.
 const (
-	Reshape      MoveOp = "reshape"
-	Transpose    MoveOp = "transpose"
-	TransposeFed MoveOp = "transpose_fed"
-	Concat       MoveOp = "concat"
-	PadRows      MoveOp = "pad" // whole quads
-	PadLanes     MoveOp = "pad_lanes"
-	PadFed       MoveOp = "pad_fed"
-	MirrorRows   MoveOp = "mirror"
-	MirrorLanes  MoveOp = "mirror_lanes"
-	MirrorFed    MoveOp = "mirror_fed"
-	RGB          MoveOp = "rgb" // rows of three elements to the device's form
+	Reshape          MoveOp = "reshape"
+	Transpose        MoveOp = "transpose"
+	TransposeRuntime MoveOp = "transpose_fed"
+	Concat           MoveOp = "concat"
+	PadRows          MoveOp = "pad" // whole quads
+	PadLanes         MoveOp = "pad_lanes"
+	PadRuntime       MoveOp = "pad_fed"
+	MirrorRows       MoveOp = "mirror"
+	MirrorLanes      MoveOp = "mirror_lanes"
+	MirrorRuntime    MoveOp = "mirror_fed"
+	RGB              MoveOp = "rgb" // rows of three elements to the device's form
 )
 
 // Move is the key of the kernels that move elements by their size.

@@ -32,11 +32,11 @@ func (k Sum) Name() string {
 	return "sum_" + along + string(k.From) + "_" + string(k.To)
 }
 
-// MeanFed is the key of reduce/mean_fed.comp, whose axes lie in memory.
-type MeanFed struct{ Elem Elem }
+// MeanRuntime is the key of reduce/mean_fed.comp, whose axes lie in memory.
+type MeanRuntime struct{ Elem Elem }
 
 // Name implements Key.
-func (k MeanFed) Name() string { return "mean_fed_" + string(k.Elem) }
+func (k MeanRuntime) Name() string { return "mean_fed_" + string(k.Elem) }
 
 // TopKSort is the key of the step of reduce/topk.comp that sorts blocks of rows.
 type TopKSort struct{ Elem Elem }

@@ -20,7 +20,7 @@ func dataVariants() []variant {
 	sources := map[family.MoveOp]string{
 		family.Reshape: "reshape", family.Transpose: "transpose", family.Concat: "concat", family.RGB: "rgb",
 		family.PadRows: "pad", family.MirrorRows: "pad", family.PadLanes: "pad_lanes", family.MirrorLanes: "pad_lanes",
-		family.PadFed: "pad_fed", family.MirrorFed: "pad_fed", family.TransposeFed: "transpose_fed",
+		family.PadRuntime: "pad_fed", family.MirrorRuntime: "pad_fed", family.TransposeRuntime: "transpose_fed",
 	}
 	for op, source := range sources {
 		for _, bytes := range []int{1, 2, 4} {
@@ -30,7 +30,7 @@ func dataVariants() []variant {
 			v := variant{
 				key: family.Move{Op: op, Bytes: bytes}, source: "data/" + source + ".comp", defines: map[string]string{"ELEM": fmt.Sprint(bytes)},
 			}
-			if op == family.MirrorRows || op == family.MirrorLanes || op == family.MirrorFed {
+			if op == family.MirrorRows || op == family.MirrorLanes || op == family.MirrorRuntime {
 				v.defines["MIRROR"] = "1"
 			}
 			list = append(list, v)

@@ -48,7 +48,7 @@ func reduceVariants() []variant {
 	}
 	for _, elem := range computed {
 		list = append(list, variant{
-			key: family.MeanFed{Elem: elem}, source: "reduce/mean_fed.comp",
+			key: family.MeanRuntime{Elem: elem}, source: "reduce/mean_fed.comp",
 			defines: between(elem, elem),
 		})
 	}

@@ -30,7 +30,7 @@ func NeedsTree(m *nn.Model) bool {
 		return true
 	}
 	s := &scope{Graph: &m.Main}
-	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return len(s.fed(m, &op, nil)) > 0 }) && !opensInputs(m)
+	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return len(s.runtimeParams(m, &op, nil)) > 0 }) && !opensInputs(m)
 }
 
 func isControl(op *nn.Operation) bool { return op.Type == nn.OpIf || op.Type == nn.OpWhile }

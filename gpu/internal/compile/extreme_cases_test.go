@@ -71,8 +71,8 @@ func resizeOf(d nn.Dims, width int, corners, centres bool) func(*nn.Builder) {
 	})
 }
 
-// fedMatrix is FULLY_CONNECTED of 8 bits with weights that are an input.
-func fedMatrix(units uint32) func(*nn.Builder) {
+// runtimeMatrix is FULLY_CONNECTED of 8 bits with weights that are an input.
+func runtimeMatrix(units uint32) func(*nn.Builder) {
 	return one(nn.OpFullyConnected, nn.TensorQuant8Asymm, nn.Dims{1, 3}, 1, func(b *nn.Builder) []uint32 {
 		return []uint32{b.Input(nn.TensorQuant8Asymm, nn.Dims{units, 3}, 1, 0), b.Input(nn.TensorInt32, nn.Dims{units}, 1, 0), b.Scalar(0)}
 	})
@@ -88,8 +88,8 @@ var extremeCases = []extremeCase{
 		b.Op(nn.OpAbs, []uint32{b.Input(nn.TensorFloat32, nn.Dims{2, 3}, 0, 0)}, []uint32{y})
 		b.Output(y)
 	}},
-	{name: "fed weights of a million units", make: fedMatrix(1 << 20)},
-	{name: "fed weights of 2^26 units", make: fedMatrix(1 << 26), refused: "output channels"},
+	{name: "input weights of a million units", make: runtimeMatrix(1 << 20)},
+	{name: "input weights of 2^26 units", make: runtimeMatrix(1 << 26), refused: "output channels"},
 	{name: "the last column of 2^22", make: resizeOf(nn.Dims{1, 1, 1 << 22, 1}, 1<<22-1, false, true)},
 	{name: "the last column of 2^22, upwards", make: resizeOf(nn.Dims{1, 1, 1<<22 - 1, 1}, 1<<22, false, true)},
 	{name: "the last column of 2^22, corners", make: resizeOf(nn.Dims{1, 1, 1<<22 - 1, 1}, 1<<22, true, false)},

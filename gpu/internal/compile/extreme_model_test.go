@@ -152,7 +152,7 @@ func (g *generator) data(t nn.OperandType, d nn.Dims, q quant) uint32 {
 	return g.b.Const(t, d, q.scale, q.zero, value)
 }
 
-// parameter is a list of integers: mostly a constant, sometimes fed.
+// parameter is a list of integers: mostly a constant, sometimes an input.
 func (g *generator) parameter(d nn.Dims, v []int32) uint32 {
 	if g.byte() > 200 {
 		return g.b.Input(nn.TensorInt32, d, 0, 0)

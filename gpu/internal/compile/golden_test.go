@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestPlansAreAsRecorded(t *testing.T) {
 	devices := map[string]plan.Facts{"lavapipe": lavapipe, "swiftshader": swiftshader}
 	for name, make := range map[string]func(*nn.Builder){
-		"float": floatNet, "quant8": quantNet, "nchw": nchwNet, "fed_weights": fedWeights, "lstm": lstmNet(2),
+		"float": floatNet, "quant8": quantNet, "nchw": nchwNet, "fed_weights": runtimeWeights, "lstm": lstmNet(2),
 	} {
 		for device, facts := range devices {
 			t.Run(name+" on "+device, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestCompilingStopsWithItsContext(t *testing.T) {
 }
 
 func TestNamesOfInputsAndOutputsReachThePlan(t *testing.T) {
-	m := build(t, fedWeights)
+	m := build(t, runtimeWeights)
 	m.Names = nn.Names{Inputs: []string{"x"}, Outputs: []string{"y", "z", "one too many"}}
 	p, _, err := Model(context.Background(), &lavapipe, m, nil)
 	require.NoError(t, err)

@@ -53,7 +53,7 @@ func (u *unit) inferNode(n *ir.Node) error {
 		}
 	}
 	if inf.RuntimeParam != 0 {
-		id, err := u.fed(call.Op.Inputs[inf.RuntimeParam], inf.RuntimeDims)
+		id, err := u.runtimeParam(call.Op.Inputs[inf.RuntimeParam], inf.RuntimeDims)
 		if err != nil {
 			return err
 		}
@@ -72,9 +72,9 @@ func (u *unit) settle(index uint32, dims nn.Dims) {
 	u.graph.T(u.ids[index]).Shape = shapeOf(dims)
 }
 
-// fed returns the tensor of a parameter that is known only at run time. A model input of open shape gets the
+// runtimeParam returns the tensor of a parameter that is known only at run time. A model input of open shape gets the
 // dimensions that the only value that its reader takes has.
-func (u *unit) fed(index uint32, dims nn.Dims) (ir.ID, error) {
+func (u *unit) runtimeParam(index uint32, dims nn.Dims) (ir.ID, error) {
 	id, err := u.operand(index)
 	if err != nil || u.graph.T(id).Known() {
 		return id, err

@@ -113,8 +113,8 @@ func nchwNet(b *nn.Builder) {
 	b.Output(z)
 }
 
-// fedWeights has a filter that is a model input, and two outputs, one of which is read.
-func fedWeights(b *nn.Builder) {
+// runtimeWeights has a filter that is a model input, and two outputs, one of which is read.
+func runtimeWeights(b *nn.Builder) {
 	x := b.Input(nn.TensorFloat16, nn.Dims{2, 6}, 0, 0)
 	w := b.Input(nn.TensorFloat16, nn.Dims{5, 6}, 0, 0)
 	y := b.Temp(nn.TensorFloat16, nn.Dims{2, 5}, 0, 0)

@@ -40,9 +40,9 @@ func tensorLike(t nn.OperandType) nn.OperandType {
 	return nn.TensorInt32
 }
 
-// fed returns the positions of the parameters of op that are computed or fed at run time, and which no kernel takes from
+// runtimeParams returns the positions of the parameters of op that are computed or an input, and which no kernel takes from
 // memory; those that are among open none does.
-func (s *scope) fed(m *nn.Model, op *nn.Operation, open map[uint32]bool) (list []int) {
+func (s *scope) runtimeParams(m *nn.Model, op *nn.Operation, open map[uint32]bool) (list []int) {
 	row := ops.Lookup(op.Type)
 	if row == nil {
 		return nil
@@ -77,7 +77,7 @@ func (s *scope) complete(m *nn.Model) {
 	for range 2 {
 		for i := range s.Operations {
 			op := &s.Operations[i]
-			s.params[i] = s.fed(m, op, open)
+			s.params[i] = s.runtimeParams(m, op, open)
 			for _, k := range s.params[i] {
 				if o := &s.Operands[op.Inputs[k]]; o.Lifetime == nn.SubgraphInput && o.Type.IsTensor() && !known(o) {
 					open[op.Inputs[k]] = true

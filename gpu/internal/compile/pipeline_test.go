@@ -14,7 +14,7 @@ import (
 // support is told it has no node that lowering would refuse.
 func TestPassesKeepWhatThoseBeforePromise(t *testing.T) {
 	for name, make := range map[string]func(*nn.Builder){
-		"float": floatNet, "quant8": quantNet, "nchw": nchwNet, "fed_weights": fedWeights, "lstm": lstmNet(2),
+		"float": floatNet, "quant8": quantNet, "nchw": nchwNet, "fed_weights": runtimeWeights, "lstm": lstmNet(2),
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &unit{ctx: t.Context(), facts: &swiftshader, model: build(t, make)}

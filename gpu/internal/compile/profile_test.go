@@ -24,7 +24,7 @@ func TestStepsTellTheirOperations(t *testing.T) {
 				require.NoError(t, err)
 				var told []string
 				for _, s := range p.Steps {
-					if s.Serves != 0 {
+					if s.Transfers != 0 {
 						continue
 					}
 					told = append(told, strings.Split(s.Label, " + ")...)

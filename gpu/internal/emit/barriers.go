@@ -46,5 +46,5 @@ func conflicts(open []access, s *plan.Step, bd plan.Binding) bool {
 
 // alternatives: no execution runs both.
 func alternatives(a, b *plan.Step) bool {
-	return a.Serves == b.Serves && a.When != b.When && a.When != plan.Always && b.When != plan.Always
+	return a.Transfers == b.Transfers && a.When != b.When && a.When != plan.Always && b.When != plan.Always
 }

@@ -68,10 +68,10 @@ func TestAlternativesNeedNoBarrier(t *testing.T) {
 		a, b    plan.Step
 		barrier bool
 	}{
-		{"dense or device", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 1, When: plan.WhenDevice}, false},
-		{"of different inputs", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 2, When: plan.WhenDevice}, true},
-		{"one always runs", plan.Step{Serves: 1, When: plan.WhenDense}, plan.Step{Serves: 1}, true},
-		{"both or none", plan.Step{Serves: 1, When: plan.WhenDevice}, plan.Step{Serves: 1, When: plan.WhenDevice}, true},
+		{"dense or device", plan.Step{Transfers: 1, When: plan.WhenDense}, plan.Step{Transfers: 1, When: plan.WhenDevice}, false},
+		{"of different inputs", plan.Step{Transfers: 1, When: plan.WhenDense}, plan.Step{Transfers: 2, When: plan.WhenDevice}, true},
+		{"one always runs", plan.Step{Transfers: 1, When: plan.WhenDense}, plan.Step{Transfers: 1}, true},
+		{"both or none", plan.Step{Transfers: 1, When: plan.WhenDevice}, plan.Step{Transfers: 1, When: plan.WhenDevice}, true},
 	} {
 		tc.a.Bindings, tc.b.Bindings = []plan.Binding{at}, []plan.Binding{at}
 		steps := []plan.Step{tc.a, tc.b}

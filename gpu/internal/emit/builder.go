@@ -217,7 +217,7 @@ func (b *Builder) Copy(dst, src Value, size int64) {
 
 func (b *Builder) append(s *step, c Cost) {
 	s.FLOP, s.Bytes = c.FLOP, c.Bytes
-	s.Label, s.Serves, s.When = b.label, b.serves, b.when
+	s.Label, s.Transfers, s.When = b.label, b.serves, b.when
 	s.Why = b.reasons(s)
 	for i := range s.refs {
 		if s.refs[i].Size == 0 {

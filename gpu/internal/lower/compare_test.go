@@ -44,7 +44,7 @@ func TestComparisonsShareTheirKernels(t *testing.T) {
 		g := singleNode(ir.Node{Op: nn.OpLess}, ir.Tensor{Type: nn.TensorBool8, Shape: []int{5, 7}}, tc.x, tc.y)
 		p, _ := lowerFor(t, softwareFacts, g)
 		for _, s := range p.Steps {
-			if s.Serves == 0 {
+			if s.Transfers == 0 {
 				require.Equal(t, shaders.Of(family.Compare{Elem: family.F32, Operands: tc.form}), s.Kernel)
 				require.Equal(t, uint32(tc.when), s.Push[1])
 			}

@@ -23,9 +23,9 @@ func init() {
 // it, a position outside of the image does not wrap around into it.
 const maxReach = 1 << 30
 
-// maxFedChannels bounds the output channels of 8-bit filters that are not in the model: for each one the
+// maxRuntimeChannels bounds the output channels of 8-bit filters that are not in the model: for each one the
 // compiler makes a multiplier, which else would be much more than the model itself.
-const maxFedChannels = 1 << 20
+const maxRuntimeChannels = 1 << 20
 
 // conv is a convolution in the form that all kernels share; FULLY_CONNECTED is one of 1x1 over rows.
 type conv struct {
@@ -142,8 +142,8 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if c.pixels*c.OutQuads() > emit.MaxInvocations {
 		return errors.New("output too large")
 	}
-	if c.X.Type.IsQuant8() && !c.constant() && c.Out > maxFedChannels {
-		return fmt.Errorf("%d output channels of a filter that is known only at run time, at most %d", c.Out, maxFedChannels)
+	if c.X.Type.IsQuant8() && !c.constant() && c.Out > maxRuntimeChannels {
+		return fmt.Errorf("%d output channels of a filter that is known only at run time, at most %d", c.Out, maxRuntimeChannels)
 	}
 	if err := emit.CheckWork(c.flop()); err != nil {
 		return err

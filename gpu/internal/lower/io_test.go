@@ -46,7 +46,7 @@ func TestInputsAndOutputsAreNamed(t *testing.T) {
 			p, _ := lowerFor(t, f, g)
 			var got []string
 			for _, s := range p.Steps {
-				got = append(got, fmt.Sprintf("%v %v: %v, %v", s.Serves, s.When, s.Bindings[0].Of, s.Bindings[1].Of))
+				got = append(got, fmt.Sprintf("%v %v: %v, %v", s.Transfers, s.When, s.Bindings[0].Of, s.Bindings[1].Of))
 			}
 			require.Equal(t, tc.want, got)
 		})

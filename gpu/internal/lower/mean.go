@@ -23,8 +23,8 @@ func init() {
 const maxByteSum = math.MaxInt32 / 256
 
 func checkMean(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
-	if fed(n) {
-		return checkMeanFed(f, g, n)
+	if hasRuntimeParam(n) {
+		return checkMeanRuntime(f, g, n)
 	}
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
 	if err := checkSameType(in, out); err != nil {
@@ -63,8 +63,8 @@ func reducedCount(shape, axes []int) int {
 }
 
 func lowerMean(b *emit.Builder, n *ir.Node) {
-	if fed(n) {
-		lowerMeanFed(b, n)
+	if hasRuntimeParam(n) {
+		lowerMeanRuntime(b, n)
 		return
 	}
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
@@ -260,7 +260,7 @@ func (s *sums) dispatch(p *partial, column bool, push emit.Push, count, quads in
 func divideMean(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	at, axes := outer(x.Shape), n.Attrs.(ops.Mean).Axes
-	if fed(n) || at < 0 || slices.Contains(axes, at) {
+	if hasRuntimeParam(n) || at < 0 || slices.Contains(axes, at) {
 		return nil
 	}
 	to := at

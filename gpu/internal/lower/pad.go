@@ -19,8 +19,8 @@ func init() {
 }
 
 func checkPad(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
-	if fed(n) {
-		return checkPadFed(f, g, n)
+	if hasRuntimeParam(n) {
+		return checkPadRuntime(f, g, n)
 	}
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
 	pads, symmetric := paddings(n)
@@ -100,8 +100,8 @@ func newPadding(shape []int, pads [][2]int, mirror bool) padding {
 }
 
 func lowerPad(b *emit.Builder, n *ir.Node) {
-	if fed(n) {
-		lowerPadFed(b, n)
+	if hasRuntimeParam(n) {
+		lowerPadRuntime(b, n)
 		return
 	}
 	in, out := n.In[0], n.Out[0]
@@ -201,7 +201,7 @@ func fillBits(t nn.OperandType, value float64) uint32 {
 
 // dividePad divides outside of what is padded, or between the rows of the input that are.
 func dividePad(g *ir.Graph, n *ir.Node) []division {
-	if fed(n) {
+	if hasRuntimeParam(n) {
 		return nil
 	}
 	x, y := g.T(n.In[0]), g.T(n.Out[0])

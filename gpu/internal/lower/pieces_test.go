@@ -85,7 +85,7 @@ func splitCases() []splitCase {
 		{"the nearest rows", node(nn.OpResizeNearestNeighbor, ops.Resize{HalfPixel: true}), list(f16(1, 64, 7, 8)), f16(1, 128, 15, 8), 8192},
 		{"a fully connected batch", node(nn.OpFullyConnected, ops.FullyConnected{}), list(f32(301, 20), constant(f32(17, 20)), constant(f32(17))), f32(301, 17), 16384},
 		{"with 8 bits", node(nn.OpFullyConnected, ops.FullyConnected{}), list(u8(1001, 20), constant(u8(17, 20)), constant(scaled(i32(17), 0.0025, 0))), u8(1001, 17), 8192},
-		{"with a filter that is fed", node(nn.OpFullyConnected, ops.FullyConnected{}), list(f32(301, 20), f32(17, 20), f32(17)), f32(301, 17), 16384},
+		{"with a filter that is an input", node(nn.OpFullyConnected, ops.FullyConnected{}), list(f32(301, 20), f32(17, 20), f32(17)), f32(301, 17), 16384},
 		{"pixels", window(nn.OpConv2D, 1, 1, 0, nn.ActRelu6), list(f32(2, 23, 29, 9), constant(f32(11, 1, 1, 9)), constant(f32(11))), f32(2, 23, 29, 11), 16384},
 		{"pixels of bytes", window(nn.OpConv2D, 1, 1, 0, nn.ActNone), list(s8(1, 41, 37, 9), constant(s8(11, 1, 1, 9)), constant(scaled(i32(11), 0.0025, 0))), s8(1, 41, 37, 11), 8192},
 		{"windows", window(nn.OpConv2D, 3, 1, 1, nn.ActNone), list(f32(1, 64, 17, 5), constant(f32(6, 3, 3, 5)), constant(f32(6))), f32(1, 64, 17, 6), 16384},
@@ -146,7 +146,7 @@ func randomBytes(rng *rand.Rand, t *ir.Tensor) []byte {
 func computing(p *plan.Plan) int {
 	n := 0
 	for i := range p.Steps {
-		if p.Steps[i].Serves == 0 {
+		if p.Steps[i].Transfers == 0 {
 			n++
 		}
 	}

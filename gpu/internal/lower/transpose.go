@@ -18,8 +18,8 @@ func init() {
 }
 
 func checkTranspose(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
-	if fed(n) {
-		return checkTransposeFed(f, g, n)
+	if hasRuntimeParam(n) {
+		return checkTransposeRuntime(f, g, n)
 	}
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
 	perm := n.Attrs.(ops.Transpose).Perm
@@ -111,8 +111,8 @@ func (m moves) identity() bool {
 }
 
 func lowerTranspose(b *emit.Builder, n *ir.Node) {
-	if fed(n) {
-		lowerTransposeFed(b, n)
+	if hasRuntimeParam(n) {
+		lowerTransposeRuntime(b, n)
 		return
 	}
 	transpose(b, n.Out[0], n.In[0], n.Attrs.(ops.Transpose).Perm)
@@ -177,7 +177,7 @@ func rowStrides(shape []int) []int {
 
 // divideTranspose divides along an outermost dimension that stays where it is.
 func divideTranspose(g *ir.Graph, n *ir.Node) []division {
-	if fed(n) {
+	if hasRuntimeParam(n) {
 		return nil
 	}
 	x, y := g.T(n.In[0]), g.T(n.Out[0])

@@ -159,7 +159,7 @@ func (c *coder) step(s *Step) {
 	flags := flag(s.Barrier, 1) | byte(s.When)<<1 | flag(s.Base != [3]uint32{}, stepBased)
 	codec.Number(&c.Coder, &flags, 2*stepBased-1)
 	s.Barrier, s.When = flags&1 != 0, When(flags>>1&3)
-	c.ref(&s.Serves)
+	c.ref(&s.Transfers)
 	c.shape(&s.Local)
 	c.shape(&s.Groups)
 	if flags&stepBased != 0 {

@@ -85,7 +85,7 @@ func randomPlan(rng *rand.Rand) *Plan {
 			}
 		}
 		if len(refs) > 0 && rng.IntN(3) == 0 {
-			s.Serves, s.When = refs[rng.IntN(len(refs))], When(rng.IntN(3))
+			s.Transfers, s.When = refs[rng.IntN(len(refs))], When(rng.IntN(3))
 		}
 		p.Steps = append(p.Steps, s)
 		if rng.IntN(3) == 0 {

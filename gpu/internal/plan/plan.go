@@ -93,9 +93,9 @@ type When uint8
 const (
 	// Always runs whatever is bound.
 	Always When = iota // always
-	// WhenDense runs unless Step.Serves is bound in allocated memory.
+	// WhenDense runs unless Step.Transfers is bound in allocated memory.
 	WhenDense // dense
-	// WhenDevice runs only if Step.Serves is bound in allocated memory.
+	// WhenDevice runs only if Step.Transfers is bound in allocated memory.
 	WhenDevice // device
 )
 
@@ -113,14 +113,14 @@ type Step struct {
 	// Barrier: the step must see what earlier steps of this execution wrote, or overwrites what they
 	// read. The first step of an execution never needs one.
 	Barrier bool
-	// Serves is the input or output that this step does nothing but bring from one place or form to another;
+	// Transfers is the input or output that this step does nothing but bring from one place or form to another;
 	// none for a step that computes.
-	Serves IORef
-	When   When
-	Label  string  // operation and its position, and those that are fused into it, for dumps and profiles
-	Why    string  // what made the compiler choose the kernel, for profiles; empty where there is no other
-	FLOP   float64 // multiplications and additions
-	Bytes  float64 // bytes read and written
+	Transfers IORef
+	When      When
+	Label     string  // operation and its position, and those that are fused into it, for dumps and profiles
+	Why       string  // what made the compiler choose the kernel, for profiles; empty where there is no other
+	FLOP      float64 // multiplications and additions
+	Bytes     float64 // bytes read and written
 }
 
 // IO is a model input or output in the Host memory: Size dense, row-major bytes at Offset. Size is 0

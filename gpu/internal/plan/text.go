@@ -77,9 +77,9 @@ func (s *Step) text(width int) string {
 	}
 	switch s.When {
 	case WhenDense:
-		parts = append(parts, fmt.Sprintf("unless %v is on the device", s.Serves))
+		parts = append(parts, fmt.Sprintf("unless %v is on the device", s.Transfers))
 	case WhenDevice:
-		parts = append(parts, fmt.Sprintf("if %v is on the device", s.Serves))
+		parts = append(parts, fmt.Sprintf("if %v is on the device", s.Transfers))
 	}
 	return strings.Join(append(parts, fmt.Sprintf("%.0f flop, %.0f bytes", s.FLOP, s.Bytes)), "  ")
 }

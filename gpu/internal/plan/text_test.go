@@ -20,7 +20,7 @@ func example() *Plan {
 			Push:     []uint32{3, 1, 12, 0, 0x7f800000},
 			Bindings: []Binding{{Buffer: Host, Size: 48, Of: InputRef(0)}, {Buffer: Arena, Size: 48, Write: true, Of: OutputRef(0)}},
 		}, {
-			Kernel: shaders.Copy, Barrier: true, Label: "output", Bytes: 96, Serves: OutputRef(0), When: WhenDense,
+			Kernel: shaders.Copy, Barrier: true, Label: "output", Bytes: 96, Transfers: OutputRef(0), When: WhenDense,
 			Bindings: []Binding{
 				{Buffer: Arena, Size: 48, Of: OutputRef(0)}, {Buffer: Host, Offset: 256, Size: 48, Write: true, Of: OutputRef(0)},
 			},
@@ -50,7 +50,7 @@ func TestStringOfOddPlans(t *testing.T) {
 	p.Steps[0].Bindings[0] = Binding{Buffer: Weights, Format: FormatRGBA32U, Offset: 512, Size: 32}
 	require.Contains(t, p.String(), "r weights[512+32] rgba32ui")
 	p.Steps[0].Base = [3]uint32{7, 0, 1}
-	p.Steps[1].Serves, p.Steps[1].When, p.Steps[1].Bindings[0].At = InputRef(3), WhenDevice, 512
+	p.Steps[1].Transfers, p.Steps[1].When, p.Steps[1].Bindings[0].At = InputRef(3), WhenDevice, 512
 	require.Contains(t, p.String(), "1x1x1 of 64 from 7,0,1")
 	require.Contains(t, p.String(), "r arena[0+48] buf out0+512")
 	require.Contains(t, p.String(), "if input 3 is on the device")

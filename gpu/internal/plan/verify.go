@@ -83,11 +83,11 @@ func (p *Plan) verifyStep(s *Step) error {
 	if len(s.Bindings) != len(info.Bindings) {
 		return fmt.Errorf("%d bindings, the kernel has %d", len(s.Bindings), len(info.Bindings))
 	}
-	if s.When > WhenDevice || s.When != Always && s.Serves == 0 {
-		return fmt.Errorf("runs when %d, and serves %v", s.When, s.Serves)
+	if s.When > WhenDevice || s.When != Always && s.Transfers == 0 {
+		return fmt.Errorf("runs when %d, and serves %v", s.When, s.Transfers)
 	}
-	if s.Serves != 0 && !p.has(s.Serves) {
-		return fmt.Errorf("serves %v, which the plan lacks", s.Serves)
+	if s.Transfers != 0 && !p.has(s.Transfers) {
+		return fmt.Errorf("serves %v, which the plan lacks", s.Transfers)
 	}
 	for i := range s.Bindings {
 		if err := p.verifyPlace(s, &s.Bindings[i]); err != nil {
@@ -147,7 +147,7 @@ func (p *Plan) verifyPlace(s *Step, b *Binding) error {
 	if b.Buffer == Weights || b.Buffer == Host && b.Offset != io.Offset+b.At {
 		return fmt.Errorf("%v at %d of %v lies at %d in %v", b.Of, b.At, p.IO(b.Of), b.Offset, b.Buffer)
 	}
-	if _, input := b.Of.Input(); input && b.Write && (b.Buffer == Host || s.Serves != b.Of || s.When != WhenDense) {
+	if _, input := b.Of.Input(); input && b.Write && (b.Buffer == Host || s.Transfers != b.Of || s.When != WhenDense) {
 		return fmt.Errorf("writes to %v", b.Of)
 	}
 	return nil
@@ -164,7 +164,7 @@ func verifyCopy(s *Step) error {
 	if dst.Buffer == Weights {
 		return fmt.Errorf("copy to weights")
 	}
-	if src.Of != 0 && src.Of == dst.Of && (s.Serves != src.Of || s.When != WhenDense) {
+	if src.Of != 0 && src.Of == dst.Of && (s.Transfers != src.Of || s.When != WhenDense) {
 		return fmt.Errorf("copy of %v onto itself where that is on the device", src.Of)
 	}
 	return nil

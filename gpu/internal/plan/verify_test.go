@@ -110,15 +110,15 @@ func TestVerifyRefuses(t *testing.T) {
 		{"writes to an input", func(p *Plan) { p.Steps[0].Bindings[0].Write = true }, "writes to input 0"},
 		{"writes to an input's device form", func(p *Plan) { p.Steps[0].Bindings[1].Of = InputRef(0) }, "writes to input 0"},
 		{"writes when the input is on the device", func(p *Plan) {
-			p.Steps[0].Bindings[1].Of, p.Steps[0].Serves, p.Steps[0].When = InputRef(0), InputRef(0), WhenDevice
+			p.Steps[0].Bindings[1].Of, p.Steps[0].Transfers, p.Steps[0].When = InputRef(0), InputRef(0), WhenDevice
 		}, "writes to input 0"},
 		{"runs never", func(p *Plan) { p.Steps[1].When = 3 }, "runs when 3"},
-		{"runs for nothing", func(p *Plan) { p.Steps[1].Serves = 0 }, "serves none"},
-		{"serves what is not there", func(p *Plan) { p.Steps[1].Serves = OutputRef(1) }, "serves output 1"},
+		{"runs for nothing", func(p *Plan) { p.Steps[1].Transfers = 0 }, "serves none"},
+		{"serves what is not there", func(p *Plan) { p.Steps[1].Transfers = OutputRef(1) }, "serves output 1"},
 		{"short copy", func(p *Plan) { p.Steps[1].Bindings[0].Size = 32 }, "copy of 48 bytes from 32"},
 		{"overlapping copy", func(p *Plan) { p.Steps[1].Bindings[0] = p.Steps[1].Bindings[1] }, "overlaps"},
 		{"copy onto itself on the device", func(p *Plan) { p.Steps[1].When = Always }, "onto itself"},
-		{"copy onto itself for another", func(p *Plan) { p.Steps[1].Serves = InputRef(0) }, "onto itself"},
+		{"copy onto itself for another", func(p *Plan) { p.Steps[1].Transfers = InputRef(0) }, "onto itself"},
 		{"copy to weights", func(p *Plan) {
 			p.WeightBytes = 48
 			p.Steps[1].Bindings[1] = Binding{Buffer: Weights, Size: 48}

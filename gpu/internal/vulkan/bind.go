@@ -45,13 +45,13 @@ func ioFactsOf(p *plan.Plan) []ioFacts {
 		s := &p.Steps[i]
 		for k := range s.Bindings {
 			b := &s.Bindings[k]
-			if b.Of == 0 || b.Buffer != plan.Host || s.Serves == b.Of && s.When == plan.WhenDevice {
+			if b.Of == 0 || b.Buffer != plan.Host || s.Transfers == b.Of && s.When == plan.WhenDevice {
 				continue
 			}
 			f, io := &list[ioIndex(p, b.Of)], p.IO(b.Of)
 			size := min(b.Size, io.DeviceBytes-b.At)
 			f.reach = max(f.reach, b.At+size)
-			converts := s.Serves == b.Of && s.Kernel != shaders.Copy
+			converts := s.Transfers == b.Of && s.Kernel != shaders.Copy
 			switch {
 			case size <= 0:
 				f.importable = false

@@ -21,7 +21,7 @@ func TestImportable(t *testing.T) {
 		return plan.Binding{Buffer: plan.Host, Of: of, At: at, Size: size, Write: true}
 	}
 	step := func(k shaders.Kernel, serves plan.IORef, when plan.When, b ...plan.Binding) plan.Step {
-		return plan.Step{Kernel: k, Serves: serves, When: when, Bindings: b}
+		return plan.Step{Kernel: k, Transfers: serves, When: when, Bindings: b}
 	}
 	for _, tc := range []struct {
 		name         string

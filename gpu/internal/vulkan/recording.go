@@ -70,7 +70,7 @@ func (r *recording) runs(s *plan.Step) bool {
 	if s.When == plan.Always {
 		return true
 	}
-	m := r.place(s.Serves).memory
+	m := r.place(s.Transfers).memory
 	return (m != nil && !m.imported) == (s.When == plan.WhenDevice)
 }
 
@@ -268,12 +268,12 @@ func (r *recording) recordStep(c *vk.Commands, k int, bound *vk.Pipeline) {
 		to, toOffset, size := r.locate(&step.Bindings[1])
 		size = min(size, fromSize)
 		c.Copy(from.buffer, fromOffset, to.buffer, toOffset, size)
-		if step.Serves != 0 {
+		if step.Transfers != 0 {
 			r.traffic.Copied += size
 		}
 		return
 	}
-	if step.Serves != 0 && step.Base == [3]uint32{} { // the first part says what all of them read
+	if step.Transfers != 0 && step.Base == [3]uint32{} { // the first part says what all of them read
 		r.traffic.Converted += step.Bindings[0].Size
 	}
 	l := x.layouts[k]

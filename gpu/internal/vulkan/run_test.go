@@ -45,7 +45,7 @@ func absPlan(n int64, segments int) *plan.Plan {
 		from.Write = false
 	}
 	p.Steps = append(p.Steps, plan.Step{
-		Kernel: shaders.Copy, Label: "copy", Barrier: true, Serves: plan.OutputRef(0),
+		Kernel: shaders.Copy, Label: "copy", Barrier: true, Transfers: plan.OutputRef(0),
 		Bindings: []plan.Binding{from, {Buffer: plan.Host, Offset: room, Size: bytes, Write: true, Of: plan.OutputRef(0)}},
 	})
 	p.Segments[segments-1]++

@@ -18,8 +18,8 @@ type point struct {
 	after bool
 }
 
-// probe is a recording's commands once more, with timestamps between the steps of a window.
-type probe struct {
+// sampling is a recording's commands once more, with timestamps between the steps of a window.
+type sampling struct {
 	of       *recording
 	from, to int     // the steps of the window
 	points   []point // the timestamps by query, in the order in which they are taken
@@ -64,15 +64,15 @@ func (r *recording) window(first, room int) (from, to int) {
 	return from, to
 }
 
-// probe returns r with timestamps in a window: the one that was made last, where that is the same.
-func (s *slot) newProbe(r *recording, from, to int) (p *probe, err error) {
-	if p := s.probe; p != nil && p.of == r && p.from == from && p.to == to {
+// newSampling returns r with timestamps in a window: the one that was made last, where that is the same.
+func (s *slot) newSampling(r *recording, from, to int) (p *sampling, err error) {
+	if p := s.sampling; p != nil && p.of == r && p.from == from && p.to == to {
 		return p, nil
 	}
-	s.probe.destroy(s.x.dev)
-	s.probe = nil
+	s.sampling.destroy(s.x.dev)
+	s.sampling = nil
 	d := s.x.dev
-	p = &probe{of: r, from: from, to: to, points: r.windowPoints(from, to), cmds: append([]vk.CommandBuffer(nil), r.cmds...)}
+	p = &sampling{of: r, from: from, to: to, points: r.windowPoints(from, to), cmds: append([]vk.CommandBuffer(nil), r.cmds...)}
 	if len(p.points) == 0 {
 		return nil, nil
 	}
@@ -83,12 +83,12 @@ func (s *slot) newProbe(r *recording, from, to int) (p *probe, err error) {
 		p.destroy(d)
 		return nil, err
 	}
-	s.probe = p
+	s.sampling = p
 	return p, nil
 }
 
 // record writes the commands of the segments that have timestamps.
-func (p *probe) record(s *slot) (err error) {
+func (p *sampling) record(s *slot) (err error) {
 	d, steps := s.x.dev.dev, s.x.plan
 	if p.cpool, err = d.NewCommandPool(); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (p *probe) record(s *slot) (err error) {
 	return nil
 }
 
-// destroy frees the probe; nil is ignored. Precondition: no pending work uses it.
-func (p *probe) destroy(d *Device) {
+// destroy frees the sampling; nil is ignored. Precondition: no pending work uses it.
+func (p *sampling) destroy(d *Device) {
 	if p == nil || d.abandoned() {
 		return
 	}
@@ -136,7 +136,7 @@ func (p *probe) destroy(d *Device) {
 }
 
 // read returns the times of the window's steps: when each began and what it took, on the device's clock, by step.
-func (p *probe) read(d *Device) (began, took map[int]time.Duration, err error) {
+func (p *sampling) read(d *Device) (began, took map[int]time.Duration, err error) {
 	ticks := make([]uint64, len(p.points))
 	if err := d.dev.Timestamps(p.queries, 0, ticks); err != nil {
 		return nil, nil, err

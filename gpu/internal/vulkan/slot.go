@@ -25,10 +25,10 @@ type slot struct {
 	clean chan struct{}
 	dirty error
 	// base has all inputs and outputs in host; others those that were bound elsewhere, at most maxRecordings.
-	base   *recording
-	others []*recording
-	uses   uint64 // of others, so far
-	probe  *probe // of one of them, for traces; nil before the first
+	base     *recording
+	others   []*recording
+	uses     uint64    // of others, so far
+	sampling *sampling // of one of them, for traces; nil before the first
 
 	// Of the execution under way: where inputs and outputs are, the bytes that outputs in host go to, and the memory
 	// of devices that inputs and outputs in host are copied from and to.
@@ -152,9 +152,9 @@ func (s *slot) recording() (*recording, error) {
 	if len(s.others) < maxRecordings {
 		s.others = append(s.others, r)
 	} else {
-		if s.probe != nil && s.probe.of == s.others[oldest] {
-			s.probe.destroy(s.x.dev)
-			s.probe = nil
+		if s.sampling != nil && s.sampling.of == s.others[oldest] {
+			s.sampling.destroy(s.x.dev)
+			s.sampling = nil
 		}
 		s.others[oldest].destroy()
 		s.others[oldest] = r
@@ -196,7 +196,7 @@ func (s *slot) destroy() {
 		return
 	}
 	_ = s.cleared()
-	s.probe.destroy(s.x.dev)
+	s.sampling.destroy(s.x.dev)
 	for _, r := range s.others {
 		r.destroy()
 	}

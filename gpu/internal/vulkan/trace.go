@@ -11,12 +11,12 @@ import (
 
 // traced is what an execution does beside its work when it was asked for a trace.
 type traced struct {
-	to    *backend.Trace
-	of    *recording
-	probe *probe // nil: no timestamps are taken
-	list  []submitted
-	room  [1]submitted // for list
-	// Of the probe: when steps began, on the host's clock, and what they took.
+	to       *backend.Trace
+	of       *recording
+	sampling *sampling // nil: no timestamps are taken
+	list     []submitted
+	room     [1]submitted // for list
+	// Of the sampling: when steps began, on the host's clock, and what they took.
 	began, took map[int]time.Duration
 }
 
@@ -49,15 +49,15 @@ func (e *Execution) trace(t *backend.Trace) error {
 		return nil
 	}
 	begin := now()
-	was := e.slot.probe
-	p, err := e.slot.newProbe(e.recording, from, to)
+	was := e.slot.sampling
+	p, err := e.slot.newSampling(e.recording, from, to)
 	if err != nil {
 		return x.dev.failure("trace", err)
 	}
 	if p != was {
 		x.known.recorded((now() - begin) / time.Duration(to-from))
 	}
-	e.traced.probe = p
+	e.traced.sampling = p
 	return nil
 }
 
@@ -87,11 +87,11 @@ func (k *knowledge) prepare(x *Executable) {
 }
 
 func stepKind(s *plan.Step) backend.StepKind {
-	_, input := s.Serves.Input()
+	_, input := s.Transfers.Input()
 	switch {
 	case s.Kernel == shaders.Copy:
 		return backend.StepCopies
-	case s.Serves == 0:
+	case s.Transfers == 0:
 		return backend.StepComputes
 	case input:
 		return backend.StepConvertsInput
@@ -146,8 +146,8 @@ func (k *knowledge) recorded(each time.Duration) {
 
 // commands are those of segments [first, last).
 func (t *traced) commands(r *recording, first, last int) []vk.CommandBuffer {
-	if t.probe != nil {
-		return t.probe.cmds[first:last]
+	if t.sampling != nil {
+		return t.sampling.cmds[first:last]
 	}
 	return r.cmds[first:last]
 }
@@ -159,15 +159,15 @@ func (e *Execution) finishTrace() error {
 	for i := range t.list {
 		t.list[i].seen = t.list[i].fence.reached()
 	}
-	if t.probe == nil && e.slot.stamps == 0 {
+	if t.sampling == nil && e.slot.stamps == 0 {
 		return nil
 	}
 	x := e.slot.x
 	d := x.dev
 	d.calibrate()
-	if t.probe != nil {
+	if t.sampling != nil {
 		var err error
-		if t.began, t.took, err = t.probe.read(d); err != nil {
+		if t.began, t.took, err = t.sampling.read(d); err != nil {
 			return d.failure("trace", err)
 		}
 		e.boundClock()
@@ -197,8 +197,8 @@ func (t *traced) Resolve() {
 	facts := x.dev.Facts()
 	costs := facts.Rates()
 	stamps := make([]int, len(x.plan.Segments)) // by segment
-	if t.probe != nil {
-		for _, at := range t.probe.points {
+	if t.sampling != nil {
+		for _, at := range t.sampling.points {
 			stamps[x.known.steps[at.step].Segment]++
 		}
 	}

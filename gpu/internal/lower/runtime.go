@@ -18,14 +18,14 @@ import (
 // their node, and the kernels read them there. They may hold anything: the shapes are those that the model
 // states, and values that contradict them give wrong results, but never an access outside of a tensor.
 
-// maxFedRank bounds the loops over dimensions.
-const maxFedRank = 64
+// maxRuntimeRank bounds the loops over dimensions.
+const maxRuntimeRank = 64
 
-// fed reports whether the parameter of PAD, TRANSPOSE or MEAN node n is a tensor.
-func fed(n *ir.Node) bool { return len(n.In) == 2 }
+// hasRuntimeParam reports whether the parameter of PAD, TRANSPOSE or MEAN node n is a tensor.
+func hasRuntimeParam(n *ir.Node) bool { return len(n.In) == 2 }
 
-// checkFed checks the parameter of n, which must have the given shape.
-func checkFed(g *ir.Graph, n *ir.Node, shape ...int) error {
+// checkRuntimeParam checks the parameter of n, which must have the given shape.
+func checkRuntimeParam(g *ir.Graph, n *ir.Node, shape ...int) error {
 	if n.In[1] == ir.None {
 		return fmt.Errorf("the parameter has no value")
 	}
@@ -36,9 +36,9 @@ func checkFed(g *ir.Graph, n *ir.Node, shape ...int) error {
 	return nil
 }
 
-func checkPadFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+func checkPadRuntime(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]).Shape, g.T(n.Out[0]).Shape
-	if len(in) == 0 || len(in) != len(out) || len(in) > maxFedRank {
+	if len(in) == 0 || len(in) != len(out) || len(in) > maxRuntimeRank {
 		return fmt.Errorf("padding of %v to %v", in, out)
 	}
 	for i := range in {
@@ -46,38 +46,38 @@ func checkPadFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			return fmt.Errorf("padding of %v to %v", in, out)
 		}
 	}
-	if err := checkFed(g, n, len(in), 2); err != nil {
+	if err := checkRuntimeParam(g, n, len(in), 2); err != nil {
 		return err
 	}
 	return checkMoved(f, g, firstInputOnly(n))
 }
 
-func lowerPadFed(b *emit.Builder, n *ir.Node) {
+func lowerPadRuntime(b *emit.Builder, n *ir.Node) {
 	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
 	push := emit.Ints(to.TotalQuads()).Divisors(to.Quads).Ints(len(to.Dims), 4*from.Quads, 4*from.TotalQuads()-1)
 	var k shaders.Kernel
 	if n.Op == nn.OpMirrorPad {
-		k = shaders.Of(family.Move{Op: family.MirrorFed, Bytes: to.Elem})
+		k = shaders.Of(family.Move{Op: family.MirrorRuntime, Bytes: to.Elem})
 		push = push.Ints(edge(n.Attrs.(ops.MirrorPadding).Symmetric))
 	} else {
-		k = shaders.Of(family.Move{Op: family.PadFed, Bytes: to.Elem})
+		k = shaders.Of(family.Move{Op: family.PadRuntime, Bytes: to.Elem})
 		push = push.Words(fillOf(n, b.Graph.T(n.Out[0]).Type))
 	}
-	moveFed(b, k, n, from.Dims, push)
+	moveRuntime(b, k, n, from.Dims, push)
 }
 
-func checkTransposeFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+func checkTransposeRuntime(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	if len(in.Shape) == 0 || len(in.Shape) != len(out.Shape) || len(in.Shape) > maxFedRank || in.Elements() != out.Elements() {
+	if len(in.Shape) == 0 || len(in.Shape) != len(out.Shape) || len(in.Shape) > maxRuntimeRank || in.Elements() != out.Elements() {
 		return fmt.Errorf("transposition of %v to %v", in.Shape, out.Shape)
 	}
-	if err := checkFed(g, n, len(in.Shape)); err != nil {
+	if err := checkRuntimeParam(g, n, len(in.Shape)); err != nil {
 		return err
 	}
 	return checkMoved(f, g, firstInputOnly(n))
 }
 
-func lowerTransposeFed(b *emit.Builder, n *ir.Node) {
+func lowerTransposeRuntime(b *emit.Builder, n *ir.Node) {
 	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
 	last := len(from.Dims) - 1
 	strides := make([]int, len(from.Dims))
@@ -88,13 +88,13 @@ func lowerTransposeFed(b *emit.Builder, n *ir.Node) {
 		size *= from.Dims[i]
 	}
 	push := emit.Ints(to.TotalQuads()).Divisors(to.Quads).Ints(len(to.Dims), 4*from.TotalQuads()-1)
-	k := shaders.Of(family.Move{Op: family.TransposeFed, Bytes: to.Elem})
-	moveFed(b, k, n, strides, push)
+	k := shaders.Of(family.Move{Op: family.TransposeRuntime, Bytes: to.Elem})
+	moveRuntime(b, k, n, strides, push)
 }
 
-// moveFed dispatches a kernel that gathers the output's quads. of is what it wants to know of each dimension
+// moveRuntime dispatches a kernel that gathers the output's quads. of is what it wants to know of each dimension
 // of the input.
-func moveFed(b *emit.Builder, k shaders.Kernel, n *ir.Node, of []int, push []uint32) {
+func moveRuntime(b *emit.Builder, k shaders.Kernel, n *ir.Node, of []int, push []uint32) {
 	to := b.Layout(n.Out[0])
 	var table emit.Push
 	for i := range to.Dims {
@@ -104,30 +104,30 @@ func moveFed(b *emit.Builder, k shaders.Kernel, n *ir.Node, of []int, push []uin
 		b.Read(b.WeightsU32(table), plan.FormatNone), b.Out(n.Out[0]))
 }
 
-// maxFedSum is the number of elements that the kernel of MEAN sums up for one of the output: it has a single
+// maxRuntimeSum is the number of elements that the kernel of MEAN sums up for one of the output: it has a single
 // stage, and its loops over elements and axes stay below 60,000 iterations.
-const maxFedSum = 50_000
+const maxRuntimeSum = 50_000
 
-// maxFedAxes is the number of axes that the kernel of MEAN looks at.
-const maxFedAxes = 1 << 10
+// maxRuntimeAxes is the number of axes that the kernel of MEAN looks at.
+const maxRuntimeAxes = 1 << 10
 
-func checkMeanFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+func checkMeanRuntime(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
 	var axes []int
 	if n.In[1] != ir.None {
 		axes = g.T(n.In[1]).Shape
 	}
-	if len(axes) != 1 || axes[0] > maxFedAxes || len(in.Shape) == 0 || len(in.Shape) > 4 {
+	if len(axes) != 1 || axes[0] > maxRuntimeAxes || len(in.Shape) == 0 || len(in.Shape) > 4 {
 		return fmt.Errorf("axes of shape %v for %v", axes, in.Shape)
 	}
-	if err := checkFed(g, n, axes[0]); err != nil {
+	if err := checkRuntimeParam(g, n, axes[0]); err != nil {
 		return err
 	}
 	if in.Type != out.Type || in.Elements()%out.Elements() != 0 {
 		return fmt.Errorf("the mean of %v %v as %v %v", in.Type, in.Shape, out.Type, out.Shape)
 	}
 	count := in.Elements() / out.Elements()
-	if count > maxFedSum {
+	if count > maxRuntimeSum {
 		return fmt.Errorf("the mean of %d elements over axes that are known only at run time", count)
 	}
 	if err := emit.CheckWork(40 * float64(max(count, axes[0])) * float64(pack.LayoutOf(out).TotalQuads())); err != nil {
@@ -139,7 +139,7 @@ func checkMeanFed(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-func lowerMeanFed(b *emit.Builder, n *ir.Node) {
+func lowerMeanRuntime(b *emit.Builder, n *ir.Node) {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	from, to := b.Layout(n.In[0]), b.Layout(n.Out[0])
 	count := in.Elements() / out.Elements()
@@ -151,6 +151,6 @@ func lowerMeanFed(b *emit.Builder, n *ir.Node) {
 	} else {
 		push = push.Words(f.floats()...)
 	}
-	b.Quads(shaders.Of(family.MeanFed{Elem: elem(in.Type)}), to.TotalQuads(), push, emit.Cost{FLOP: 4 * float64(count*to.TotalQuads())},
+	b.Quads(shaders.Of(family.MeanRuntime{Elem: elem(in.Type)}), to.TotalQuads(), push, emit.Cost{FLOP: 4 * float64(count*to.TotalQuads())},
 		b.In(n.In[0]), b.Out(n.Out[0]), b.In(n.In[1]))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// TestCheckFed: what the kernels that read their parameters from memory rely on.
-func TestCheckFed(t *testing.T) {
+// TestCheckRuntimeParams: what the kernels that read their parameters from memory rely on.
+func TestCheckRuntimeParams(t *testing.T) {
 	f := &plan.Facts{MaxStorageRange: 1 << 27, MaxTexelElements: 1 << 27}
 	params := func(shape ...int) ir.Tensor { return ir.Tensor{Type: nn.TensorInt32, Shape: shape} }
 	float := func(shape ...int) ir.Tensor { return ir.Tensor{Type: nn.TensorFloat32, Shape: shape} }
@@ -33,13 +33,13 @@ func TestCheckFed(t *testing.T) {
 		{"short permutation", nn.OpTranspose, float(2, 3), params(1), float(3, 2), false},
 		{"more elements", nn.OpTranspose, float(2, 3), params(2), float(3, 3), false},
 		{"mean", nn.OpMean, float(2, 3), params(7), float(2), true},
-		{"many axes", nn.OpMean, float(2, 3), params(maxFedAxes + 1), float(2), false},
+		{"many axes", nn.OpMean, float(2, 3), params(maxRuntimeAxes + 1), float(2), false},
 		{"axes in a matrix", nn.OpMean, float(2, 3), params(1, 1), float(2), false},
 		{"rank 5", nn.OpMean, float(1, 1, 1, 2, 3), params(1), float(1, 1, 1, 2), false},
 		{"no whole number", nn.OpMean, float(2, 3), params(1), float(4), false},
 		{"integers", nn.OpMean, params(2, 3), params(1), params(2), false},
-		{"longest sum", nn.OpMean, float(maxFedSum), params(1), float(1), true},
-		{"longer", nn.OpMean, float(maxFedSum + 1), params(1), float(1), false},
+		{"longest sum", nn.OpMean, float(maxRuntimeSum), params(1), float(1), true},
+		{"longer", nn.OpMean, float(maxRuntimeSum + 1), params(1), float(1), false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := singleNode(ir.Node{Op: tc.op}, tc.out, tc.in, tc.par)

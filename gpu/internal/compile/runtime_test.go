@@ -8,9 +8,9 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// TestFedParameters: passes that compare paddings and permutations leave alone what is known only at run
+// TestRuntimeParameters: passes that compare paddings and permutations leave alone what is known only at run
 // time.
-func TestFedParameters(t *testing.T) {
+func TestRuntimeParameters(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		make func(*nn.Builder)
