@@ -14,6 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/pool"
 )
 
 // tree is an executable of a model with IF or WHILE, or with sizes that only the data tells: a plan for each straight region,
@@ -32,16 +33,11 @@ type tree struct {
 	stats   backend.Stats
 	weights atomic.Pointer[[]int] // of compile.EncodeTree; nil before it was stored
 
-	free    chan *frame // frames nobody uses; nil for one that could not be made
-	closing chan struct{}
+	frames *pool.Pool[*frame] // nil for one that was lost and could not be made anew
 
 	compiling sync.WaitGroup  // instances of open regions
 	closed    context.Context // of these; done after stop
 	stop      context.CancelFunc
-
-	mu     sync.Mutex
-	frames int  // guarded by mu; that exist or are being made
-	shut   bool // guarded by mu
 }
 
 // part is a straight region.
@@ -71,7 +67,7 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 	x := b.newTree(t, o)
 	defer func() {
 		if err != nil {
-			x.destroy()
+			_ = x.Close() // this error is the one to tell
 		}
 	}()
 	if err := x.prepareOpen(); err != nil {
@@ -110,7 +106,8 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 // newTree has no parts yet.
 func (b *Backend) newTree(t *compile.Tree, o backend.Options) *tree {
 	x := &tree{b: b, model: t, o: o, loops: make([]loopCount, len(t.Loops)), parts: make([]*part, len(t.Straights)),
-		open: make([]*openPart, len(t.Straights)), free: make(chan *frame, maxFrames), closing: make(chan struct{})}
+		open: make([]*openPart, len(t.Straights))}
+	x.frames = pool.New(maxFrames, x.newFrame)
 	x.closed, x.stop = context.WithCancel(context.Background())
 	x.o.Pause = nil
 	return x
@@ -128,8 +125,7 @@ func (x *tree) complete(ctx context.Context) error {
 			x.stats.ArenaBytes += m.Bytes()
 		}
 	}
-	x.frames = 1
-	x.free <- f
+	x.frames.Add(f)
 	return nil
 }
 
@@ -303,39 +299,16 @@ func (x *tree) Begin(ctx context.Context, inputs, outputs []backend.Binding) (ba
 
 // Close implements backend.Executable. It blocks until every execution is released.
 func (x *tree) Close() error {
-	x.mu.Lock()
-	if x.shut {
-		x.mu.Unlock()
+	if !x.frames.Close((*frame).close) {
 		return nil
 	}
-	x.shut = true
-	n := x.frames
-	x.mu.Unlock()
-	close(x.closing)
-	for range n {
-		(<-x.free).close()
-	}
-	return x.closeParts()
-}
-
-func (x *tree) closeParts() error {
 	var list []error
 	for _, p := range x.parts {
 		if p != nil {
 			list = append(list, p.Close())
 		}
 	}
-	return errors.Join(errors.Join(list...), x.closeOpen())
-}
-
-// destroy undoes what a failed compilation has done.
-func (x *tree) destroy() {
-	select {
-	case f := <-x.free:
-		f.close()
-	default:
-	}
-	_ = x.closeParts() // the error of the compilation is the one to tell
+	return errors.Join(append(list, x.closeOpen())...)
 }
 
 // expected is what p is expected to take.

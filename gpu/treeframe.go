@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/backend"
-	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 )
 
@@ -66,41 +65,16 @@ func (f *frame) lost() bool {
 	return slices.ContainsFunc(f.memory, lost) || slices.ContainsFunc(f.spare, func(s *tensorMemory) bool { return lost(s.Memory) })
 }
 
-// takeFrame returns a free frame, makes one more, or waits. Where the memory of one was lost, it makes it anew.
-func (x *tree) takeFrame(ctx context.Context) (f *frame, err error) {
-	select {
-	case <-x.closing:
-		return nil, errTreeClosed
-	default:
-	}
-	select {
-	case f = <-x.free:
-	default:
-		x.mu.Lock()
-		grow := !x.shut && x.frames < maxFrames
-		if grow {
-			x.frames++
-		}
-		x.mu.Unlock()
-		if !grow {
-			select {
-			case f = <-x.free:
-			case <-x.closing:
-				return nil, errTreeClosed
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
-	}
-	if f != nil && !f.lost() {
-		return f, nil
+// takeFrame returns a frame that nobody uses, until it is given back. Where the memory of one was lost, it makes it anew.
+func (x *tree) takeFrame(ctx context.Context) (*frame, error) {
+	f, err := x.frames.Take(ctx)
+	if err != nil || f != nil && !f.lost() {
+		return f, err
 	}
 	f.close()
 	if f, err = x.newFrame(ctx); err != nil {
-		x.free <- nil
+		x.frames.Give(nil)
 		return nil, err
 	}
 	return f, nil
 }
-
-var errTreeClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}

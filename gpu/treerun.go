@@ -314,5 +314,5 @@ func (e *treeExecution) Release() {
 	}
 	e.f, e.stack = nil, nil
 	clear(e.at)
-	e.x.free <- f
+	e.x.frames.Give(f)
 }

@@ -157,7 +157,7 @@ func (b *Backend) restoreTree(ctx context.Context, s *[sectionKinds][]byte, data
 	x := b.newTree(t.Tree, o)
 	defer func() {
 		if err != nil {
-			x.destroy()
+			_ = x.Close() // this error is the one to tell
 		}
 	}()
 	source := &readAhead{Data: data}

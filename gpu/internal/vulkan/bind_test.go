@@ -85,7 +85,8 @@ func TestASlotRemembersItsLastRecordings(t *testing.T) {
 			require.NoError(t, err)
 			list = append(list, m)
 		}
-		s := <-x.free
+		s, err := x.slots.Take(t.Context())
+		require.NoError(t, err)
 		ask := func(m *Memory) int64 {
 			before := d.Counters().Recordings
 			s.at[0] = place{memory: m}
@@ -106,7 +107,7 @@ func TestASlotRemembersItsLastRecordings(t *testing.T) {
 		for _, m := range list[:4] {
 			require.NoError(t, m.Close())
 		}
-		x.free <- s
+		x.slots.Give(s)
 		require.NoError(t, x.Close())
 		for _, m := range list {
 			require.NoError(t, m.Close())

@@ -13,6 +13,7 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/pool"
 	"github.com/nngpu/nngpu/shaders"
 )
 
@@ -61,17 +62,8 @@ type Executable struct {
 	viewsMu sync.Mutex // slots may be made concurrently
 	views   viewTable  // guarded by viewsMu; of weights, shared by the slots
 
-	free    chan *slot    // slots nobody uses; nil for one that could not be made
-	closing chan struct{} // closed by Close
-
-	mu     sync.Mutex
-	slots  int  // guarded by mu; slots that exist or are being made
-	closed bool // guarded by mu
-
-	reading sync.WaitGroup // calls of Weights; added to under mu while open
+	slots *pool.Pool[*slot]
 }
-
-var errClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
 
 // NewExecutable compiles the pipelines of p, uploads the weights and makes the first slot. p is borrowed
 // until Close and not changed; weights, of p.WeightBytes, are borrowed until NewExecutable returns. ctx bounds
@@ -106,12 +98,8 @@ func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backen
 	if limit := d.account.limitFor(o.MemoryBudget); least > limit {
 		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, "model", "%d bytes exceed the memory budget of %d", least, limit)
 	}
-	x := &Executable{
-		dev: d, plan: p, o: o,
-		ios:  ioFactsOf(p),
-		free: make(chan *slot, o.MaxSlots), closing: make(chan struct{}),
-	}
-	x.views = viewTable{dev: d, list: map[viewKey]vk.BufferView{}}
+	x := &Executable{dev: d, plan: p, o: o, ios: ioFactsOf(p), views: viewTable{dev: d, list: map[viewKey]vk.BufferView{}}}
+	x.slots = pool.New(o.MaxSlots, func(context.Context) (*slot, error) { return x.newSlot() })
 	if err := x.build(ctx, data); err != nil {
 		x.destroy()
 		return nil, err
@@ -145,8 +133,7 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 	if s, err = s.complete(); err != nil {
 		return err
 	}
-	x.slots = 1
-	x.free <- s
+	x.slots.Add(s)
 	facts := d.Facts()
 	x.estimates = facts.SegmentTimes(p)
 	x.stats = backend.Stats{
@@ -236,14 +223,11 @@ func (x *Executable) queue() *queue {
 
 // Weights reads the packed constants back from the device, so that nobody needs to keep them for Store.
 func (x *Executable) Weights() ([]byte, error) {
-	x.mu.Lock()
-	if x.closed {
-		x.mu.Unlock()
-		return nil, errClosed
+	done, err := x.slots.Use()
+	if err != nil {
+		return nil, err
 	}
-	x.reading.Add(1)
-	x.mu.Unlock()
-	defer x.reading.Done()
+	defer done()
 	if x.weights == nil {
 		return nil, nil
 	}
@@ -294,7 +278,7 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	}
 	t := backend.TraceOf(ctx)
 	began := t.Now()
-	s, err := x.takeSlot(ctx)
+	s, err := x.slots.Take(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +300,7 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err != nil {
 		*e = Execution{}
 		s.forget()
-		x.free <- s
+		x.slots.Give(s)
 		return nil, err
 	}
 	if t != nil {
@@ -326,95 +310,19 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	return e, nil
 }
 
-// takeSlot returns a free slot, makes one more, or waits.
-func (x *Executable) takeSlot(ctx context.Context) (*slot, error) {
-	select {
-	case <-x.closing:
-		return nil, errClosed
-	default:
-	}
-	select {
-	case s := <-x.free:
-		return s, nil
-	default:
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if x.mayGrow() {
-		s, err := x.grow()
-		if s != nil || err != nil {
-			return s, err
-		}
-	}
-	select {
-	case s := <-x.free:
-		return s, nil
-	case <-x.closing:
-		return nil, errClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (x *Executable) mayGrow() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.closed || x.slots >= x.o.MaxSlots {
-		return false
-	}
-	x.slots++
-	return true
-}
-
-// grow makes the slot that mayGrow counted. Both results are nil when there is no memory for it: then the
-// others will do.
-func (x *Executable) grow() (*slot, error) {
-	s, err := x.newSlot()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	switch {
-	case x.closed:
-		x.free <- s // Close collects as many as there are, nil too
-		return nil, errClosed
-	case err == nil:
-		return s, nil
-	}
-	x.slots--
-	if st := nn.StatusOf(err); st == nn.StatusResourceExhaustedTransient || st == nn.StatusResourceExhaustedPersistent {
-		return nil, nil
-	}
-	return nil, err
-}
-
 // Close implements backend.Executable. It blocks until every execution is released.
 func (x *Executable) Close() error {
-	x.mu.Lock()
-	if x.closed {
-		x.mu.Unlock()
-		return nil
+	if x.slots.Close((*slot).destroy) {
+		x.views.destroy()
+		x.dev.weights.letGo(x.weights)
+		x.dev.Release()
 	}
-	x.closed = true
-	n := x.slots
-	x.mu.Unlock()
-	close(x.closing)
-	for range n {
-		(<-x.free).destroy()
-	}
-	x.reading.Wait()
-	x.views.destroy()
-	x.dev.weights.letGo(x.weights)
-	x.dev.Release()
 	return nil
 }
 
 // destroy undoes what a failed build has done.
 func (x *Executable) destroy() {
-	select {
-	case s := <-x.free:
-		s.destroy()
-	default:
-	}
+	x.slots.Close((*slot).destroy)
 	x.views.destroy()
 	x.dev.weights.letGo(x.weights)
 }

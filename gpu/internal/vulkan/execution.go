@@ -235,7 +235,7 @@ func (e *Execution) Release() {
 	}
 	e.slot, e.recording, e.last, e.exported, e.traced = nil, nil, nil, nil, nil
 	s.forget()
-	s.x.free <- s
+	s.x.slots.Give(s)
 }
 
 var (

@@ -1,0 +1,136 @@
+// Package pool bounds what executions need for themselves, such as arenas and command buffers: as many of a kind as run at
+// once, and each for the next one afterwards. It knows nothing of what it holds.
+package pool
+
+import (
+	"context"
+	"sync"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// Pool hands things out that are made when they are first wanted, no more than some. Safe for concurrent use.
+type Pool[T any] struct {
+	make    func(context.Context) (T, error)
+	free    chan T        // things nobody uses
+	closing chan struct{} // closed by Close
+
+	mu     sync.Mutex
+	n      int // guarded by mu; things that exist or are being made
+	closed bool
+	uses   sync.WaitGroup // added to under mu while open
+}
+
+// ErrClosed is GENERAL_FAILURE with nn.ErrClosed.
+var ErrClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
+
+// New returns a pool of what make makes, at most so many.
+func New[T any](most int, create func(context.Context) (T, error)) *Pool[T] {
+	return &Pool[T]{make: create, free: make(chan T, most), closing: make(chan struct{})}
+}
+
+// Add puts in x, which was made elsewhere. Precondition: there is room for it.
+func (p *Pool[T]) Add(x T) {
+	p.mu.Lock()
+	p.n++
+	p.mu.Unlock()
+	p.free <- x
+}
+
+// Take returns something that nobody uses, made now if need and room be, until Give. It waits for what others use where there
+// is no more room, or no memory for another one.
+//
+// Errors: ErrClosed, those of making one, that of ctx.
+func (p *Pool[T]) Take(ctx context.Context) (x T, err error) {
+	select {
+	case <-p.closing:
+		return x, ErrClosed
+	default:
+	}
+	select {
+	case x = <-p.free:
+		return x, nil
+	default:
+	}
+	if err = ctx.Err(); err != nil {
+		return x, err
+	}
+	if p.mayGrow() {
+		if x, err = p.grow(ctx); err == nil || !isExhausted(err) {
+			return x, err
+		}
+	}
+	select {
+	case x = <-p.free:
+		return x, nil
+	case <-p.closing:
+		return x, ErrClosed
+	case <-ctx.Done():
+		return x, ctx.Err()
+	}
+}
+
+func (p *Pool[T]) mayGrow() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.n == cap(p.free) {
+		return false
+	}
+	p.n++
+	return true
+}
+
+// grow makes what mayGrow counted.
+func (p *Pool[T]) grow(ctx context.Context) (T, error) {
+	x, err := p.make(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		p.free <- x // Close collects as many as there are, zero values too
+		err = ErrClosed
+	case err != nil:
+		p.n--
+	}
+	return x, err
+}
+
+func isExhausted(err error) bool {
+	s := nn.StatusOf(err)
+	return s == nn.StatusResourceExhaustedTransient || s == nn.StatusResourceExhaustedPersistent
+}
+
+// Give undoes Take.
+func (p *Pool[T]) Give(x T) { p.free <- x }
+
+// Use keeps Close waiting until done is called.
+//
+// Errors: ErrClosed.
+func (p *Pool[T]) Use() (done func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	p.uses.Add(1)
+	return p.uses.Done, nil
+}
+
+// Close lets nobody take anything any more and destroys all of it, when it was given back. It reports false where it was called
+// before.
+func (p *Pool[T]) Close(destroy func(T)) bool {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return false
+	}
+	p.closed = true
+	n := p.n
+	p.mu.Unlock()
+	close(p.closing)
+	for range n {
+		destroy(<-p.free)
+	}
+	p.uses.Wait()
+	return true
+}
