@@ -22,7 +22,7 @@
 //
 // The package deals in bytes; it knows no GPU and no model, and of the driver nothing but statuses. README.md beside this file gives the formats.
 //
-// Lock order: a HAL model file, then the database file; a store's lock file alone.
+// Lock order: a HAL model file, then that beside the file of hashes; a store's lock file alone.
 package cache
 
 import (

@@ -56,7 +56,7 @@ func privateDir(dir string) error {
 }
 
 // warner calls back once for a surrounding that does not let the cache work, and once for a damaged
-// database, whatever else follows: a program that runs a model must not drown in its cache's troubles.
+// file of hashes, whatever else follows: a program that runs a model must not drown in its cache's troubles.
 type warner struct {
 	fn             func(error)
 	environ, state sync.Once

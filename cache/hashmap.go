@@ -1,36 +1,31 @@
 package cache
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
-
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 const (
-	databaseName       = "hashes.db"
+	databaseName       = "hashes"
 	defaultMaxEntries  = 4096
 	defaultLockTimeout = time.Second
-	// maxBuckets bounds how many identities the database keeps.
-	maxBuckets = 64
-	// maxMaxEntries keeps the database far below maxBoltBytes.
+	// maxOwners bounds how many identities the file of hashes keeps.
+	maxOwners = 64
+	// maxMaxEntries bounds what a change of the file of hashes writes.
 	maxMaxEntries = 1 << 15
 )
 
 // HashMap is the HAL's form of the cache: token -> keyed hash of the model-cache content, in memory and in a
-// database in the state directory that processes share. Safe for concurrent use; there is nothing to close.
+// file in the state directory that processes share. Safe for concurrent use; there is nothing to close.
 type HashMap struct {
-	opts   Options
-	bucket []byte
-	key    secret
-	db     *database // nil: in memory only
-	warn   *warner
+	opts  Options
+	owner owner
+	key   secret
+	file  *hashFile // nil: in memory only
+	warn  *warner
 
 	// saving keeps a load from reading what a save of the same token in this process is writing. File
 	// locks cannot: handles that were duplicated share one lock.
@@ -38,32 +33,6 @@ type HashMap struct {
 
 	mu      sync.Mutex
 	records map[Token]record // guarded by mu
-}
-
-// record is what is kept per token.
-type record struct {
-	mac   [macSize]byte
-	saved int64 // Unix time, ns
-	size  int64 // of all model files together, bytes
-}
-
-// recordSize is in bytes: mac, saved as i64, size as u64, little-endian.
-const recordSize = macSize + 16
-
-func (r record) encode() []byte {
-	b := append(make([]byte, 0, recordSize), r.mac[:]...)
-	b = binary.LittleEndian.AppendUint64(b, uint64(r.saved))
-	return binary.LittleEndian.AppendUint64(b, uint64(r.size))
-}
-
-func decodeRecord(b []byte) (r record, ok bool) {
-	if len(b) != recordSize {
-		return r, false
-	}
-	copy(r.mac[:], b)
-	r.saved = int64(binary.LittleEndian.Uint64(b[macSize:]))
-	r.size = int64(binary.LittleEndian.Uint64(b[macSize+8:]))
-	return r, r.size >= 0
 }
 
 // OpenHashMap fails with ErrInvalid for options out of range and never because of the file system: without
@@ -94,7 +63,7 @@ func openHashMap(o Options, w *warner) (*HashMap, error) {
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = defaultLockTimeout
 	}
-	m := &HashMap{opts: o, warn: w, bucket: bucketName(o.Identity), records: map[Token]record{}}
+	m := &HashMap{opts: o, warn: w, owner: ownerOf(o.Identity), records: map[Token]record{}}
 	if err := m.openState(); err != nil {
 		w.environment(fmt.Errorf("state directory: %w; going on without", err))
 		m.key = newSecret()
@@ -123,20 +92,15 @@ func (m *HashMap) openState() (err error) {
 		m.warn.damage(fmt.Errorf("%w; made a new key, older entries are lost", replaced))
 	}
 	m.key = key
-	m.db = &database{path: filepath.Join(dir, databaseName), timeout: m.opts.LockTimeout, warn: m.warn}
+	m.file = &hashFile{path: filepath.Join(dir, databaseName), timeout: m.opts.LockTimeout, warn: m.warn}
+	m.file.clean()
 	return nil
 }
 
-// bucketName is the length of the device's name as u16, the device, the build.
-func bucketName(id Identity) []byte {
-	b := binary.BigEndian.AppendUint16(nil, uint16(len(id.Device)))
-	return append(append(b, id.Device...), id.Build...)
-}
-
 // Persistent reports whether entries outlive the process.
-func (m *HashMap) Persistent() bool { return m.db != nil }
+func (m *HashMap) Persistent() bool { return m.file != nil }
 
-// Len is the number of this identity's entries, after a look at the database.
+// Len is the number of this identity's entries, after a look at the file.
 func (m *HashMap) Len() int {
 	m.refresh()
 	m.mu.Lock()
@@ -152,35 +116,21 @@ func (m *HashMap) lookup(t Token) (record, bool) {
 }
 
 // refresh takes over what other processes have saved; the newer record of a token wins. Trouble with the
-// database leaves the map as it is.
+// file leaves the map as it is.
 func (m *HashMap) refresh() {
-	if m.db == nil {
+	if m.file == nil {
 		return
 	}
-	found := map[Token]record{}
-	err := m.db.view(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(m.bucket)
-		if b == nil {
-			return nil
-		}
-		return b.ForEach(func(k, v []byte) error {
-			if r, ok := decodeRecord(v); ok && len(k) == TokenSize {
-				found[Token(k)] = r
-			}
-			return nil
-		})
-	})
+	found, err := m.file.read()
 	if err != nil {
-		if !errors.Is(err, errNoDatabase) && !errors.Is(err, errBolt) && !errors.Is(err, ErrUnavailable) {
-			m.warn.environment(fmt.Errorf("read %s: %w", m.db.path, err))
-		}
+		m.warn.environment(fmt.Errorf("read %s: %w", m.file.path, err))
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for t, r := range found {
-		if have, ok := m.records[t]; !ok || have.saved < r.saved {
-			m.records[t] = r
+	for k, r := range found {
+		if have, ok := m.records[k.token]; k.owner == m.owner && (!ok || have.saved < r.saved) {
+			m.records[k.token] = r
 		}
 	}
 	m.trimLocked()
@@ -201,7 +151,7 @@ func (m *HashMap) put(t Token, r record) error {
 	m.records[t] = r
 	m.trimLocked()
 	m.mu.Unlock()
-	return m.persist(func(b *bbolt.Bucket) error { return b.Put(t[:], r.encode()) })
+	return m.persist(func(rs records) { rs[recordKey{m.owner, t}] = r })
 }
 
 // forget drops t, so that whatever files come with it next are not believed.
@@ -209,41 +159,28 @@ func (m *HashMap) forget(t Token) {
 	m.mu.Lock()
 	delete(m.records, t)
 	m.mu.Unlock()
-	_ = m.persist(func(b *bbolt.Bucket) error { return b.Delete(t[:]) })
+	_ = m.persist(func(rs records) { delete(rs, recordKey{m.owner, t}) })
 }
 
-func (m *HashMap) persist(fn func(*bbolt.Bucket) error) error {
-	if m.db == nil {
+func (m *HashMap) persist(change func(records)) error {
+	if m.file == nil {
 		return nil
 	}
-	change := func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(m.bucket)
-		if err == nil {
-			err = fn(b)
-		}
-		if err != nil {
-			return err
-		}
-		return trim(tx, m.bucket, m.opts.MaxEntries)
-	}
-	err := m.db.update(change)
-	if errors.Is(err, bolterrors.ErrMaxSizeReached) {
-		// The bounds keep it far smaller, so something has gone wrong in it.
-		if err = m.db.reset(); err == nil {
-			err = m.db.update(change)
-		}
-	}
+	err := m.file.update(func(rs records) {
+		change(rs)
+		rs.trim(m.opts.MaxEntries, m.owner)
+	})
 	if err != nil {
-		err = fmt.Errorf("write %s: %w: %w", m.db.path, err, ErrUnavailable)
+		err = fmt.Errorf("write %s: %w: %w", m.file.path, err, ErrUnavailable)
 		m.warn.environment(err)
 	}
 	return err
 }
 
-// stateFile is the path of the database, os.DevNull where there is none.
+// stateFile is the path of the file of hashes, os.DevNull where there is none.
 func (m *HashMap) stateFile() string {
-	if m.db == nil {
+	if m.file == nil {
 		return os.DevNull
 	}
-	return m.db.path
+	return m.file.path
 }

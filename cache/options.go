@@ -13,7 +13,7 @@ type Options struct {
 	// Off makes a Store that finds and keeps nothing. Its Save and Load still work.
 	Off bool
 
-	// StateDir holds the key and the hash map's database; "" means DefaultStateDir. It must be the
+	// StateDir holds the key and the hash map's file; "" means DefaultStateDir. It must be the
 	// user's own and closed to writing by others.
 	StateDir string
 	// Identity is whose entries are seen.
@@ -29,7 +29,7 @@ type Options struct {
 	// LockTimeout bounds every wait for another process; 0 means one second.
 	LockTimeout time.Duration
 	// Warn is told at most once that the surroundings do not let the cache work (no home, read-only
-	// directory, full disk), and at most once that the database or the key was damaged. It may be nil,
+	// directory, full disk), and at most once that this file or the key was damaged. It may be nil,
 	// and is called from whatever goroutine met the trouble.
 	Warn func(error)
 }

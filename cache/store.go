@@ -71,7 +71,7 @@ func (s *Store) Enabled() bool { return s.dir != "" }
 // Path is the directory of the entries, "" for a store that is off.
 func (s *Store) Path() string { return s.dir }
 
-// StatePath is the database of the hash map, os.DevNull where there is none.
+// StatePath is the file of the hash map, os.DevNull where there is none.
 func (s *Store) StatePath() string { return s.stateFile() }
 
 // short names a folder after text that may have any length and bytes.
