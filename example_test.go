@@ -3,10 +3,9 @@ package nngpu_test
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/nngpu/nngpu"
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 )
 
 // A vertical stroke is a 1. There is no "Output:" comment, because an example cannot be skipped where there is no Vulkan
@@ -20,9 +19,7 @@ func Example() {
 	dev, err := nngpu.Open(nngpu.Options{})
 	check(err)
 	defer dev.Close() // and everything made from it
-	data, err := os.ReadFile("examples/digits/digits_s8.tflite")
-	check(err)
-	net, err := tflite.Import(data)
+	net, err := importer.Open("examples/digits/digits_s8.tflite")
 	check(err)
 	client, err := dev.NewClient("example")
 	check(err)

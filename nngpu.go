@@ -1,7 +1,8 @@
 // Package nngpu opens a Vulkan device for neural networks: the device, its share of memory, the cache of compiled models,
 // scheduling and logging in one call.
 //
-// What a Device does is in package driver; models come from driver/importer/tflite, driver/layers or driver/nn.
+// What a Device does is in package driver; models come from driver/importer, all of whose formats this package links, from
+// driver/layers or from driver/nn.
 package nngpu
 
 import (
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver"
+	_ "github.com/nngpu/nngpu/driver/importer/tflite" // a format that importer.Open knows
 	"github.com/nngpu/nngpu/gpu"
 )
 

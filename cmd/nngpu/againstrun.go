@@ -15,7 +15,7 @@ import (
 	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/report"
 	"github.com/nngpu/nngpu/driver"
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -104,7 +104,7 @@ func (r *modelRunner) Run(ctx context.Context) (time.Duration, error) {
 // opponents are both networks of --against as they were read.
 type opponents struct {
 	path                   string
-	front, back            *tflite.Network
+	front, back            *importer.Network
 	inputs                 [][]byte // of front
 	rival                  rival
 	flags                  *againstFlags
@@ -229,7 +229,7 @@ func (a *app) measureOn(ctx context.Context, o *opponents, noPreempt bool, loade
 const warmUps = 3
 
 // prepare makes a runner and warms it up.
-func (o *opponents) prepare(ctx context.Context, c *driver.Client, path string, net *tflite.Network, inputs [][]byte, p nn.Priority) (*modelRunner, error) {
+func (o *opponents) prepare(ctx context.Context, c *driver.Client, path string, net *importer.Network, inputs [][]byte, p nn.Priority) (*modelRunner, error) {
 	began := time.Now()
 	model, err := c.PrepareModel(ctx, net.Model, driver.WithPriority(p))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/nngpu/nngpu/cgo/vk"
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -120,7 +120,7 @@ func oneLine(s string) string {
 
 // hint says what to do about an error that is not one of the command line, whose message says it itself.
 func (a *app) hint(err error) string {
-	var unsupported *tflite.UnsupportedError
+	var unsupported *importer.UnsupportedError
 	switch status := nn.StatusOf(err); {
 	case errors.As(err, &unsupported):
 		return "convert the model without what is named"

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -35,7 +35,7 @@ func (f *inputFlags) check() error {
 }
 
 // gatherInputs reads the files of --input, by name or in order.
-func (a *app) gatherInputs(net *tflite.Network, f *inputFlags) ([][]byte, error) {
+func (a *app) gatherInputs(net *importer.Network, f *inputFlags) ([][]byte, error) {
 	paths, err := assignInputs(inputNames(net), f.files)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (a *app) gatherInputs(net *tflite.Network, f *inputFlags) ([][]byte, error)
 	return inputs, nil
 }
 
-func inputNames(net *tflite.Network) []string {
+func inputNames(net *importer.Network) []string {
 	names := make([]string, len(net.Inputs))
 	for i := range names {
 		names[i] = net.Inputs[i].Name
@@ -129,7 +129,7 @@ func inputList(names []string) string {
 
 // readInput turns a file into the dense bytes of input i: .bin as it is, .npy by its type, a picture by
 // resizing and normalising.
-func (a *app) readInput(net *tflite.Network, i int, path string, f *inputFlags) ([]byte, error) {
+func (a *app) readInput(net *importer.Network, i int, path string, f *inputFlags) ([]byte, error) {
 	o := operand(net.Model, net.Model.Main.Inputs, i)
 	ext := strings.ToLower(filepath.Ext(path))
 	switch ext {
@@ -166,7 +166,7 @@ func readDense(file *os.File, size int64, o *nn.Operand) ([]byte, error) {
 }
 
 // readPicture prepares a picture for input i, normalised as the flags or else the model say.
-func (a *app) readPicture(net *tflite.Network, i int, file *os.File, size int64, f *inputFlags) ([]byte, error) {
+func (a *app) readPicture(net *importer.Network, i int, file *os.File, size int64, f *inputFlags) ([]byte, error) {
 	if size > maxPictureBytes {
 		return nil, fmt.Errorf("%s; pictures have at most %s", bytesText(size), bytesText(maxPictureBytes))
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -61,7 +61,7 @@ exit code is 3 when there are any.`,
 
 func (a *app) inspect(path string) error {
 	net, err := a.loadNetwork(path)
-	var unsupported *tflite.UnsupportedError
+	var unsupported *importer.UnsupportedError
 	if errors.As(err, &unsupported) {
 		return a.inspectUnsupported(err, unsupported)
 	}
@@ -94,7 +94,7 @@ func (a *app) inspect(path string) error {
 }
 
 // inspectUnsupported tells what a file says whose model is refused, and everything in the way.
-func (a *app) inspectUnsupported(err error, u *tflite.UnsupportedError) error {
+func (a *app) inspectUnsupported(err error, u *importer.UnsupportedError) error {
 	net := u.Network
 	res := inspectResult{Description: net.Description, Operators: countOperators(net)}
 	res.Inputs, res.Outputs = fileTensors(net.Inputs), fileTensors(net.Outputs)
@@ -109,19 +109,11 @@ func (a *app) inspectUnsupported(err error, u *tflite.UnsupportedError) error {
 	return a.printRefused(&res, err)
 }
 
-// typeName names the type that a tensor of a file would have in a model, or else as the file does.
-func typeName(t tflite.ElementType) string {
-	if o, known := t.Operand(); known {
-		return o.String()
-	}
-	return t.String()
-}
-
 // fileTensors describes inputs or outputs of a file that has not become a model.
-func fileTensors(list []tflite.Tensor) []inspectedTensor {
+func fileTensors(list []importer.Tensor) []inspectedTensor {
 	out := []inspectedTensor{}
 	for _, t := range list {
-		x := inspectedTensor{Name: t.Name, Type: typeName(t.Type), Shape: []uint32{}, Scale: t.Scale, ZeroPoint: t.ZeroPoint}
+		x := inspectedTensor{Name: t.Name, Type: t.Type, Shape: []uint32{}, Scale: t.Scale, ZeroPoint: t.ZeroPoint}
 		for _, n := range t.Shape {
 			x.Shape = append(x.Shape, uint32(n))
 		}
@@ -139,7 +131,7 @@ func (a *app) printRefused(res *inspectResult, err error) error {
 	return err
 }
 
-func inspectTensors(m *nn.Model, list []uint32, names []tflite.Tensor, meta []tflite.TensorMetadata) []inspectedTensor {
+func inspectTensors(m *nn.Model, list []uint32, names []importer.Tensor, meta []importer.TensorMetadata) []inspectedTensor {
 	out := []inspectedTensor{}
 	for i := range list {
 		o := operand(m, list, i)
@@ -153,18 +145,10 @@ func inspectTensors(m *nn.Model, list []uint32, names []tflite.Tensor, meta []tf
 }
 
 // countOperators lists each operator and version once, in order of first appearance.
-func countOperators(net *tflite.Network) []inspectedOp {
+func countOperators(net *importer.Network) []inspectedOp {
 	list := []inspectedOp{}
-	index := map[inspectedOp]int{}
-	for _, op := range net.Operators {
-		key := inspectedOp{Name: op.Name, Version: op.Version}
-		i, ok := index[key]
-		if !ok {
-			i = len(list)
-			index[key] = i
-			list = append(list, key)
-		}
-		list[i].Count++
+	for _, o := range net.CountOperators() {
+		list = append(list, inspectedOp(o))
 	}
 	return list
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver"
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
 )
@@ -68,7 +68,7 @@ func openFile(path string, limit int64) (_ *os.File, size int64, err error) {
 
 // loadNetwork reads a .tflite file. One that is no network, or is damaged, is an error of whoever named it; a network
 // that cannot be imported is refused.
-func (a *app) loadNetwork(path string) (*tflite.Network, error) {
+func (a *app) loadNetwork(path string) (*importer.Network, error) {
 	net, err := loadFile(path)
 	if err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func (a *app) loadNetwork(path string) (*tflite.Network, error) {
 }
 
 // loadFile reads a network with the shapes of the file.
-func loadFile(path string) (*tflite.Network, error) {
-	file, size, err := openFile(path, tflite.MaxFileBytes)
+func loadFile(path string) (*importer.Network, error) {
+	file, size, err := openFile(path, importer.MaxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func loadFile(path string) (*tflite.Network, error) {
 	if size == 0 {
 		return nil, usageError("%s: the file is empty; models are .tflite files", path)
 	}
-	net, err := importFile(file, size)
-	var unsupported *tflite.UnsupportedError
+	net, err := importer.Read(file, size)
+	var unsupported *importer.UnsupportedError
 	switch {
 	case errors.As(err, &unsupported):
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -95,18 +95,6 @@ func loadFile(path string) (*tflite.Network, error) {
 		return nil, usageError("%s: %w; models are .tflite files, and this is none or not a whole one", path, err)
 	}
 	return net, nil
-}
-
-// importFile looks at the file before it reads all of it.
-func importFile(file *os.File, size int64) (*tflite.Network, error) {
-	if err := tflite.Check(file, size); err != nil {
-		return nil, err
-	}
-	data, err := readWhole(file, size)
-	if err != nil {
-		return nil, err
-	}
-	return tflite.Import(data)
 }
 
 // settings are the variables that the device reads, with the values that they may have and what another one does.
@@ -169,14 +157,14 @@ func (a *app) openWith(o nngpu.Options) (*nngpu.Device, error) {
 // session is a network prepared on a device.
 type session struct {
 	device  *nngpu.Device
-	net     *tflite.Network
+	net     *importer.Network
 	client  *driver.Client
 	model   *driver.PreparedModel
 	prepare time.Duration
 }
 
 // prepareOn opens the device and prepares the network that was read from path, or takes it from the cache.
-func (a *app) prepareOn(ctx context.Context, path string, net *tflite.Network) (*session, error) {
+func (a *app) prepareOn(ctx context.Context, path string, net *importer.Network) (*session, error) {
 	dev, err := a.openCached(a.cacheOptions())
 	if err != nil {
 		return nil, err

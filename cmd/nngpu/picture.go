@@ -12,7 +12,7 @@ import (
 	_ "golang.org/x/image/bmp" // registers the format
 	"golang.org/x/image/draw"
 
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -243,7 +243,7 @@ func plainColours(t nn.OperandType, quantised []byte) (plain []byte, near bool) 
 }
 
 // fileNormalisation is what the model file says about input i; nothing where it says nothing.
-func fileNormalisation(net *tflite.Network, i int) normalisation {
+func fileNormalisation(net *importer.Network, i int) normalisation {
 	var n normalisation
 	if i >= len(net.Metadata.Inputs) {
 		return n

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 )
 
 type runFlags struct {
@@ -115,7 +115,7 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 }
 
 // deliver writes the outputs and prints the result.
-func (a *app) deliver(ctx context.Context, net *tflite.Network, f *runFlags, labels []string, res *runResult, outputs [][]byte) error {
+func (a *app) deliver(ctx context.Context, net *importer.Network, f *runFlags, labels []string, res *runResult, outputs [][]byte) error {
 	a.end()
 	if err := ctx.Err(); err != nil {
 		return err
@@ -139,8 +139,8 @@ func (a *app) deliver(ctx context.Context, net *tflite.Network, f *runFlags, lab
 			return err
 		}
 	}
-	if labels == nil && len(net.Metadata.Outputs) > 0 {
-		labels = net.Metadata.Outputs[0].Labels
+	if labels == nil {
+		labels = net.Labels()
 	}
 	if len(outputs) > 0 && (labels != nil || f.output == "") {
 		values, err := operand(net.Model, list, 0).DecodeFloats(outputs[0])

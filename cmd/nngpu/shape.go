@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -48,7 +48,7 @@ func (f *shapeFlags) args() (args []string) {
 }
 
 // apply returns net as the flags want it.
-func (f *shapeFlags) apply(path string, net *tflite.Network) (*tflite.Network, error) {
+func (f *shapeFlags) apply(path string, net *importer.Network) (*importer.Network, error) {
 	if len(f.shapes) == 0 && f.batch == 0 {
 		return net, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/tests/internal/devices"
@@ -44,7 +45,7 @@ func describe(t *testing.T, b *gpu.Backend, path string) *gpu.Description {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	net, err := tflite.Import(data)
-	var unsupported *tflite.UnsupportedError
+	var unsupported *importer.UnsupportedError
 	if errors.As(err, &unsupported) {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver"
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/internal/modeldata"
 	"github.com/nngpu/nngpu/tests/internal/devices"
@@ -52,7 +52,7 @@ func TestBatch(t *testing.T) {
 }
 
 // batchOf puts cases of f, in turn, into one input and one expected output each.
-func batchOf(t *testing.T, net *tflite.Network, f *modeldata.Folder, n int) (inputs, want [][]byte) {
+func batchOf(t *testing.T, net *importer.Network, f *modeldata.Folder, n int) (inputs, want [][]byte) {
 	join := func(list [][]byte, more [][]byte) [][]byte {
 		if list == nil {
 			list = make([][]byte, len(more))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
@@ -54,11 +55,11 @@ func TestNetworks(t *testing.T) {
 
 // prepared is a network with its prepared form.
 type prepared struct {
-	net   *tflite.Network
+	net   *importer.Network
 	model *driver.PreparedModel
 }
 
-func load(t *testing.T, path string) *tflite.Network {
+func load(t *testing.T, path string) *importer.Network {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -72,7 +73,7 @@ func prepare(t *testing.T, d *driver.Device, path string) prepared {
 	return prepareNetwork(t, d, load(t, path))
 }
 
-func prepareNetwork(t *testing.T, d *driver.Device, net *tflite.Network) prepared {
+func prepareNetwork(t *testing.T, d *driver.Device, net *importer.Network) prepared {
 	t.Helper()
 	client, err := d.NewClient(t.Name())
 	require.NoError(t, err)

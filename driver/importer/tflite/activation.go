@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -50,7 +51,7 @@ func leakyRelu(c *call) error {
 	}
 	a := c.options.float32(0)
 	if math.IsNaN(float64(a)) || math.IsInf(float64(a), 0) {
-		return damaged("alpha %v", a)
+		return importer.Damaged("alpha %v", a)
 	}
 	in := specOf(c.operand(x))
 	alpha, err := c.alpha(in, a)

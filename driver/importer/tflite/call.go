@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // call is one operator while it is translated.
 type call struct {
-	*importer
+	*conversion
 	index int
 	operator
 }
@@ -21,16 +22,16 @@ func (c *call) apply(b builtin) error {
 		return err
 	}
 	if n := len(c.in); n < b.inputs.min || n > b.inputs.max {
-		return damaged("%d inputs", n)
+		return importer.Damaged("%d inputs", n)
 	}
 	if b.outputs == (counts{}) {
 		b.outputs = one
 	}
 	if n := len(c.out); n < b.outputs.min || n > b.outputs.max {
-		return damaged("%d outputs", n)
+		return importer.Damaged("%d outputs", n)
 	}
 	if c.optionsType != 0 && c.optionsType != b.options {
-		return damaged("options of type %d instead of %d", c.optionsType, b.options)
+		return importer.Damaged("options of type %d instead of %d", c.optionsType, b.options)
 	}
 	switch {
 	case c.code.version < 1 || int(c.code.version) > b.version:
@@ -76,7 +77,7 @@ func (c *call) operand(x uint32) *nn.Operand { return &c.model.Main.Operands[x] 
 // data returns the operand of input i, making one when it is a constant.
 func (c *call) data(i int) (uint32, error) {
 	if !c.has(i) {
-		return 0, damaged("input %d is missing", i)
+		return 0, importer.Damaged("input %d is missing", i)
 	}
 	v, t := &c.values[c.in[i]], c.tensor(i)
 	if v.operand >= 0 {
@@ -92,7 +93,7 @@ func (c *call) data(i int) (uint32, error) {
 		if t.empty() {
 			return 0, fmt.Errorf("input %d: shape %v with an empty dimension", i, t.shape)
 		}
-		return 0, damaged("tensor %d is read before it is written", c.in[i])
+		return 0, importer.Damaged("tensor %d is read before it is written", c.in[i])
 	}
 	s, err := c.spec(t)
 	if err != nil {
@@ -109,7 +110,7 @@ func (c *call) data(i int) (uint32, error) {
 // ints decodes input i, a constant that parameterises the operator.
 func (c *call) ints(i int, what string) ([]int32, error) {
 	if !c.has(i) {
-		return nil, damaged("input %d (%s) is missing", i, what)
+		return nil, importer.Damaged("input %d (%s) is missing", i, what)
 	}
 	x, err := c.integers(c.tensor(i))
 	if err != nil {
@@ -179,7 +180,7 @@ func (c *call) bindTo(output int32, x uint32) error {
 	}
 	v := &c.values[output]
 	if v.operand >= 0 {
-		return damaged("tensor %d is an output twice", output)
+		return importer.Damaged("tensor %d is an output twice", output)
 	}
 	v.operand, v.vague = int(x), false
 	return nil
@@ -209,14 +210,14 @@ func (c *call) activation(slot int) (act nn.Activation, after bool, err error) {
 	case 0, 1, 2, 3: // NONE, RELU, RELU_N1_TO_1, RELU6 have the HAL's numbers
 		return nn.Activation(a), false, nil
 	case 4:
-		if t := c.output().typ; t != Float32 && t != Float16 {
+		if t := c.output().typ; t != typeFloat32 && t != typeFloat16 {
 			return 0, false, fmt.Errorf("fused TANH on %v", t)
 		}
 		return nn.ActNone, true, nil
 	case 5:
 		return 0, false, errors.New("fused SIGN_BIT")
 	default:
-		return 0, false, damaged("fused activation %d", a)
+		return 0, false, importer.Damaged("fused activation %d", a)
 	}
 }
 

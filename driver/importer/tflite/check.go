@@ -5,17 +5,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
-)
 
-// MaxFileBytes bounds the files that are imported: constants are addressed with 32 bits.
-const MaxFileBytes = math.MaxUint32
+	"github.com/nngpu/nngpu/driver/importer"
+)
 
 const (
 	// identifier is in bytes 4 to 7 of a .tflite file.
 	identifier = "TFL3"
 	// headBytes hold the offset of the root table and the identifier.
-	headBytes = 8
+	headBytes = importer.HeadBytes
 	// maxBeside is what a file may hold beside its constants: the graph, metadata, an archive of label files.
 	maxBeside = 256 << 20
 	// maxChecked bounds the buffers that Check looks at; models have some thousands.
@@ -56,8 +54,8 @@ func judge(r io.ReaderAt, size int64) error {
 func checkSize(size int64) error {
 	switch {
 	case size < headBytes:
-		return damaged("the file has %d of the %d bytes that a model begins with", size, headBytes)
-	case size > MaxFileBytes:
+		return importer.Damaged("the file has %d of the %d bytes that a model begins with", size, headBytes)
+	case size > importer.MaxFileBytes:
 		return fmt.Errorf("%d bytes; constants are addressed with 32 bits", size)
 	}
 	return nil
@@ -66,7 +64,7 @@ func checkSize(size int64) error {
 // checkIdentifier takes the head of a flatbuffer.
 func checkIdentifier(head []byte, identifier string) error {
 	if id := string(head[4:headBytes]); id != identifier {
-		return damaged("file identifier is %q, not %q", id, identifier)
+		return importer.Damaged("file identifier is %q, not %q", id, identifier)
 	}
 	return nil
 }
@@ -82,7 +80,7 @@ type checker struct {
 func (c *checker) bytes(pos, n int64) []byte {
 	b := make([]byte, n)
 	if c.err == nil && (pos < 0 || pos > c.size-n) {
-		c.err = damaged("%d bytes at %d leave the file of %d bytes", n, pos, c.size)
+		c.err = importer.Damaged("%d bytes at %d leave the file of %d bytes", n, pos, c.size)
 	}
 	if c.err == nil {
 		if _, err := c.r.ReadAt(b, pos); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -24,13 +25,13 @@ func (c *call) padding(slot int) (int32, error) {
 	case paddingValid:
 		return nn.PaddingValid, nil
 	default:
-		return 0, damaged("padding scheme %d", p)
+		return 0, importer.Damaged("padding scheme %d", p)
 	}
 }
 
 // conv2D: filter [Co, Kh, Kw, Ci] as in the HAL.
 func conv2D(c *call) error {
-	if t := ElementType(c.options.int8(convBiasType)); t != Float32 && t != Int32 {
+	if t := elementType(c.options.int8(convBiasType)); t != typeFloat32 && t != typeInt32 {
 		return fmt.Errorf("bias of type %v", t) // 0, FLOAT32, is also the default
 	}
 	return c.convolution(0, convActivation, convDilationW, convDilationH, nil)
@@ -44,7 +45,7 @@ func depthwiseConv2D(c *call) error {
 		return err
 	}
 	if !c.has(1) {
-		return damaged("input 1 (filter) is missing")
+		return importer.Damaged("input 1 (filter) is missing")
 	}
 	in, filter := c.operand(x).Dims, c.tensor(1).shape
 	if len(in) != 4 || len(filter) != 4 {
@@ -106,13 +107,13 @@ func (c *call) convolution(channelDim, actSlot, dilationW, dilationH int, extra 
 // weights returns the filter, input 1. Signed 8-bit filters are symmetric with a scale for each channel.
 func (c *call) weights(x uint32, channelDim int) (uint32, error) {
 	if !c.has(1) {
-		return 0, damaged("input 1 (filter) is missing")
+		return 0, importer.Damaged("input 1 (filter) is missing")
 	}
 	typ, w := c.operand(x).Type, c.tensor(1)
-	if typ.IsFloat() && (w.typ == Int8 || w.typ == UInt8) {
+	if typ.IsFloat() && (w.typ == typeInt8 || w.typ == typeUInt8) {
 		return 0, fmt.Errorf("%v weights for float activations", w.typ)
 	}
-	if typ != nn.TensorQuant8AsymmSigned || w.typ != Int8 {
+	if typ != nn.TensorQuant8AsymmSigned || w.typ != typeInt8 {
 		return c.data(1)
 	}
 	y, err := c.perChannel(c.in[1], channelDim)
@@ -141,7 +142,7 @@ func (c *call) bias(x, w uint32, n uint32) (uint32, error) {
 	}
 	t := c.tensor(2)
 	if in.typ.IsQuant8() {
-		if t.typ != Int32 {
+		if t.typ != typeInt32 {
 			return 0, fmt.Errorf("bias of type %v", t.typ)
 		}
 		if err := c.biasScales(&t.quant, in, &filter); err != nil {

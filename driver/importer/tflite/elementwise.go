@@ -41,7 +41,7 @@ func (c *call) arithmetic(op nn.OperationType, x, y uint32) error {
 
 // div: the HAL's integer division rounds down, TensorFlow Lite's toward zero.
 func div(c *call) error {
-	if c.has(0) && c.tensor(0).typ == Int32 {
+	if c.has(0) && c.tensor(0).typ == typeInt32 {
 		return errors.New("INT32 division")
 	}
 	return fusedBinary(nn.OpDiv)(c)

@@ -41,7 +41,7 @@ type namedBuffer struct {
 // tensor is a tensor of the main subgraph.
 type tensor struct {
 	table     table
-	typ       ElementType
+	typ       elementType
 	shape     []int32
 	signature []int32 // nil when absent
 	buffer    uint32
@@ -190,7 +190,7 @@ func (f *file) readGraph(g table) {
 func (f *file) readTensor(i int, t table) {
 	q := t.table(tensorQuantization)
 	f.tensors[i] = tensor{
-		table: t, typ: ElementType(t.int8(tensorType)), buffer: t.uint32(tensorBuffer),
+		table: t, typ: elementType(t.int8(tensorType)), buffer: t.uint32(tensorBuffer),
 		shape: t.int32s(tensorShape), signature: t.int32s(tensorSignature),
 		quant: quantization{
 			scales:     q.vector(quantScale, 4),

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/nngpu/nngpu/driver/importer"
 )
 
 // buffer reads a flatbuffer that nobody has verified. The flatbuffers library trusts every offset, so here
@@ -23,7 +25,7 @@ func newBuffer(data []byte) *buffer {
 
 func (b *buffer) fail(format string, args ...any) {
 	if b.err == nil {
-		b.err = damaged(format, args...)
+		b.err = importer.Damaged(format, args...)
 	}
 }
 

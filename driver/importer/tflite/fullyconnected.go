@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -17,7 +18,7 @@ func fullyConnected(c *call) error {
 	if f := c.options.int8(fcWeightsFormat); f != 0 {
 		return fmt.Errorf("weights format %d (shuffled)", f)
 	}
-	if t := ElementType(c.options.int8(fcBiasType)); t != Float32 && t != Int32 {
+	if t := elementType(c.options.int8(fcBiasType)); t != typeFloat32 && t != typeInt32 {
 		return fmt.Errorf("bias of type %v", t)
 	}
 	x, err := c.data(0)
@@ -35,7 +36,7 @@ func fullyConnected(c *call) error {
 	units, depth := d[0], d[1]
 	elements, err := in.Elements()
 	if err != nil {
-		return damage{err}
+		return importer.Damaged("%w", err)
 	}
 	if elements%depth != 0 {
 		return fmt.Errorf("input %v is no whole number of rows of %d", []uint32(in), depth)

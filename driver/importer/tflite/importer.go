@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// importer holds the model under construction.
-type importer struct {
+// conversion holds the model under construction.
+type conversion struct {
 	file        *file
 	model       *nn.Model
 	values      []value // of each tensor
@@ -18,8 +19,8 @@ type importer struct {
 	views       map[viewKey]uint32
 	widened     map[extent]nn.Location // float16 constants as float32
 	room        int                    // bytes that Values may still grow by
-	operators   []Operator
-	unsupported []Unsupported
+	operators   []importer.Operator
+	unsupported []importer.Unsupported
 }
 
 // value is the state of a tensor.
@@ -43,12 +44,12 @@ type viewKey struct {
 	channel int // dimension of per-channel scales, -1 for none
 }
 
-func importFile(data []byte) (*Network, error) {
+func importFile(data []byte) (*importer.Network, error) {
 	f, err := readFile(data)
 	if err != nil {
 		return nil, invalid(err)
 	}
-	im := &importer{
+	im := &conversion{
 		file: f, model: &nn.Model{Pools: []nn.Memory{nn.HostMemory(data)}},
 		values:  make([]value, len(f.tensors)),
 		scalars: map[scalarKey]uint32{}, views: map[viewKey]uint32{}, widened: map[extent]nn.Location{},
@@ -64,12 +65,12 @@ func importFile(data []byte) (*Network, error) {
 	return n, nil
 }
 
-func (im *importer) run() (*Network, error) {
+func (im *conversion) run() (*importer.Network, error) {
 	if err := im.bindInputs(); err != nil {
 		return nil, err
 	}
 	im.model.Values = make([]byte, 0, im.widenedBytes())
-	im.operators = make([]Operator, im.file.operators.n)
+	im.operators = make([]importer.Operator, im.file.operators.n)
 	for i := range im.operators {
 		if err := im.translate(i); err != nil {
 			return nil, err
@@ -79,13 +80,13 @@ func (im *importer) run() (*Network, error) {
 		return nil, err
 	}
 	if len(im.unsupported) > 0 {
-		return nil, &UnsupportedError{List: im.unsupported, Network: &Network{
+		return nil, &importer.UnsupportedError{List: im.unsupported, Network: &importer.Network{
 			Description: im.file.description, Operators: im.operators,
 			Inputs: im.describe(im.file.inputs, nil), Outputs: im.describe(im.file.outputs, nil),
 		}}
 	}
 	im.dropUnusedPool()
-	n := &Network{
+	n := &importer.Network{
 		Model: im.model, Description: im.file.description, Operators: im.operators,
 		Inputs: im.describe(im.file.inputs, im.model.Main.Inputs), Outputs: im.describe(im.file.outputs, im.model.Main.Outputs),
 	}
@@ -102,16 +103,16 @@ func (im *importer) run() (*Network, error) {
 	return n, im.file.buf.err
 }
 
-func (im *importer) bindInputs() error {
+func (im *conversion) bindInputs() error {
 	g := &im.model.Main
 	for i, ti := range im.file.inputs {
 		t, v := &im.file.tensors[ti], &im.values[ti]
 		if v.input {
-			return damaged("tensor %d is an input twice", ti)
+			return importer.Damaged("tensor %d is an input twice", ti)
 		}
 		v.input = true
 		if _, ok := im.file.constant(t); ok {
-			return damaged("input %d is a constant", i)
+			return importer.Damaged("input %d is a constant", i)
 		}
 		s, err := im.spec(t)
 		var dims nn.Dims
@@ -121,10 +122,10 @@ func (im *importer) bindInputs() error {
 		o := s.operand(dims, nn.SubgraphInput)
 		if err == nil {
 			if _, size := o.ByteSize(); size != nil {
-				err = damage{size}
+				err = importer.Damaged("%w", size)
 			}
 		}
-		if isDamage(err) {
+		if importer.IsDamage(err) {
 			return fmt.Errorf("input %d: %w", i, err)
 		}
 		if err != nil {
@@ -139,25 +140,25 @@ func (im *importer) bindInputs() error {
 	return im.file.buf.err
 }
 
-func (im *importer) refusePort(what string, i int, t *tensor, err error) {
+func (im *conversion) refusePort(what string, i int, t *tensor, err error) {
 	name := t.table.name(tensorName)
-	im.unsupported = append(im.unsupported, Unsupported{
+	im.unsupported = append(im.unsupported, importer.Unsupported{
 		Operator: -1, Name: fmt.Sprintf("%s %d %.100q", what, i, name), Reason: err.Error(),
 	})
 }
 
 // bindOutputs gives the outputs of the network their lifetime. An output must be written by an operation of
 // its own: one that is an input, a constant or listed twice is copied.
-func (im *importer) bindOutputs() error {
+func (im *conversion) bindOutputs() error {
 	g := &im.model.Main
 	for i, ti := range im.file.outputs {
 		t := &im.file.tensors[ti]
-		c := &call{importer: im, index: -1, operator: operator{in: []int32{ti}}}
+		c := &call{conversion: im, index: -1, operator: operator{in: []int32{ti}}}
 		x, err := c.data(0)
 		if errors.Is(err, errVague) {
 			continue // its operator is reported
 		}
-		if isDamage(err) {
+		if importer.IsDamage(err) {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
 		if err == nil && g.Operands[x].Lifetime != nn.Temporary {
@@ -175,11 +176,11 @@ func (im *importer) bindOutputs() error {
 
 // describe lists the inputs or outputs of the network, with the shapes of operands, or of the file where
 // operands is nil.
-func (im *importer) describe(tensors []int32, operands []uint32) []Tensor {
-	list := make([]Tensor, len(tensors))
+func (im *conversion) describe(tensors []int32, operands []uint32) []importer.Tensor {
+	list := make([]importer.Tensor, len(tensors))
 	for i, ti := range tensors {
 		t := &im.file.tensors[ti]
-		x := Tensor{Name: t.table.name(tensorName), Type: t.typ}
+		x := importer.Tensor{Name: t.table.name(tensorName), Type: t.typ.operandName()}
 		if operands != nil {
 			for _, n := range im.model.Main.Operands[operands[i]].Dims {
 				x.Shape = append(x.Shape, int(n))
@@ -204,22 +205,22 @@ func (im *importer) describe(tensors []int32, operands []uint32) []Tensor {
 
 // translate turns operator i into operations. It fails only when the file is damaged; what is not supported
 // is noted, and the import goes on so that one error can name everything.
-func (im *importer) translate(i int) error {
+func (im *conversion) translate(i int) error {
 	o := im.file.operator(i)
 	if im.file.buf.err != nil {
 		return im.file.buf.err
 	}
 	for _, t := range o.out {
 		if v := im.values[t]; v.operand >= 0 || v.vague || v.input {
-			return damaged("operator %d writes tensor %d, which already has a value", i, t)
+			return importer.Damaged("operator %d writes tensor %d, which already has a value", i, t)
 		}
 		if _, ok := im.file.constant(&im.file.tensors[t]); ok {
-			return damaged("operator %d writes tensor %d, which is a constant", i, t)
+			return importer.Damaged("operator %d writes tensor %d, which is a constant", i, t)
 		}
 	}
 	entry := &im.operators[i]
-	*entry = Operator{Index: i, Name: o.code.name(), Version: int(o.code.version)}
-	c := &call{importer: im, index: i, operator: o}
+	*entry = importer.Operator{Index: i, Name: o.code.name(), Version: int(o.code.version)}
+	c := &call{conversion: im, index: i, operator: o}
 	first := len(im.model.Main.Operations)
 	b, known := builtins[o.code.builtin]
 	var err error
@@ -231,7 +232,7 @@ func (im *importer) translate(i int) error {
 	switch {
 	case im.file.buf.err != nil:
 		return im.file.buf.err
-	case isDamage(err):
+	case importer.IsDamage(err):
 		return fmt.Errorf("operator %d %s: %w", i, entry.Name, err)
 	case !known:
 		im.refuse(entry, "", o.out)
@@ -250,9 +251,9 @@ func (im *importer) translate(i int) error {
 
 // refuse notes an operator that cannot be imported (nil: only because of an earlier one) and lets the import
 // go on with outputs as the file describes them.
-func (im *importer) refuse(o *Operator, reason string, out []int32) {
+func (im *conversion) refuse(o *importer.Operator, reason string, out []int32) {
 	if o != nil {
-		im.unsupported = append(im.unsupported, Unsupported{o.Index, o.Name, o.Version, reason})
+		im.unsupported = append(im.unsupported, importer.Unsupported{Operator: o.Index, Name: o.Name, Version: o.Version, Reason: reason})
 	}
 	for _, ti := range out {
 		t, v := &im.file.tensors[ti], &im.values[ti]
@@ -272,7 +273,7 @@ func (im *importer) refuse(o *Operator, reason string, out []int32) {
 }
 
 // readable reports damage when an operator reads a tensor that has no value.
-func (im *importer) readable(in []int32) error {
+func (im *conversion) readable(in []int32) error {
 	for _, ti := range in {
 		if ti < 0 {
 			continue
@@ -280,14 +281,14 @@ func (im *importer) readable(in []int32) error {
 		t, v := &im.file.tensors[ti], im.values[ti]
 		_, constant := im.file.constant(t)
 		if !constant && v.operand < 0 && !v.vague && !t.empty() && !t.table.bool(tensorIsVariable) {
-			return damaged("tensor %d is read before it is written", ti)
+			return importer.Damaged("tensor %d is read before it is written", ti)
 		}
 	}
 	return nil
 }
 
 // dropUnusedPool removes the file from the pools of a model that refers to no constant in it.
-func (im *importer) dropUnusedPool() {
+func (im *conversion) dropUnusedPool() {
 	for i := range im.model.Main.Operands {
 		if im.model.Main.Operands[i].Lifetime == nn.ConstantReference {
 			return

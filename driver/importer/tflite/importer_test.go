@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	g "github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -28,7 +29,7 @@ func TestUnsupportedNamesAll(t *testing.T) {
 	h := n.op(g.OpRelu, nil, f32(2, 3), f)
 	n.g.Operators[6].Version = 99
 	_, err := Import(n.file(t, e, h, s))
-	var u *UnsupportedError
+	var u *importer.UnsupportedError
 	if !errors.As(err, &u) {
 		t.Fatal(err)
 	}

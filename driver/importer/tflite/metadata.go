@@ -9,28 +9,9 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nngpu/nngpu/driver/importer"
 )
-
-// Metadata is what the converter's author wrote about the model. It changes nothing in how the model runs.
-type Metadata struct {
-	Name, Description, Version, Author, License string
-	// Inputs and Outputs have one entry for each input and output of the network, or are empty.
-	Inputs, Outputs []TensorMetadata
-}
-
-// TensorMetadata describes one input or output.
-type TensorMetadata struct {
-	Name, Description string
-	// Image is set for pictures.
-	Image bool
-	// Mean and Std say how to feed the tensor: (value - Mean) / Std, by channel or one for all; empty when
-	// nothing is said. For 8-bit tensors quantisation follows. No element of Std is 0.
-	Mean, Std []float32
-	// LabelFile names the labels of an output, one for each index of its last dimension, or for each value.
-	LabelFile string
-	// Labels is that file's lines; empty when the file does not carry it.
-	Labels []string
-}
 
 // Vtable slots and values of the metadata schema 1.1.0 of TensorFlow Lite Support.
 const (
@@ -51,14 +32,14 @@ const (
 
 // readMetadata decodes the metadata buffer, a flatbuffer within the file, when there is one. Names of labels
 // are looked up in the zip archive that may follow the flatbuffer.
-func (f *file) readMetadata(inputs, outputs int) (Metadata, error) {
-	var m Metadata
+func (f *file) readMetadata(inputs, outputs int) (importer.Metadata, error) {
+	var m importer.Metadata
 	for _, b := range f.metadata {
 		if b.name != "TFLITE_METADATA" {
 			continue
 		}
 		if int64(b.buffer) >= int64(len(f.constants)) {
-			return m, damaged("metadata is in buffer %d of %d", b.buffer, len(f.constants))
+			return m, importer.Damaged("metadata is in buffer %d of %d", b.buffer, len(f.constants))
 		}
 		e := f.constants[b.buffer]
 		if e.n == 0 {
@@ -66,7 +47,7 @@ func (f *file) readMetadata(inputs, outputs int) (Metadata, error) {
 		}
 		buf := newBuffer(f.buf.data[e.off : e.off+e.n])
 		root := buf.root("M001")
-		m = Metadata{
+		m = importer.Metadata{
 			Name: root.name(metaName), Description: root.name(metaDescription), Version: root.name(metaVersion),
 			Author: root.name(metaAuthor), License: root.name(metaLicense),
 		}
@@ -76,7 +57,7 @@ func (f *file) readMetadata(inputs, outputs int) (Metadata, error) {
 			m.Outputs = t.tensorMetadata(metaOutputs, outputs)
 		}
 		if buf.err != nil {
-			return Metadata{}, fmt.Errorf("metadata: %w", buf.err)
+			return importer.Metadata{}, fmt.Errorf("metadata: %w", buf.err)
 		}
 		return m, f.readLabels(m.Outputs)
 	}
@@ -84,15 +65,15 @@ func (f *file) readMetadata(inputs, outputs int) (Metadata, error) {
 }
 
 // tensorMetadata decodes the descriptions of n tensors; nil when there is another number of them.
-func (t table) tensorMetadata(slot, n int) []TensorMetadata {
+func (t table) tensorMetadata(slot, n int) []importer.TensorMetadata {
 	v := t.vector(slot, 4)
 	if v.n != n {
 		return nil
 	}
-	list := make([]TensorMetadata, n)
+	list := make([]importer.TensorMetadata, n)
 	for i := range list {
 		x := v.table(i)
-		list[i] = TensorMetadata{
+		list[i] = importer.TensorMetadata{
 			Name: x.name(metaName), Description: x.name(metaDescription),
 			Image: x.table(metaContent).int8(0) == contentImage,
 		}
@@ -105,7 +86,7 @@ func (t table) tensorMetadata(slot, n int) []TensorMetadata {
 	return list
 }
 
-func (t table) normalization(m *TensorMetadata) {
+func (t table) normalization(m *importer.TensorMetadata) {
 	units := t.vector(metaProcessUnits, 4)
 	for i := range units.n {
 		u := units.table(i)
@@ -143,7 +124,7 @@ func (t table) labelFile() string {
 }
 
 // readLabels fills in the labels from the archive behind the flatbuffer. A file without archive has none.
-func (f *file) readLabels(outputs []TensorMetadata) error {
+func (f *file) readLabels(outputs []importer.TensorMetadata) error {
 	wanted := map[string][]string{}
 	for _, m := range outputs {
 		if m.LabelFile != "" {
@@ -154,19 +135,19 @@ func (f *file) readLabels(outputs []TensorMetadata) error {
 		return nil
 	}
 	if len(wanted) > maxLabelFiles {
-		return damaged("%d label files", len(wanted))
+		return importer.Damaged("%d label files", len(wanted))
 	}
 	archive, err := zip.NewReader(bytes.NewReader(f.buf.data), int64(len(f.buf.data)))
 	if errors.Is(err, zip.ErrFormat) {
 		return nil
 	}
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are compared, never used as paths
-		return damaged("label archive: %w", err)
+		return importer.Damaged("label archive: %w", err)
 	}
 	for _, entry := range archive.File {
 		if lines, ok := wanted[entry.Name]; ok && lines == nil {
 			if wanted[entry.Name], err = readLines(entry); err != nil {
-				return damaged("label file %.100q: %w", entry.Name, err)
+				return importer.Damaged("label file %.100q: %w", entry.Name, err)
 			}
 		}
 	}

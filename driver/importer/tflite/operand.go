@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -25,14 +26,14 @@ func (s spec) operand(dims nn.Dims, l nn.Lifetime) nn.Operand {
 
 func specOf(o *nn.Operand) spec { return spec{o.Type, o.Scale, o.ZeroPoint} }
 
-var elementOperands = map[ElementType]nn.OperandType{
-	Float32: nn.TensorFloat32, Float16: nn.TensorFloat16, Int32: nn.TensorInt32, Bool: nn.TensorBool8,
-	UInt8: nn.TensorQuant8Asymm, Int8: nn.TensorQuant8AsymmSigned,
+var elementOperands = map[elementType]nn.OperandType{
+	typeFloat32: nn.TensorFloat32, typeFloat16: nn.TensorFloat16, typeInt32: nn.TensorInt32, typeBool: nn.TensorBool8,
+	typeUInt8: nn.TensorQuant8Asymm, typeInt8: nn.TensorQuant8AsymmSigned,
 }
 
 // spec returns the operand type of a tensor. An 8-bit tensor without quantisation holds plain integers, which
 // is what scale 1 and zero point 0 say.
-func (im *importer) spec(t *tensor) (spec, error) {
+func (im *conversion) spec(t *tensor) (spec, error) {
 	if err := plain(t); err != nil {
 		return spec{}, err
 	}
@@ -54,12 +55,12 @@ func (im *importer) spec(t *tensor) (spec, error) {
 	}
 	s.scale = t.quant.scales.float32(0)
 	if !validScale(s.scale) {
-		return spec{}, damaged("scale %v", s.scale)
+		return spec{}, importer.Damaged("scale %v", s.scale)
 	}
 	zero := t.quant.zeroPoint(0)
 	low, high := quant8Range(typ)
 	if zero < int64(low) || zero > int64(high) {
-		return spec{}, damaged("zero point %d of %v", zero, t.typ)
+		return spec{}, importer.Damaged("zero point %d of %v", zero, t.typ)
 	}
 	s.zero = int32(zero)
 	return s, nil
@@ -103,20 +104,20 @@ func (t *tensor) dims() (nn.Dims, error) {
 	for i, n := range t.shape {
 		switch {
 		case n < 0:
-			return nil, damaged("shape %v", t.shape)
+			return nil, importer.Damaged("shape %v", t.shape)
 		case n == 0:
 			return nil, fmt.Errorf("shape %v with an empty dimension", t.shape)
 		}
 		d[i] = uint32(n)
 	}
 	if _, err := d.Elements(); err != nil {
-		return nil, damage{err}
+		return nil, importer.Damaged("%w", err)
 	}
 	return d, nil
 }
 
 // constantDims returns the shape and place of a constant tensor, whose size must agree with its shape.
-func (im *importer) constantDims(t *tensor) (nn.Dims, extent, error) {
+func (im *conversion) constantDims(t *tensor) (nn.Dims, extent, error) {
 	e, ok := im.file.constant(t)
 	if !ok {
 		return nil, e, errors.New("not a constant")
@@ -127,14 +128,14 @@ func (im *importer) constantDims(t *tensor) (nn.Dims, extent, error) {
 	}
 	n, err := d.Elements()
 	if err != nil {
-		return nil, e, damage{err}
+		return nil, e, importer.Damaged("%w", err)
 	}
 	size := uint64(t.typ.bytes())
 	if size == 0 {
 		return nil, e, fmt.Errorf("%v constant", t.typ)
 	}
 	if uint64(n)*size != uint64(e.n) {
-		return nil, e, damaged("a constant of shape %v and type %v has %d bytes", t.shape, t.typ, e.n)
+		return nil, e, importer.Damaged("a constant of shape %v and type %v has %d bytes", t.shape, t.typ, e.n)
 	}
 	return d, e, nil
 }
@@ -144,13 +145,13 @@ func (e extent) location() nn.Location {
 }
 
 // addConstant appends an operand for bytes of the file.
-func (im *importer) addConstant(s spec, d nn.Dims, e extent) uint32 {
+func (im *conversion) addConstant(s spec, d nn.Dims, e extent) uint32 {
 	o := s.operand(d, nn.ConstantReference)
 	o.Location = e.location()
 	return im.addOperand(o)
 }
 
-func (im *importer) addOperand(o nn.Operand) uint32 {
+func (im *conversion) addOperand(o nn.Operand) uint32 {
 	g := &im.model.Main
 	g.Operands = append(g.Operands, o)
 	return uint32(len(g.Operands) - 1)
@@ -158,7 +159,7 @@ func (im *importer) addOperand(o nn.Operand) uint32 {
 
 // reserve appends n zero bytes to the model's values, 4-aligned, and returns their place. Values are bounded
 // by the size of the file, because several operators may ask for copies of the same bytes.
-func (im *importer) reserve(n int) (nn.Location, []byte, error) {
+func (im *conversion) reserve(n int) (nn.Location, []byte, error) {
 	v := im.model.Values
 	start := (len(v) + 3) &^ 3
 	need := start - len(v) + n
@@ -172,7 +173,7 @@ func (im *importer) reserve(n int) (nn.Location, []byte, error) {
 }
 
 // scalar returns an operand that holds one value of type INT32, FLOAT32, FLOAT16 or BOOL.
-func (im *importer) scalar(typ nn.OperandType, bits uint32) (uint32, error) {
+func (im *conversion) scalar(typ nn.OperandType, bits uint32) (uint32, error) {
 	key := scalarKey{typ, bits}
 	if x, ok := im.scalars[key]; ok {
 		return x, nil
@@ -190,7 +191,7 @@ func (im *importer) scalar(typ nn.OperandType, bits uint32) (uint32, error) {
 }
 
 // parameters appends scalars to inputs: int32, bool, or float32 in the precision of the given tensor type.
-func (im *importer) parameters(like nn.OperandType, inputs []uint32, list ...any) ([]uint32, error) {
+func (im *conversion) parameters(like nn.OperandType, inputs []uint32, list ...any) ([]uint32, error) {
 	for _, p := range list {
 		var x uint32
 		var err error
@@ -223,7 +224,7 @@ func (im *importer) parameters(like nn.OperandType, inputs []uint32, list ...any
 }
 
 // int32s returns a TENSOR_INT32 constant of the given shape.
-func (im *importer) int32s(d nn.Dims, x []int32) (uint32, error) {
+func (im *conversion) int32s(d nn.Dims, x []int32) (uint32, error) {
 	loc, b, err := im.reserve(4 * len(x))
 	if err != nil {
 		return 0, err
@@ -237,7 +238,7 @@ func (im *importer) int32s(d nn.Dims, x []int32) (uint32, error) {
 }
 
 // zeros returns a constant of n zeros.
-func (im *importer) zeros(s spec, n uint32) (uint32, error) {
+func (im *conversion) zeros(s spec, n uint32) (uint32, error) {
 	size := uint64(n) * uint64(s.typ.Bytes())
 	if size > math.MaxInt32 {
 		return 0, fmt.Errorf("%d zeros", n)
@@ -253,7 +254,7 @@ func (im *importer) zeros(s spec, n uint32) (uint32, error) {
 
 // perChannel returns a constant int8 tensor as symmetric per-channel weights along the given dimension. One
 // scale for the whole tensor stands for every channel.
-func (im *importer) perChannel(ti int32, dim int) (uint32, error) {
+func (im *conversion) perChannel(ti int32, dim int) (uint32, error) {
 	key := viewKey{tensor: ti, channel: dim}
 	if x, ok := im.views[key]; ok {
 		return x, nil
@@ -284,7 +285,7 @@ func (im *importer) perChannel(ti int32, dim int) (uint32, error) {
 		from := min(i, q.scales.n-1)
 		scales[i] = q.scales.float32(from)
 		if !validScale(scales[i]) {
-			return 0, damaged("scale %v of channel %d", scales[i], i)
+			return 0, importer.Damaged("scale %v of channel %d", scales[i], i)
 		}
 		if z := q.zeroPoint(from); z != 0 {
 			return 0, fmt.Errorf("zero point %d of signed weights", z)
@@ -299,7 +300,7 @@ func (im *importer) perChannel(ti int32, dim int) (uint32, error) {
 }
 
 // view returns a constant tensor as a vector of n elements with the given type.
-func (im *importer) view(ti int32, s spec, n uint32) (uint32, error) {
+func (im *conversion) view(ti int32, s spec, n uint32) (uint32, error) {
 	key := viewKey{tensor: ti, spec: s, channel: -1}
 	if x, ok := im.views[key]; ok && im.model.Main.Operands[x].Dims.Equal(nn.Dims{n}) {
 		return x, nil
@@ -324,8 +325,8 @@ func (im *importer) view(ti int32, s spec, n uint32) (uint32, error) {
 const maxParameter = 64
 
 // integers decodes a constant INT32 or INT64 tensor.
-func (im *importer) integers(t *tensor) ([]int32, error) {
-	if t.typ != Int32 && t.typ != Int64 {
+func (im *conversion) integers(t *tensor) ([]int32, error) {
+	if t.typ != typeInt32 && t.typ != typeInt64 {
 		return nil, fmt.Errorf("%v where integers are needed", t.typ)
 	}
 	if err := plain(t); err != nil {
@@ -345,7 +346,7 @@ func (im *importer) integers(t *tensor) ([]int32, error) {
 	x := make([]int32, n)
 	data := im.file.buf.data[e.off : e.off+e.n]
 	for i := range x {
-		if t.typ == Int32 {
+		if t.typ == typeInt32 {
 			x[i] = int32(binary.LittleEndian.Uint32(data[4*i:]))
 			continue
 		}

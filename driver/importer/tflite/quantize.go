@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -33,14 +34,14 @@ func (c *call) requantize(x uint32, s spec) (uint32, error) { return c.emit(nn.O
 // dequantize: float16 constants are widened here and now, which is exact; other float16 tensors are CAST.
 func dequantize(c *call) error {
 	if !c.has(0) {
-		return damaged("input 0 is missing")
+		return importer.Damaged("input 0 is missing")
 	}
 	t := c.tensor(0)
 	_, constant := c.file.constant(t)
-	if t.typ == Float16 && constant && c.output().typ == Float32 {
+	if t.typ == typeFloat16 && constant && c.output().typ == typeFloat32 {
 		return c.widen(t)
 	}
-	if t.typ == Int8 && constant && t.quant.scales.n > 1 {
+	if t.typ == typeInt8 && constant && t.quant.scales.n > 1 {
 		x, err := c.perChannel(c.in[0], int(min(max(t.quant.dimension, 0), maxRank)))
 		if err != nil {
 			return err
@@ -51,7 +52,7 @@ func dequantize(c *call) error {
 	if err != nil {
 		return err
 	}
-	if t.typ == Float16 {
+	if t.typ == typeFloat16 {
 		return c.finish(nn.OpCast, x)
 	}
 	return c.finish(nn.OpDequantize, x)
@@ -85,12 +86,12 @@ func (c *call) widen(t *tensor) error {
 }
 
 // widenedBytes is an estimate of what the widened constants will take, so that Values is allocated once.
-func (im *importer) widenedBytes() int {
+func (im *conversion) widenedBytes() int {
 	n := 4096
 	seen := map[extent]bool{}
 	for i := range im.file.tensors {
 		t := &im.file.tensors[i]
-		if e, ok := im.file.constant(t); ok && t.typ == Float16 && !seen[e] {
+		if e, ok := im.file.constant(t); ok && t.typ == typeFloat16 && !seen[e] {
 			seen[e] = true
 			n += 2*e.n + 4
 		}

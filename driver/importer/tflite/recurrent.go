@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 )
@@ -59,7 +60,7 @@ func (c *call) lstmTensor(k ops.LSTMTensor) (uint32, error) {
 // zeroState returns zeros of the shape of input i, a variable tensor.
 func (c *call) zeroState(i int) (uint32, error) {
 	t := c.tensor(i)
-	if _, ok := c.file.constant(t); ok || t.typ != Float32 {
+	if _, ok := c.file.constant(t); ok || t.typ != typeFloat32 {
 		return 0, fmt.Errorf("input %d: variable tensor of %v, or with a value", i, t.typ)
 	}
 	d, err := t.dims()
@@ -68,7 +69,7 @@ func (c *call) zeroState(i int) (uint32, error) {
 	}
 	n, err := d.Elements()
 	if err != nil {
-		return 0, damage{err}
+		return 0, importer.Damaged("%w", err)
 	}
 	x, err := c.zeros(spec{typ: nn.TensorFloat32}, n)
 	if err != nil {

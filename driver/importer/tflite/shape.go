@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -58,7 +59,7 @@ func resolve(sizes []int32, x nn.Dims) (nn.Dims, error) {
 	}
 	total, err := x.Elements()
 	if err != nil {
-		return nil, damage{err}
+		return nil, importer.Damaged("%w", err)
 	}
 	d, open := make(nn.Dims, len(sizes)), -1
 	for i, n := range sizes {
@@ -73,14 +74,14 @@ func resolve(sizes []int32, x nn.Dims) (nn.Dims, error) {
 	}
 	n, err := d.Elements()
 	if err != nil {
-		return nil, damage{err}
+		return nil, importer.Damaged("%w", err)
 	}
 	if open >= 0 {
 		d[open] = total / n
 		n *= d[open]
 	}
 	if n != total {
-		return nil, damaged("shape %v for %d elements", sizes, total)
+		return nil, importer.Damaged("shape %v for %d elements", sizes, total)
 	}
 	if len(d) == 0 {
 		d = nn.Dims{1}
@@ -97,7 +98,7 @@ func squeeze(c *call) error {
 	d := slices.Clone(c.operand(x).Dims)
 	axes := slices.Clone(c.options.int32s(0))
 	if len(axes) > maxRank {
-		return damaged("%d axes", len(axes))
+		return importer.Damaged("%d axes", len(axes))
 	}
 	if len(axes) == 0 {
 		for i, n := range d {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -99,14 +100,14 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-func compareTensors(t *testing.T, got []Tensor, want []metaTensor) {
+func compareTensors(t *testing.T, got []importer.Tensor, want []metaTensor) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%d tensors, want %d", len(got), len(want))
 	}
 	for i, w := range want {
 		g := got[i]
-		if g.Name != w.Name || strings.ToLower(g.Type.String()) != w.Type || !slices.Equal(g.Shape, w.Shape) ||
+		if g.Name != w.Name || g.Type != elementType(slices.Index(elementTypeNames[:], strings.ToUpper(w.Type))).operandName() || !slices.Equal(g.Shape, w.Shape) ||
 			!slices.Equal(g.Signature, w.Signature) || g.ZeroPoint != w.ZeroPoint ||
 			math.Abs(float64(g.Scale-w.Scale)) > 1e-9 {
 			t.Errorf("tensor %d is %+v, want %+v", i, g, w)
@@ -152,7 +153,7 @@ func TestRefusedNetworks(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = Import(data)
-			var u *UnsupportedError
+			var u *importer.UnsupportedError
 			if !errors.As(err, &u) || nn.StatusOf(err) != nn.StatusInvalidArgument {
 				t.Fatalf("error %v", err)
 			}

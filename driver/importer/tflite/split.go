@@ -3,6 +3,7 @@ package tflite
 import (
 	"fmt"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -23,7 +24,7 @@ func split(c *call) error {
 		return fmt.Errorf("%d axes", len(axis))
 	}
 	if n := c.options.int32(splitParts, 0); int(n) != len(c.out) {
-		return damaged("%d outputs for %d parts", len(c.out), n)
+		return importer.Damaged("%d outputs for %d parts", len(c.out), n)
 	}
 	inputs, err := c.parameters(nn.TensorFloat32, []uint32{x}, axis[0], int32(len(c.out)))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/image/draw"
 
 	"github.com/nngpu/nngpu"
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 )
 
 func main() {
@@ -40,11 +40,7 @@ func recognise(ctx context.Context, device, model, picture string) (digit int, p
 	if err != nil {
 		return 0, 0, err
 	}
-	data, err := os.ReadFile(model)
-	if err != nil {
-		return 0, 0, err
-	}
-	net, err := tflite.Import(data)
+	net, err := importer.Open(model)
 	if err != nil {
 		return 0, 0, err
 	}

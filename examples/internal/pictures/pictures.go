@@ -8,12 +8,11 @@ import (
 	"image"
 	_ "image/jpeg" // registers the format
 	_ "image/png"  // registers the format
-	"os"
 	"slices"
 
 	"golang.org/x/image/draw"
 
-	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -28,21 +27,13 @@ type Network struct {
 	input, output *nn.Operand
 }
 
-// Load reads a .tflite file.
+// Load reads a model file, of a format that the program links.
 func Load(path string) (*Network, error) {
-	data, err := os.ReadFile(path)
+	file, err := importer.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	file, err := tflite.Import(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	var labels []string
-	if outputs := file.Metadata.Outputs; len(outputs) > 0 {
-		labels = outputs[0].Labels
-	}
-	n, err := New(file.Model, labels)
+	n, err := New(file.Model, file.Labels())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

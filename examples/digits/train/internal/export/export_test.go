@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/examples/digits/train/internal/convnet"
@@ -32,7 +33,7 @@ func network(t *testing.T) (*convnet.Network, *quantize.Network) {
 
 var operators = []string{"CONV_2D", "MAX_POOL_2D", "RESHAPE", "FULLY_CONNECTED", "FULLY_CONNECTED", "SOFTMAX"}
 
-func imported(t *testing.T, file []byte) *tflite.Network {
+func imported(t *testing.T, file []byte) *importer.Network {
 	t.Helper()
 	n, err := tflite.Import(file)
 	require.NoError(t, err)
@@ -57,7 +58,7 @@ func TestFloat(t *testing.T) {
 	file, err := Float(net)
 	require.NoError(t, err)
 	n := imported(t, file)
-	require.Equal(t, tflite.Float32, n.Inputs[0].Type)
+	require.Equal(t, nn.TensorFloat32.String(), n.Inputs[0].Type)
 }
 
 func TestInt8(t *testing.T) {
@@ -65,7 +66,7 @@ func TestInt8(t *testing.T) {
 	file, err := Int8(net, q)
 	require.NoError(t, err)
 	n := imported(t, file)
-	require.Equal(t, tflite.Int8, n.Inputs[0].Type)
+	require.Equal(t, nn.TensorQuant8AsymmSigned.String(), n.Inputs[0].Type)
 	require.Equal(t, Input.Scale, n.Inputs[0].Scale)
 	require.Equal(t, Input.Zero, n.Inputs[0].ZeroPoint)
 	require.Equal(t, quantize.Softmax.Scale, n.Outputs[0].Scale)

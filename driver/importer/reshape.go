@@ -1,4 +1,4 @@
-package tflite
+package importer
 
 import (
 	"fmt"

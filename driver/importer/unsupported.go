@@ -1,11 +1,9 @@
-package tflite
+package importer
 
 import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // UnsupportedError says that a model is sound but cannot be imported, and lists everything in the way.
@@ -52,19 +50,17 @@ func (e *UnsupportedError) Error() string {
 	return "cannot import: " + strings.Join(parts, ", ")
 }
 
-// damage marks an error about a file that contradicts itself, as against a variant that is not supported.
+// damage marks an error about a file that contradicts itself.
 type damage struct{ error }
 
 func (d damage) Unwrap() error { return d.error }
 
-func damaged(format string, args ...any) error { return damage{fmt.Errorf(format, args...)} }
+// Damaged is an error about a file that contradicts itself, as against one that is sound and not supported: an import ends
+// with it at once.
+func Damaged(format string, args ...any) error { return damage{fmt.Errorf(format, args...)} }
 
-func isDamage(err error) bool {
+// IsDamage reports whether err is one of Damaged.
+func IsDamage(err error) bool {
 	var d damage
 	return errors.As(err, &d)
-}
-
-// invalid turns an error into the one that Import returns.
-func invalid(err error) error {
-	return &nn.Error{Status: nn.StatusInvalidArgument, Where: "tflite model", Err: err}
 }
