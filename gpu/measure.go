@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
@@ -41,8 +42,8 @@ const (
 
 // run executes p, which has no inputs or outputs, several times. device is the shortest time of its work on the device,
 // latency the lower quartile of the time from handing it over to seeing its end.
-func (m *meter) run(p *plan.Plan, o vulkan.ExecutableOptions, runs int) (device, latency time.Duration, err error) {
-	x, err := m.executable(p, o)
+func (m *meter) run(p *plan.Plan, runs int) (device, latency time.Duration, err error) {
+	x, err := m.executable(p)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -53,7 +54,7 @@ func (m *meter) run(p *plan.Plan, o vulkan.ExecutableOptions, runs int) (device,
 		if i >= 3 && time.Since(begin) > meterLimit {
 			break
 		}
-		took, waited, err := m.once(x)
+		took, waited, err := m.once(x, false)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -66,16 +67,20 @@ func (m *meter) run(p *plan.Plan, o vulkan.ExecutableOptions, runs int) (device,
 	return device, waits[len(waits)/4], nil
 }
 
-func (m *meter) executable(p *plan.Plan, o vulkan.ExecutableOptions) (*vulkan.Executable, error) {
-	o.MaxSlots = 1
-	return vulkan.NewExecutable(m.ctx, m.dev, p, make([]byte, p.WeightBytes), o)
+func (m *meter) executable(p *plan.Plan) (*vulkan.Executable, error) {
+	return vulkan.NewExecutable(m.ctx, m.dev, p, make([]byte, p.WeightBytes), vulkan.ExecutableOptions{MaxSlots: 1})
 }
 
-func (m *meter) once(x *vulkan.Executable) (device, latency time.Duration, err error) {
+// once runs x; stamped, with a timestamp after each step.
+func (m *meter) once(x *vulkan.Executable, stamped bool) (device, latency time.Duration, err error) {
 	if m.alone && m.dev.Submissions() != m.before+m.submitted {
 		return 0, 0, errInUse
 	}
-	e, err := x.BeginRun(m.ctx, nil, nil)
+	ctx := m.ctx
+	if stamped {
+		ctx = &backend.TraceContext{Context: ctx, Trace: &backend.Trace{Every: true}}
+	}
+	e, err := x.BeginRun(ctx, nil, nil)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -96,9 +101,10 @@ func (m *meter) once(x *vulkan.Executable) (device, latency time.Duration, err e
 	return device, latency, nil
 }
 
-// differ measures how much longer one plan takes on the device than another: the middle of several pairs of runs, one
-// right after the other. It is what the device keeps up; the fastest would be what it reaches once.
-func (m *meter) differ(less, more *plan.Plan, o [2]vulkan.ExecutableOptions, runs int) (_ time.Duration, err error) {
+// differ measures how much longer one plan takes on the device than another, or the same where stamped with timestamps: the
+// middle of several pairs of runs, one right after the other. It is what the device keeps up; the fastest would be what it
+// reaches once.
+func (m *meter) differ(less, more *plan.Plan, stamped bool, runs int) (_ time.Duration, err error) {
 	var pair [2]*vulkan.Executable
 	defer func() {
 		for _, x := range pair {
@@ -108,10 +114,10 @@ func (m *meter) differ(less, more *plan.Plan, o [2]vulkan.ExecutableOptions, run
 		}
 	}()
 	for i, p := range []*plan.Plan{less, more} {
-		if pair[i], err = m.executable(p, o[i]); err != nil {
+		if pair[i], err = m.executable(p); err != nil {
 			return 0, err
 		}
-		if _, _, err := m.once(pair[i]); err != nil { // touches memory
+		if _, _, err := m.once(pair[i], stamped && i == 1); err != nil { // touches memory
 			return 0, err
 		}
 	}
@@ -123,7 +129,7 @@ func (m *meter) differ(less, more *plan.Plan, o [2]vulkan.ExecutableOptions, run
 		}
 		var times [2]time.Duration
 		for k, x := range pair {
-			if times[k], _, err = m.once(x); err != nil {
+			if times[k], _, err = m.once(x, stamped && k == 1); err != nil {
 				return 0, err
 			}
 		}
@@ -136,7 +142,7 @@ func (m *meter) differ(less, more *plan.Plan, o [2]vulkan.ExecutableOptions, run
 // each measures what one more execution of step s takes behind a barrier or not, by what n more take.
 func (m *meter) each(s *plan.Step, n int, barriers bool, runs int) (time.Duration, error) {
 	const few = 1
-	took, err := m.differ(repeated(s, few, barriers), repeated(s, few+n, barriers), [2]vulkan.ExecutableOptions{}, runs)
+	took, err := m.differ(repeated(s, few, barriers), repeated(s, few+n, barriers), false, runs)
 	return took / time.Duration(n), err
 }
 
@@ -148,15 +154,15 @@ func (m *meter) costs(tiny *plan.Step) (r plan.Rates, err error) {
 	if r.Dispatch, err = m.each(tiny, steps, false, runs); err != nil {
 		return r, err
 	}
-	loose, ordered, stamped := repeated(tiny, steps, false), repeated(tiny, steps, true), vulkan.ExecutableOptions{Profile: true}
-	if r.Barrier, err = m.differ(loose, ordered, [2]vulkan.ExecutableOptions{}, runs); err != nil {
+	loose, ordered := repeated(tiny, steps, false), repeated(tiny, steps, true)
+	if r.Barrier, err = m.differ(loose, ordered, false, runs); err != nil {
 		return r, err
 	}
-	if r.Stamp, err = m.differ(ordered, ordered, [2]vulkan.ExecutableOptions{{}, stamped}, runs); err != nil {
+	if r.Stamp, err = m.differ(ordered, ordered, true, runs); err != nil {
 		return r, err
 	}
 	const latencies = 64
-	_, latency, err := m.run(repeated(tiny, 1, false), vulkan.ExecutableOptions{}, latencies)
+	_, latency, err := m.run(repeated(tiny, 1, false), latencies)
 	if err != nil {
 		return r, err
 	}
@@ -250,7 +256,7 @@ func (m *meter) multiplications(k shaders.Kernel, each float64, overhead time.Du
 	count := multiplyLocal * 4
 	for {
 		p := &plan.Plan{ArenaBytes: plan.AlignUp(4 * int64(count)), Steps: []plan.Step{multiplyStep(k, count, multiplyRounds)}, Segments: []int{1}}
-		took, _, err := m.run(p, vulkan.ExecutableOptions{}, m.runs)
+		took, _, err := m.run(p, m.runs)
 		if err != nil {
 			return 0, err
 		}
@@ -313,7 +319,7 @@ func (m *meter) moves(overhead time.Duration) (c plan.Ceilings, err error) {
 // memory for it.
 func (m *meter) moved(steps []plan.Step, size int64, traffic float64, overhead time.Duration) (float64, error) {
 	p := &plan.Plan{ArenaBytes: 2 * size, Steps: steps, Segments: []int{len(steps)}}
-	took, _, err := m.run(p, vulkan.ExecutableOptions{}, m.runs)
+	took, _, err := m.run(p, m.runs)
 	switch nn.StatusOf(err) {
 	case nn.StatusResourceExhaustedTransient, nn.StatusResourceExhaustedPersistent:
 		return 0, nil
@@ -359,7 +365,7 @@ func (m *meter) cached(k mover, overhead time.Duration) (float64, error) {
 	for {
 		p := &plan.Plan{ArenaBytes: 2 * cacheBytes, Segments: []int{1},
 			Steps: []plan.Step{k.step(count, cacheBytes/16-1, 0, cacheBytes, cacheBytes)}}
-		took, _, err := m.run(p, vulkan.ExecutableOptions{}, m.runs)
+		took, _, err := m.run(p, m.runs)
 		if err != nil {
 			return 0, err
 		}

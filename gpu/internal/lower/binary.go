@@ -94,10 +94,8 @@ func checkBinary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if act := activation(n); z.Type == nn.TensorInt32 && act != nn.ActNone {
 		return fmt.Errorf("activation %v on integers", act)
 	}
-	if z.Type.IsQuant8() {
-		if err := checkScales(a, b, z); err != nil {
-			return err
-		}
+	if err := checkScales(a, b, z); err != nil {
+		return err
 	}
 	if _, err := broadcast(a, b, z); err != nil {
 		return err

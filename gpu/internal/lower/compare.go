@@ -75,10 +75,8 @@ func checkComparison(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if comparedAs(a.Type) == "" {
 		return fmt.Errorf("no kernel for %v", a.Type)
 	}
-	if a.Type.IsQuant8() {
-		if err := checkScales(a, b); err != nil {
-			return err
-		}
+	if err := checkScales(a, b); err != nil {
+		return err
 	}
 	if _, err := broadcast(a, b, z); err != nil {
 		return err

@@ -36,11 +36,10 @@ func checkConcat(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			}
 		}
 		sum += in.Shape[axis]
-		if out.Type.IsQuant8() {
-			if err := checkScales(in, out); err != nil {
-				return err
-			}
-		} else if !in.SameQuant(out) {
+		if err := checkScales(in, out); err != nil {
+			return err
+		}
+		if !out.Type.IsQuant8() && !in.SameQuant(out) {
 			return fmt.Errorf("inputs of %v with different scales", out.Type)
 		}
 	}

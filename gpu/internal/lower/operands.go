@@ -64,7 +64,7 @@ func activation(n *ir.Node) nn.Activation {
 // checkScales reports a quantised tensor whose scale is no positive number.
 func checkScales(tensors ...*ir.Tensor) error {
 	for _, t := range tensors {
-		if !(t.Scale > 0) || math.IsInf(float64(t.Scale), 1) {
+		if t.Type.IsQuant8() && (!(t.Scale > 0) || math.IsInf(float64(t.Scale), 1)) {
 			return fmt.Errorf("scale %v", t.Scale)
 		}
 	}
@@ -73,14 +73,10 @@ func checkScales(tensors ...*ir.Tensor) error {
 
 // checkNumbers reports the first of tensors of one type that are neither floats nor bytes with a scale, for operation op.
 func checkNumbers(op nn.OperationType, tensors ...*ir.Tensor) error {
-	switch t := tensors[0].Type; {
-	case isFloatTensor(t):
-		return nil
-	case t.IsQuant8():
-		return checkScales(tensors...)
-	default:
+	if t := tensors[0].Type; !isFloatTensor(t) && !t.IsQuant8() {
 		return fmt.Errorf("%v of %v", op, t)
 	}
+	return checkScales(tensors...)
 }
 
 // checkSameType reports an input and an output of different types.

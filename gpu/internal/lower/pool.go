@@ -26,16 +26,13 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return err
 	}
 	switch {
-	case isFloatTensor(in.Type):
-	case in.Type.IsQuant8() && n.Op != nn.OpL2Pool2D:
-		if !in.SameQuant(out) {
-			return fmt.Errorf("input and output of different scales")
-		}
-		if err := checkScales(in); err != nil {
-			return err
-		}
-	default:
+	case !isFloatTensor(in.Type) && (!in.Type.IsQuant8() || n.Op == nn.OpL2Pool2D):
 		return fmt.Errorf("%v of %v", n.Op, in.Type)
+	case in.Type.IsQuant8() && !in.SameQuant(out):
+		return fmt.Errorf("input and output of different scales")
+	}
+	if err := checkScales(in); err != nil {
+		return err
 	}
 	if len(in.Shape) != 4 || len(out.Shape) != 4 || in.Shape[0] != out.Shape[0] || in.Shape[3] != out.Shape[3] {
 		return fmt.Errorf("a pool of %v to %v", in.Shape, out.Shape)

@@ -56,17 +56,11 @@ func checkQuantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if !y.Type.IsQuant8() {
 		return fmt.Errorf("output %v", y.Type)
 	}
-	if err := checkScales(y); err != nil {
-		return err
-	}
-	switch {
-	case isFloatTensor(x.Type):
-	case x.Type.IsQuant8():
-		if err := checkScales(x); err != nil {
-			return err
-		}
-	default:
+	if !isFloatTensor(x.Type) && !x.Type.IsQuant8() {
 		return fmt.Errorf("input %v", x.Type)
+	}
+	if err := checkScales(x, y); err != nil {
+		return err
 	}
 	return checkElementwise(f, g, n)
 }

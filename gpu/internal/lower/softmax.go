@@ -34,22 +34,17 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if axis < 0 || axis >= len(l.Dims) {
 		return fmt.Errorf("axis %d of a tensor of rank %d", axis, len(in.Shape))
 	}
-	limit := emit.MaxLoop / 3
-	steps := l.Dims[axis]
-	if axis == len(l.Dims)-1 {
-		steps = l.Quads
+	if !isFloatTensor(in.Type) && (!in.Type.IsQuant8() || n.Op != nn.OpSoftmax) {
+		return fmt.Errorf("%v of %v", n.Op, in.Type)
 	}
-	switch {
-	case isFloatTensor(in.Type):
-		if axis == len(l.Dims)-1 {
+	if err := checkScales(in, out); err != nil {
+		return err
+	}
+	limit, steps := emit.MaxLoop/3, l.Dims[axis]
+	if axis == len(l.Dims)-1 {
+		if steps = l.Quads; isFloatTensor(in.Type) {
 			limit = 4 * emit.MaxLoop / 3
 		}
-	case in.Type.IsQuant8() && n.Op == nn.OpSoftmax:
-		if err := checkScales(in, out); err != nil {
-			return err
-		}
-	default:
-		return fmt.Errorf("%v of %v", n.Op, in.Type)
 	}
 	if steps > limit {
 		return fmt.Errorf("softmax over %d elements", l.Dims[axis])

@@ -85,12 +85,11 @@ func checkUnary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("input %v, output %v", x.Type, y.Type)
 	}
 	u := unaries[n.Op]
-	if x.Type.IsQuant8() {
-		if err := checkScales(x, y); err != nil {
-			return err
-		}
-	} else if _, ok := shaders.Find(family.Unary{Op: u.op, Elem: elem(x.Type)}); !ok {
+	if _, ok := shaders.Find(family.Unary{Op: u.op, Elem: elem(x.Type)}); !ok && !x.Type.IsQuant8() {
 		return fmt.Errorf("no kernel for %v", x.Type)
+	}
+	if err := checkScales(x, y); err != nil {
+		return err
 	}
 	return checkElementwise(f, g, n)
 }

@@ -133,23 +133,17 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 	families := p.QueueFamilies()
 	family := queueFamily(families)
 	f := info.Properties.ExternalFeatures()
-	if info.Facts.IntegerDot {
-		f |= vk.FeatureIntegerDot
-	}
-	if info.Facts.Float16 {
-		f |= vk.FeatureFloat16
-	}
-	if info.Properties.Calibrated {
-		f |= vk.FeatureCalibrated
-	}
-	if info.Properties.Binaries {
-		f |= vk.FeatureBinaries
-	}
-	if info.Properties.SyncFD {
-		f |= vk.FeatureSyncFD
-	}
-	if o.Robust && info.Properties.Robust {
-		f |= vk.FeatureRobust
+	for _, x := range []struct {
+		has     bool
+		feature vk.Features
+	}{
+		{info.Facts.IntegerDot, vk.FeatureIntegerDot}, {info.Facts.Float16, vk.FeatureFloat16},
+		{info.Properties.Calibrated, vk.FeatureCalibrated}, {info.Properties.Binaries, vk.FeatureBinaries},
+		{info.Properties.SyncFD, vk.FeatureSyncFD}, {o.Robust && info.Properties.Robust, vk.FeatureRobust},
+	} {
+		if x.has {
+			f |= x.feature
+		}
 	}
 	dev, priority, err := newDevice(p, info.Properties, family, families[family], f, &o)
 	if err != nil {

@@ -26,8 +26,6 @@ type ExecutableOptions struct {
 	MemoryBudget int64
 	// Urgent takes the device's queue for urgent work.
 	Urgent bool
-	// Profile writes a timestamp after each step, see Execution.StepTimes. It costs some time per step.
-	Profile bool
 	// Pause, when not nil, is called before each compilation of the Vulkan driver's, and blocks while it is to wait; its
 	// errors end the call. There is one compilation at a time then, else as many as there are processors.
 	Pause func(context.Context) error

@@ -138,9 +138,8 @@ func (e *Execution) hostTime() time.Duration {
 	return max(end-max(e.begun, ends.when(e.before)), 0)
 }
 
-// SegmentTimes is the time that each segment took on the device, nil where it cannot be measured; software
-// devices measure it only with ExecutableOptions.Profile. It is valid until Release.
-// Precondition as of Finish.
+// SegmentTimes is the time that each segment took on the device, nil where it cannot be measured, as on devices that are
+// timed by the host. It is valid until Release. Precondition as of Finish.
 func (e *Execution) SegmentTimes() []time.Duration {
 	t := e.stamps(0, 2*e.segments())
 	if len(t) == 0 {
@@ -149,32 +148,6 @@ func (e *Execution) SegmentTimes() []time.Duration {
 	list := e.slot.times[:0]
 	for i := 0; i < len(t); i += 2 {
 		list = append(list, e.elapsed(t[i], t[i+1]))
-	}
-	return list
-}
-
-// StepTimes is the time that each step took on the device: nil without ExecutableOptions.Profile. Steps
-// without a barrier between them may overlap; their times are those at which they ended, one after another.
-// Precondition as of Finish.
-func (e *Execution) StepTimes() []time.Duration {
-	if e.slot == nil || !e.slot.x.o.Profile {
-		return nil
-	}
-	p, n := e.slot.x.plan, e.segments()
-	segments := e.stamps(0, 2*n)
-	steps := e.stamps(2*n, len(p.Steps))
-	if len(segments) == 0 || len(steps) == 0 {
-		return nil
-	}
-	list := make([]time.Duration, len(steps))
-	first := 0
-	for i, end := range p.Segments {
-		last := segments[2*i]
-		for k := first; k < end; k++ {
-			list[k] = e.elapsed(last, steps[k])
-			last = steps[k]
-		}
-		first = end
 	}
 	return list
 }

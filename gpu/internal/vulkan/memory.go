@@ -105,11 +105,11 @@ func (m *Memory) free() {
 
 // Write implements backend.Memory.
 func (m *Memory) Write(ctx context.Context, dense []byte) error {
-	if m.external() {
-		return m.transfer(ctx, dense, true)
-	}
-	return m.exchange("write", dense, func() error {
-		if m.form.Pad == nil {
+	return m.exchange("write", dense, true, func() error {
+		switch {
+		case m.external():
+			return m.transfer(ctx, dense, true)
+		case m.form.Pad == nil:
 			return m.block.upload(ctx, bytes.NewReader(dense), m.form.DenseBytes, m.budget)
 		}
 		return m.convert(ctx, m.form.Pad, func(staging []byte) { clear(staging[copy(staging, dense):]) }, nil)
@@ -118,14 +118,13 @@ func (m *Memory) Write(ctx context.Context, dense []byte) error {
 
 // Read implements backend.Memory.
 func (m *Memory) Read(ctx context.Context, dense []byte) error {
-	if m.external() {
-		return m.transfer(ctx, dense, false)
-	}
-	return m.exchange("read", dense, func() error {
-		if err := ctx.Err(); err != nil {
+	return m.exchange("read", dense, false, func() error {
+		switch err := ctx.Err(); {
+		case err != nil:
 			return err
-		}
-		if m.form.Unpad == nil {
+		case m.external():
+			return m.transfer(ctx, dense, false)
+		case m.form.Unpad == nil:
 			return m.block.download(dense, m.budget)
 		}
 		return m.convert(ctx, m.form.Unpad, nil, func(staging []byte) { copy(dense, staging) })
@@ -133,19 +132,23 @@ func (m *Memory) Read(ctx context.Context, dense []byte) error {
 }
 
 // exchange does what Write and Read share.
-func (m *Memory) exchange(what string, dense []byte, do func() error) error {
+func (m *Memory) exchange(what string, dense []byte, write bool, do func() error) error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if err := m.dev.failure(what, nil); err != nil {
 		return err
 	}
-	switch {
+	switch n := int64(len(dense)); {
 	case m.closed.Load():
 		return errClosedMemory
-	case m.imported:
+	case m.imported && !m.external():
 		return fmt.Errorf("%s: imported memory is its owner's", what)
-	case int64(len(dense)) != m.form.DenseBytes:
-		return fmt.Errorf("%s: %d bytes of a tensor of %d", what, len(dense), m.form.DenseBytes)
+	case m.external() && n > m.size:
+		return fmt.Errorf("%d bytes of memory of %d", n, m.size)
+	case m.external() && write && m.readOnly:
+		return fmt.Errorf("memory that can only be read")
+	case !m.imported && n != m.form.DenseBytes:
+		return fmt.Errorf("%s: %d bytes of a tensor of %d", what, n, m.form.DenseBytes)
 	}
 	return m.dev.failure(what, do())
 }

@@ -188,7 +188,7 @@ func (r *recording) view(b *plan.Binding, key viewKey) (vk.BufferView, error) {
 }
 
 // record writes one command buffer for each segment. Queries 2i and 2i+1 hold the times at which segment i
-// began and ended; with profiling, query 2n+i the time at which step i ended.
+// began and ended.
 func (r *recording) record() (err error) {
 	s := r.slot
 	d, p := s.x.dev, s.x.plan
@@ -206,11 +206,7 @@ func (r *recording) record() (err error) {
 	first := 0
 	for i, end := range p.Segments {
 		c.Reset()
-		r.recordSegment(&c, i, first, end, func(k int, after bool) {
-			if after && s.x.o.Profile {
-				s.stamp(&c, 2*n+k)
-			}
-		})
+		r.recordSegment(&c, i, first, end, func(int, bool) {})
 		if err := d.dev.Record(r.cmds[i], &c); err != nil {
 			return err
 		}

@@ -96,11 +96,11 @@ func (s *slot) complete() (_ *slot, err error) {
 			err = d.failure("slot", err)
 		}
 	}()
-	if s.queries() > 0 && d.stampMask != 0 && (!d.hostTimed || s.x.o.Profile) {
-		if s.stamps, err = d.dev.NewQueryPool(s.queries()); err != nil {
+	if n := len(s.x.plan.Segments); n > 0 && !d.hostTimed {
+		if s.stamps, err = d.dev.NewQueryPool(2 * n); err != nil {
 			return nil, err
 		}
-		s.ticks, s.times = make([]uint64, s.queries()), make([]time.Duration, len(s.x.plan.Segments))
+		s.ticks, s.times = make([]uint64, 2*n), make([]time.Duration, n)
 	}
 	if s.base, err = s.newRecording(nil, nil); err != nil {
 		return nil, err
@@ -162,19 +162,10 @@ func (s *slot) recording() (*recording, error) {
 	return r, nil
 }
 
-// queries is the number of timestamps of an execution.
-func (s *slot) queries() int {
-	n := 2 * len(s.x.plan.Segments)
-	if s.x.o.Profile && n > 0 {
-		n += len(s.x.plan.Steps)
-	}
-	return n
-}
-
 // recordStart orders an execution behind the slot's former one and behind the host's writes.
 func (s *slot) recordStart(c *vk.Commands) {
 	if s.stamps != 0 {
-		c.ResetQueries(s.stamps, 0, s.queries())
+		c.ResetQueries(s.stamps, 0, len(s.ticks))
 	}
 	c.Barrier(computeTransfer|vk.StageHost, deviceWrites|vk.AccessHostWrite, computeTransfer, deviceAccess)
 	if s.x.dev.poison && s.arena != nil && !s.x.borrowed {

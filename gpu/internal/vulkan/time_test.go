@@ -3,6 +3,7 @@ package vulkan_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -15,38 +16,31 @@ import (
 )
 
 func TestTimes(t *testing.T) {
-	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
-		for _, profile := range []bool{false, true} {
-			const n, segments = 1 << 18, 3
-			x := newExecutable(t, d, absPlan(n, segments), vulkan.ExecutableOptions{Profile: profile})
-			begin := time.Now()
-			e, err := x.BeginRun(context.Background(), [][]byte{floats(n, 1)}, [][]byte{nil})
-			require.NoError(t, err)
-			require.Zero(t, e.DeviceTime())
-			f, err := e.Submit(0, segments)
-			require.NoError(t, err)
-			require.NoError(t, f.Wait(context.Background()))
-			wall := time.Since(begin)
-			require.NoError(t, e.Finish())
-			require.Positive(t, e.DeviceTime())
-			require.LessOrEqual(t, e.DeviceTime(), wall)
-			var sum time.Duration
-			for _, s := range e.StepTimes() {
-				require.GreaterOrEqual(t, s, time.Duration(0))
-				sum += s
-			}
-			if profile {
-				require.Len(t, e.StepTimes(), segments+1)
-				require.Len(t, e.SegmentTimes(), segments)
-				require.LessOrEqual(t, sum, wall)
-			} else {
-				require.Nil(t, e.StepTimes())
-			}
-			t.Logf("wall %v, device %v, segments %v, steps %v", wall, e.DeviceTime(), e.SegmentTimes(), e.StepTimes())
-			e.Release()
-			require.Zero(t, e.DeviceTime())
+	for _, selector := range vktest.Selectors() {
+		for _, timing := range []vulkan.Timing{vulkan.TimingUsual, vulkan.TimingDevice} {
+			t.Run(fmt.Sprint(selector, timing), func(t *testing.T) {
+				const n, segments = 1 << 18, 3
+				x := newExecutable(t, vktest.Open(t, selector, vulkan.Options{Timing: timing}), absPlan(n, segments), vulkan.ExecutableOptions{})
+				begin := time.Now()
+				e, err := x.BeginRun(context.Background(), [][]byte{floats(n, 1)}, [][]byte{nil})
+				require.NoError(t, err)
+				require.Zero(t, e.DeviceTime())
+				f, err := e.Submit(0, segments)
+				require.NoError(t, err)
+				require.NoError(t, f.Wait(context.Background()))
+				wall := time.Since(begin)
+				require.NoError(t, e.Finish())
+				require.Positive(t, e.DeviceTime())
+				require.LessOrEqual(t, e.DeviceTime(), wall)
+				if timing == vulkan.TimingDevice {
+					require.Len(t, e.SegmentTimes(), segments)
+				}
+				t.Logf("wall %v, device %v, segments %v", wall, e.DeviceTime(), e.SegmentTimes())
+				e.Release()
+				require.Zero(t, e.DeviceTime())
+			})
 		}
-	})
+	}
 }
 
 // TestMemoryIsClear reads an arena that nothing wrote, after other executables had dirty ones; with
