@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,9 +56,7 @@ type Executable struct {
 	fastest   atomic.Int64    // of them, in nanoseconds
 	known     knowledge       // of traces
 
-	viewsMu sync.Mutex // slots may be made concurrently
-	views   viewTable  // guarded by viewsMu; of weights, shared by the slots
-
+	views *viewTable // of weights
 	slots *pool.Pool[*slot]
 }
 
@@ -96,7 +93,7 @@ func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backen
 	if limit := d.account.limitFor(o.MemoryBudget); least > limit {
 		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, "model", "%d bytes exceed the memory budget of %d", least, limit)
 	}
-	x := &Executable{dev: d, plan: p, o: o, ios: ioFactsOf(p), views: viewTable{dev: d, list: map[viewKey]vk.BufferView{}}}
+	x := &Executable{dev: d, plan: p, o: o, ios: ioFactsOf(p), views: newViews(d)}
 	x.slots = pool.New(o.MaxSlots, func(context.Context) (*slot, error) { return x.newSlot() })
 	if err := x.build(ctx, data); err != nil {
 		x.destroy()
@@ -311,7 +308,7 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 // Close implements backend.Executable. It blocks until every execution is released.
 func (x *Executable) Close() error {
 	if x.slots.Close((*slot).destroy) {
-		x.views.destroy()
+		x.views.close()
 		x.dev.weights.letGo(x.weights)
 		x.dev.Release()
 	}
@@ -321,6 +318,6 @@ func (x *Executable) Close() error {
 // destroy undoes what a failed build has done.
 func (x *Executable) destroy() {
 	x.slots.Close((*slot).destroy)
-	x.views.destroy()
+	x.views.close()
 	x.dev.weights.letGo(x.weights)
 }

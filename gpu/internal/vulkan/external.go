@@ -222,7 +222,7 @@ func (d *Device) ImportExternal(x backend.External) (*Memory, error) {
 	}
 	d.counters.imports.Add(1)
 	return d.remember(&Memory{
-		dev: d, imported: true, readOnly: x.ReadOnly, block: b, views: newSharedViews(d), base: x.Offset, size: x.Size,
+		dev: d, imported: true, readOnly: x.ReadOnly, block: b, views: newViews(d), base: x.Offset, size: x.Size,
 	}), nil
 }
 
@@ -251,7 +251,7 @@ func (d *Device) newMemory(b *block, f Form, budget int64) (*Memory, error) {
 		b.free()
 		return nil, err
 	}
-	return d.remember(&Memory{dev: d, block: b, bytes: b.taken, views: newSharedViews(d), form: f, budget: budget}), nil
+	return d.remember(&Memory{dev: d, block: b, bytes: b.taken, views: newViews(d), form: f, budget: budget}), nil
 }
 
 // AllocateExportable is Allocate, of memory that Export can hand out. Errors: also vk.ErrNotSupported.

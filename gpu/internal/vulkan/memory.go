@@ -20,7 +20,7 @@ type Memory struct {
 	readOnly bool // an input only
 	block    *block
 	bytes    int64 // taken for it; guarded by mu
-	views    *sharedViews
+	views    *viewTable
 	host     []byte      // imported from the host: what was handed over
 	base     int64       // imported: where in the block it begins
 	size     int64       // imported: bytes from base on
@@ -68,7 +68,7 @@ func (d *Device) Import(b []byte, readOnly bool) (*Memory, error) {
 		return nil, err
 	}
 	d.counters.imports.Add(1)
-	return d.remember(&Memory{dev: d, imported: true, readOnly: readOnly, block: x, views: newSharedViews(d), host: b, size: int64(len(b))}), nil
+	return d.remember(&Memory{dev: d, imported: true, readOnly: readOnly, block: x, views: newViews(d), host: b, size: int64(len(b))}), nil
 }
 
 // Allocated reports whether m was allocated here, for one tensor, which is in the device's form.

@@ -29,16 +29,16 @@ type recording struct {
 	sets    []vk.DescriptorSet // by step; 0 for copies and for what does not run
 	cpool   vk.CommandPool
 	cmds    []vk.CommandBuffer // by segment
-	views   []memoryView       // of the memories in at
+	views   []heldView         // that its sets name
 	traffic backend.Traffic    // of its steps
 	points  int                // timestamps that tell of all steps
 	used    uint64             // when it was last asked for, in the slot's count
 }
 
-// memoryView is a view that a recording holds.
-type memoryView struct {
-	memory *Memory
-	key    viewKey
+// heldView is a view that a recording holds.
+type heldView struct {
+	table *viewTable
+	key   viewKey
 }
 
 // newRecording describes and records the plan for inputs and outputs at the given places. Sets of steps that see
@@ -168,23 +168,20 @@ func (r *recording) describe(base *recording) error {
 	return d.WriteDescriptors(&w)
 }
 
-// view returns the view that key describes, from the table of the memory that it is of.
+// view returns the view that key describes, from the table of the memory that b is of.
 func (r *recording) view(b *plan.Binding, key viewKey) (vk.BufferView, error) {
-	x := r.slot.x
+	table := r.slot.views
 	switch {
 	case r.replaced(b):
-		m := r.place(b.Of).memory
-		v, err := m.views.take(key)
-		if err == nil {
-			r.views = append(r.views, memoryView{m, key})
-		}
-		return v, err
+		table = r.place(b.Of).memory.views
 	case b.Buffer == plan.Weights:
-		x.viewsMu.Lock()
-		defer x.viewsMu.Unlock()
-		return x.views.get(key)
+		table = r.slot.x.views
 	}
-	return r.slot.views.get(key)
+	v, err := table.take(key)
+	if err == nil {
+		r.views = append(r.views, heldView{table, key})
+	}
+	return v, err
 }
 
 // record writes one command buffer for each segment. Queries 2i and 2i+1 hold the times at which segment i
@@ -296,16 +293,26 @@ func (r *recording) destroy() {
 		vk.Destroy(d.dev, r.dpool)
 	}
 	for _, v := range r.views {
-		v.memory.views.give(v.key)
+		v.table.give(v.key)
 	}
 	r.views = nil
 }
 
-// viewTable holds the texel views of some blocks, one for each distinct range and format.
+// viewTable holds the texel views of some blocks, one for each distinct range and format, as long as somebody uses them. Safe
+// for concurrent use.
 type viewTable struct {
-	dev  *Device
-	list map[viewKey]vk.BufferView
+	dev *Device
+
+	mu   sync.Mutex
+	list map[viewKey]*view // guarded by mu; nil when closed
 }
+
+type view struct {
+	vk.BufferView
+	users int
+}
+
+func newViews(d *Device) *viewTable { return &viewTable{dev: d, list: map[viewKey]*view{}} }
 
 type viewKey struct {
 	buffer       vk.Buffer
@@ -322,78 +329,53 @@ var viewFormats = [...]vk.Format{
 	plan.FormatR32F:    vk.FormatR32Sfloat,
 }
 
-// get returns the view that key describes.
-func (t *viewTable) get(key viewKey) (vk.BufferView, error) {
-	if v, ok := t.list[key]; ok {
-		return v, nil
-	}
-	v, err := t.dev.dev.NewBufferView(key.buffer, viewFormats[key.format], key.offset, key.size)
-	if err != nil {
-		return 0, err
-	}
-	t.list[key] = v
-	return v, nil
-}
-
-// destroy destroys the views. Precondition: no pending work uses them.
-func (t *viewTable) destroy() {
-	if t.dev.abandoned() {
-		return
-	}
-	for key, v := range t.list {
-		t.dev.dev.DestroyBufferView(v)
-		delete(t.list, key)
-	}
-}
-
-// sharedViews holds the views of memory that many recordings name, as long as one does. Safe for concurrent
-// use.
-type sharedViews struct {
-	mu    sync.Mutex
-	table viewTable       // guarded by mu
-	users map[viewKey]int // guarded by mu; nil when closed
-}
-
-func newSharedViews(d *Device) *sharedViews {
-	return &sharedViews{table: viewTable{dev: d, list: map[viewKey]vk.BufferView{}}, users: map[viewKey]int{}}
-}
-
 // take returns the view that key describes, for give to give back.
-func (t *sharedViews) take(key viewKey) (vk.BufferView, error) {
+func (t *viewTable) take(key viewKey) (vk.BufferView, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.users == nil {
+	if t.list == nil {
 		return 0, errClosedMemory
 	}
-	v, err := t.table.get(key)
-	if err == nil {
-		t.users[key]++
+	v := t.list[key]
+	if v == nil {
+		made, err := t.dev.dev.NewBufferView(key.buffer, viewFormats[key.format], key.offset, key.size)
+		if err != nil {
+			return 0, err
+		}
+		v = &view{BufferView: made}
+		t.list[key] = v
 	}
-	return v, err
+	v.users++
+	return v.BufferView, nil
 }
 
 // give returns what take took. Precondition: no pending work uses it.
-func (t *sharedViews) give(key viewKey) {
+func (t *viewTable) give(key viewKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.users == nil {
+	v := t.list[key]
+	if v == nil { // it went when t was closed
 		return
 	}
-	if t.users[key]--; t.users[key] > 0 {
-		return
-	}
-	delete(t.users, key)
-	if !t.table.dev.abandoned() {
-		t.table.dev.dev.DestroyBufferView(t.table.list[key])
-		delete(t.table.list, key)
+	if v.users--; v.users == 0 {
+		t.drop(key)
 	}
 }
 
-// close destroys all views; what is given back afterwards is none of them. Precondition: no pending work uses
-// them.
-func (t *sharedViews) close() {
+// drop destroys a view. Precondition: mu is held.
+func (t *viewTable) drop(key viewKey) {
+	if !t.dev.abandoned() {
+		t.dev.dev.DestroyBufferView(t.list[key].BufferView)
+	}
+	delete(t.list, key)
+}
+
+// close destroys all views, those too that are not given back. Precondition: no pending work uses them.
+func (t *viewTable) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.table.destroy()
-	t.users = nil
+	for key := range t.list {
+		t.drop(key)
+	}
+	t.list = nil
 }

@@ -16,7 +16,7 @@ type slot struct {
 	x      *Executable
 	arena  *block
 	host   *block
-	views  viewTable    // of arena and host
+	views  *viewTable   // of arena and host
 	stamps vk.QueryPool // 0 where executions are timed by the host, or not at all
 	// Where there are stamps: what they said last, and the times of segments that follow from it.
 	ticks []uint64
@@ -111,7 +111,7 @@ func (s *slot) complete() (_ *slot, err error) {
 // emptySlot returns a slot without memory.
 func (x *Executable) emptySlot() *slot {
 	return &slot{
-		x: x, views: viewTable{dev: x.dev, list: map[viewKey]vk.BufferView{}},
+		x: x, views: newViews(x.dev),
 		at: make([]place, len(x.ios)), out: make([][]byte, len(x.plan.Outputs)), aside: make([]place, len(x.ios)),
 		fences: make([]fence, len(x.plan.Segments)),
 	}
@@ -195,7 +195,7 @@ func (s *slot) destroy() {
 	if d := s.x.dev; !d.abandoned() && s.stamps != 0 {
 		d.dev.DestroyQueryPool(s.stamps)
 	}
-	s.views.destroy()
+	s.views.close()
 	if s.x.borrowed {
 		return
 	}
