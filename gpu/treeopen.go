@@ -174,8 +174,15 @@ func (p *openPart) compileInstance(i *instance) (*longLived, error) {
 func (p *openPart) give(i *instance) {
 	p.mu.Lock()
 	i.users--
+	p.mu.Unlock()
+	p.drop(maxInstances)
+}
+
+// drop closes the idle instances beyond the last used n; false: there were none.
+func (p *openPart) drop(n int) bool {
+	p.mu.Lock()
 	var surplus []*instance
-	for k := len(p.list) - 1; k >= 0 && len(p.list) > maxInstances; k-- {
+	for k := len(p.list) - 1; k >= 0 && len(p.list) > n; k-- {
 		if p.list[k].idle() {
 			surplus = append(surplus, p.list[k])
 			p.list = slices.Delete(p.list, k, k+1)
@@ -185,6 +192,7 @@ func (p *openPart) give(i *instance) {
 	for _, i := range surplus {
 		_ = i.part.Close() // which only says that there is nothing to do
 	}
+	return len(surplus) > 0
 }
 
 // idle reports whether i is compiled and not in use. Precondition: the mutex of its part is held.
@@ -205,23 +213,7 @@ func isFull(err error) bool {
 // makeRoom closes the idle instances of all regions; false: there were none.
 func (x *tree) makeRoom() (made bool) {
 	for _, p := range x.open {
-		if p == nil {
-			continue
-		}
-		p.mu.Lock()
-		var idle []*instance
-		p.list = slices.DeleteFunc(p.list, func(i *instance) bool {
-			if i.idle() {
-				idle = append(idle, i)
-				return true
-			}
-			return false
-		})
-		p.mu.Unlock()
-		for _, i := range idle {
-			_ = i.part.Close() // which only says that there is nothing to do
-			made = true
-		}
+		made = p != nil && p.drop(0) || made
 	}
 	return made
 }

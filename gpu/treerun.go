@@ -18,7 +18,7 @@ type treeExecution struct {
 	f *frame // nil once released
 
 	at    []backend.Binding // by value
-	open  *openExecution    // of a tree with open dimensions; else nil
+	open  openExecution
 	stack []activation
 	limit time.Duration // of each loop; 0: none
 
@@ -65,9 +65,7 @@ func newTreeExecution(x *tree, f *frame, inputs, outputs []backend.Binding) *tre
 	for k, v := range t.Outputs {
 		e.at[v] = outputs[k]
 	}
-	if x.dims != nil {
-		e.open = newOpenExecution(x, inputs, outputs)
-	}
+	e.open.init(x, inputs, outputs)
 	return e
 }
 
@@ -111,10 +109,8 @@ func (e *treeExecution) advance(ctx context.Context) (bool, error) {
 			e.stack = append(e.stack, activation{list: list})
 		case *compile.Loop:
 			for k, v := range n.Current {
-				if e.open != nil {
-					if err := e.enter(n, k); err != nil {
-						return false, err
-					}
+				if err := e.enter(n, k); err != nil {
+					return false, err
 				}
 				e.at[v], e.at[n.Next[k]] = e.at[n.Init[k]], e.memory(n.Next[k])
 			}
@@ -157,7 +153,7 @@ func (e *treeExecution) turn(a *activation) (bool, error) {
 
 // begin begins region n, which is not open.
 func (e *treeExecution) begin(ctx context.Context, n *compile.Straight, p *part) error {
-	if e.open != nil {
+	if e.x.dims != nil {
 		if err := e.size(n, e.x.dims[n.Index]); err != nil {
 			return err
 		}
@@ -201,7 +197,7 @@ func (e *treeExecution) end() error {
 	took := e.now.DeviceTime()
 	e.took += took
 	e.part.took(took)
-	if e.open != nil && e.open.of != nil {
+	if e.open.of != nil {
 		e.open.of.took(took)
 	}
 	t := e.now.Traffic()
@@ -214,9 +210,7 @@ func (e *treeExecution) end() error {
 func (e *treeExecution) endPart() {
 	e.now.Release()
 	e.now = nil
-	if e.open != nil {
-		e.open.leave()
-	}
+	e.open.leave()
 }
 
 // LimitLoops implements backend.Continuing.
@@ -230,10 +224,8 @@ func (e *treeExecution) Next(ctx context.Context) (segments []time.Duration, lat
 	if err := e.end(); err != nil {
 		return nil, 0, err
 	}
-	if e.open != nil {
-		if err := e.open.tooShort(); err != nil {
-			return nil, 0, err
-		}
+	if err := e.open.tooShort(); err != nil {
+		return nil, 0, err
 	}
 	begun, err := e.advance(ctx)
 	if err != nil || !begun {
@@ -309,9 +301,7 @@ func (e *treeExecution) Release() {
 		e.endPart()
 	}
 	f := e.f
-	if e.open != nil {
-		e.open.release(f)
-	}
+	e.open.release(f)
 	e.f, e.stack = nil, nil
 	clear(e.at)
 	e.x.frames.Give(f)

@@ -40,7 +40,7 @@ func (x *tree) prepareOpen() error {
 	return nil
 }
 
-// openExecution is what one run of a tree with open dimensions has to keep.
+// openExecution is what one run of a tree has to keep of values with open dimensions, of which most have none.
 type openExecution struct {
 	dims    []nn.Dims       // by value; of those that are open
 	own     []*tensorMemory // by value; the memory of those that are open
@@ -58,10 +58,13 @@ type openExecution struct {
 	params            [][]byte
 }
 
-func newOpenExecution(x *tree, inputs, outputs []backend.Binding) *openExecution {
+func (o *openExecution) init(x *tree, inputs, outputs []backend.Binding) {
 	t := x.model
-	n := len(t.Values)
-	o := &openExecution{dims: make([]nn.Dims, n), own: make([]*tensorMemory, n), omitted: make([]bool, n), outputs: outputs, sizes: make([]nn.Dims, len(outputs))}
+	o.outputs, o.sizes = outputs, make([]nn.Dims, len(outputs))
+	if x.dims != nil {
+		n := len(t.Values)
+		o.dims, o.own, o.omitted = make([]nn.Dims, n), make([]*tensorMemory, n), make([]bool, n)
+	}
 	for k, v := range t.Inputs {
 		if v != compile.None && t.Values[v].IsOpen() { // a parameter of one dimension; one that is left off stands as an element
 			o.dims[v] = nn.Dims{uint32(max(inputs[k].Size()/4, 1))}
@@ -74,19 +77,11 @@ func newOpenExecution(x *tree, inputs, outputs []backend.Binding) *openExecution
 			o.sizes[k] = t.Values[v].Dims
 		}
 	}
-	return o
 }
 
 // OutputDims implements backend.Execution.
 func (e *treeExecution) OutputDims() []nn.Dims {
-	if e.open != nil {
-		return e.open.sizes
-	}
-	var list []nn.Dims
-	for _, v := range e.x.model.Outputs {
-		list = append(list, e.x.model.Values[v].Dims)
-	}
-	return list
+	return e.open.sizes
 }
 
 // dims are those that value v has now.
@@ -117,7 +112,7 @@ func (e *treeExecution) enter(l *compile.Loop, k int) error {
 
 // swap makes what a loop wrote to next its current state. What was current has memory of its own but in the first iteration.
 func (e *treeExecution) swap(current, next int) {
-	o := e.open
+	o := &e.open
 	e.at[current], e.at[next] = e.at[next], backend.Binding{}
 	o.dims[current], o.dims[next] = o.dims[next], o.dims[current]
 	o.own[current], o.own[next] = o.own[next], o.own[current]
@@ -125,7 +120,7 @@ func (e *treeExecution) swap(current, next int) {
 
 // beginOpen begins region n, which is open.
 func (e *treeExecution) beginOpen(ctx context.Context, n *compile.Straight, p *openPart) error {
-	o := e.open
+	o := &e.open
 	o.inputs, o.paramDims, o.params = o.inputs[:0], o.paramDims[:0], o.params[:0]
 	for _, v := range n.In {
 		o.inputs = append(o.inputs, e.dims(v))
@@ -194,7 +189,7 @@ func (e *treeExecution) size(n *compile.Straight, dims []nn.Dims) error {
 
 // place gives value v, whose dimensions are open, these, and a place to be written to.
 func (e *treeExecution) place(v int, d nn.Dims) error {
-	t, o := e.x.model, e.open
+	t, o := e.x.model, &e.open
 	x := t.Values[v].Operand
 	x.Dims = d
 	n, err := x.ByteSize()
