@@ -15,9 +15,7 @@ func (b *Builder) repack(dst, src Value, l pack.Layout, pad bool) {
 	switch {
 	case !pad:
 		b.Reshape(dst, src, dense, l)
-	case l.Bytes() > b.Facts.MaxStorageRange:
-		b.Reshape(dst, src, l, dense)
-	case l.C == 3 && (l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows || l.Elem == 1 && l.Rows%4 == 0):
+	case l.C == 3 && l.Bytes() <= b.Facts.MaxStorageRange && (l.Elem == 4 && (l.Rows+3)/4*3 <= l.Rows || l.Elem == 1 && l.Rows%4 == 0):
 		// Reads whole groups of four rows, which the padded form has room for.
 		count := (l.Rows + 3) / 4
 		b.Quads(shaders.Of(family.Move{Op: family.RGB, Bytes: l.Elem}), count, Ints(count, l.Rows), Cost{},

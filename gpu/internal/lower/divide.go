@@ -51,21 +51,20 @@ func alike(attrs ops.Attrs, all ...cut) []division {
 // divideElementwise divides a node whose tensors have one layout, each element of which has to do with those at
 // its place only: anywhere where nothing is padded, else between rows.
 func divideElementwise(g *ir.Graph, n *ir.Node) []division {
-	if l := pack.LayoutOf(g.T(n.In[0])); !l.Dense() {
-		return divideRows(g, n)
+	if l := pack.LayoutOf(g.T(n.In[0])); l.Dense() {
+		return divideAs(g, n, elementsOf)
 	}
-	list := operands(g, n)
-	for i := range list {
-		list[i] = elementsOf(list[i])
-	}
-	return alike(n.Attrs, cuts(list, 0)...)
+	return divideRows(g, n)
 }
 
 // divideRows divides a node between rows, of which all of its tensors have as many.
-func divideRows(g *ir.Graph, n *ir.Node) []division {
+func divideRows(g *ir.Graph, n *ir.Node) []division { return divideAs(g, n, rowsOf) }
+
+// divideAs divides a node along the outermost dimension that all of its tensors have in another shape.
+func divideAs(g *ir.Graph, n *ir.Node, shape func(*ir.Tensor) *ir.Tensor) []division {
 	list := operands(g, n)
 	for i := range list {
-		list[i] = rowsOf(list[i])
+		list[i] = shape(list[i])
 	}
 	return alike(n.Attrs, cuts(list, 0)...)
 }

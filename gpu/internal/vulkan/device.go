@@ -25,9 +25,6 @@ type Options struct {
 	// VK_EXT_memory_budget says when the device is opened, and then, at each allocation, what other programs have
 	// left of it; without the extension nine tenths of the heap.
 	MemoryBudget int64
-	// Robust switches robustBufferAccess on where the device has it. Kernels check their indexes
-	// themselves.
-	Robust bool
 	// Watchdog is how long a submission may run, or 50 times its estimate if that is longer, before the device counts
 	// as hung and is given up; 0 for 10 seconds, negative for ever.
 	Watchdog time.Duration
@@ -139,7 +136,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 	}{
 		{info.Facts.IntegerDot, vk.FeatureIntegerDot}, {info.Facts.Float16, vk.FeatureFloat16},
 		{info.Properties.Calibrated, vk.FeatureCalibrated}, {info.Properties.Binaries, vk.FeatureBinaries},
-		{info.Properties.SyncFD, vk.FeatureSyncFD}, {o.Robust && info.Properties.Robust, vk.FeatureRobust},
+		{info.Properties.SyncFD, vk.FeatureSyncFD},
 	} {
 		if x.has {
 			f |= x.feature

@@ -121,7 +121,7 @@ func (e *Execution) DeviceTime() time.Duration {
 	var took time.Duration
 	if e.slot.stamps == 0 {
 		took = e.hostTime()
-	} else if t := e.stamps(0, 2*e.segments()); len(t) > 0 {
+	} else if t := e.stamps(0, 2*e.Segments()); len(t) > 0 {
 		took = e.elapsed(t[0], t[len(t)-1])
 	}
 	e.slot.x.compare(took)
@@ -141,7 +141,7 @@ func (e *Execution) hostTime() time.Duration {
 // SegmentTimes is the time that each segment took on the device, nil where it cannot be measured, as on devices that are
 // timed by the host. It is valid until Release. Precondition as of Finish.
 func (e *Execution) SegmentTimes() []time.Duration {
-	t := e.stamps(0, 2*e.segments())
+	t := e.stamps(0, 2*e.Segments())
 	if len(t) == 0 {
 		return nil
 	}
@@ -151,9 +151,6 @@ func (e *Execution) SegmentTimes() []time.Duration {
 	}
 	return list
 }
-
-// Segments implements backend.Execution.
-func (e *Execution) Segments() int { return e.segments() }
 
 // Traffic implements backend.Execution.
 func (e *Execution) Traffic() backend.Traffic {
@@ -165,7 +162,8 @@ func (e *Execution) Traffic() backend.Traffic {
 	return t
 }
 
-func (e *Execution) segments() int {
+// Segments implements backend.Execution.
+func (e *Execution) Segments() int {
 	if e.slot == nil {
 		return 0
 	}
