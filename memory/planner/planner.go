@@ -1,7 +1,10 @@
 // Package planner lays out buffers with known lifetimes in one arena. Leaf: standard library only.
 package planner
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // Item is a buffer that is live from step First to step Last, both included.
 type Item struct {
@@ -48,32 +51,23 @@ func Plan(items []Item, align int64) (offsets []int64, total int64) {
 func orders(items []Item) [][]int {
 	breadth := breadths(items)
 	span := func(i int) int { return items[i].Last - items[i].First }
-	less := []func(a, b int) bool{
-		func(a, b int) bool { return items[a].Size > items[b].Size },
-		func(a, b int) bool {
-			if breadth[a] != breadth[b] {
-				return breadth[a] > breadth[b]
-			}
-			return items[a].Size > items[b].Size
-		},
-		func(a, b int) bool {
-			if span(a) != span(b) {
-				return span(a) > span(b)
-			}
-			return items[a].Size > items[b].Size
-		},
-		func(a, b int) bool { return items[a].First < items[b].First },
-		func(a, b int) bool { return items[a].Last > items[b].Last },
+	larger := func(a, b int) int { return cmp.Compare(items[b].Size, items[a].Size) }
+	return [][]int{
+		sorted(items, larger),
+		sorted(items, func(a, b int) int { return cmp.Or(cmp.Compare(breadth[b], breadth[a]), larger(a, b)) }),
+		sorted(items, func(a, b int) int { return cmp.Or(cmp.Compare(span(b), span(a)), larger(a, b)) }),
+		sorted(items, func(a, b int) int { return cmp.Compare(items[a].First, items[b].First) }),
+		sorted(items, func(a, b int) int { return cmp.Compare(items[b].Last, items[a].Last) }),
 	}
-	list := make([][]int, len(less))
-	for k, f := range less {
-		order := make([]int, len(items))
-		for i := range order {
-			order[i] = i
-		}
-		sort.SliceStable(order, func(a, b int) bool { return f(order[a], order[b]) })
-		list[k] = order
+}
+
+// sorted has the indexes of items in an order; equal ones stay as they are.
+func sorted(items []Item, order func(a, b int) int) []int {
+	list := make([]int, len(items))
+	for i := range list {
+		list[i] = i
 	}
+	slices.SortStableFunc(list, order)
 	return list
 }
 
@@ -132,10 +126,8 @@ func place(items []Item, order []int, ceiling int64) (offsets []int64, total int
 		offsets[i] = best
 		total = max(total, best+it.Size)
 		s := span{best, best + it.Size, it}
-		k := sort.Search(len(placed), func(k int) bool { return placed[k].start > s.start })
-		placed = append(placed, span{})
-		copy(placed[k+1:], placed[k:])
-		placed[k] = s
+		k, _ := slices.BinarySearchFunc(placed, s.start+1, func(p span, start int64) int { return cmp.Compare(p.start, start) })
+		placed = slices.Insert(placed, k, s)
 	}
 	return offsets, total
 }
@@ -153,12 +145,7 @@ func Peak(items []Item, align int64) int64 {
 		changes = append(changes, change{it.First, size}, change{it.Last + 1, -size})
 	}
 	// At one step what ends goes before what starts.
-	sort.Slice(changes, func(a, b int) bool {
-		if changes[a].step != changes[b].step {
-			return changes[a].step < changes[b].step
-		}
-		return changes[a].size < changes[b].size
-	})
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.size, b.size)) })
 	var sum, peak int64
 	for _, c := range changes {
 		sum += c.size

@@ -1,8 +1,9 @@
 package planner
 
 import (
+	"cmp"
 	"container/heap"
-	"sort"
+	"slices"
 )
 
 // manyItems is the number of items from which Plan takes one sweep over the steps instead of trying orders,
@@ -15,15 +16,10 @@ const maxHoles = 1024
 // sweep lays items, whose sizes are multiples of the alignment, out in the order of their first steps: each in
 // the smallest hole that holds it, else at the end of the arena.
 func sweep(items []Item) (offsets []int64, total int64) {
-	order := make([]int, len(items))
-	for i := range order {
-		order[i] = i
-	}
-	sort.SliceStable(order, func(a, b int) bool { return items[order[a]].First < items[order[b]].First })
 	offsets = make([]int64, len(items))
 	live := &byLast{items: items}
 	var holes holeList
-	for _, i := range order {
+	for _, i := range sorted(items, func(a, b int) int { return cmp.Compare(items[a].First, items[b].First) }) {
 		for live.Len() > 0 && items[live.list[0]].Last < items[i].First {
 			k := heap.Pop(live).(int)
 			holes.free(hole{offsets[k], offsets[k] + items[k].Size})
@@ -79,7 +75,7 @@ func (l *holeList) take(size int64, total *int64) int64 {
 	h := &(*l)[best]
 	at := h.start
 	if h.start += size; h.start == h.end {
-		*l = append((*l)[:best], (*l)[best+1:]...)
+		*l = slices.Delete(*l, best, best+1)
 	}
 	return at
 }
@@ -89,25 +85,20 @@ func (l *holeList) free(h hole) {
 	if h.start == h.end {
 		return
 	}
-	i := sort.Search(len(*l), func(k int) bool { return (*l)[k].start > h.start })
+	i, _ := slices.BinarySearchFunc(*l, h.start, func(x hole, start int64) int { return cmp.Compare(x.start, start) })
 	if i < len(*l) && (*l)[i].start == h.end {
 		h.end = (*l)[i].end
-		*l = append((*l)[:i], (*l)[i+1:]...)
+		*l = slices.Delete(*l, i, i+1)
 	}
 	if i > 0 && (*l)[i-1].end == h.start {
 		(*l)[i-1].end = h.end
 		return
 	}
-	*l = append(*l, hole{})
-	copy((*l)[i+1:], (*l)[i:])
-	(*l)[i] = h
+	*l = slices.Insert(*l, i, h)
 	if len(*l) > maxHoles {
-		small := 0
-		for k, h := range *l {
-			if h.end-h.start < (*l)[small].end-(*l)[small].start {
-				small = k
-			}
-		}
-		*l = append((*l)[:small], (*l)[small+1:]...)
+		size := func(h hole) int64 { return h.end - h.start }
+		small := slices.MinFunc(*l, func(a, b hole) int { return cmp.Compare(size(a), size(b)) })
+		k := slices.Index(*l, small)
+		*l = slices.Delete(*l, k, k+1)
 	}
 }
