@@ -57,7 +57,7 @@ func (b *Builder) conv(t nn.OperationType, x, filter, bias uint32, c Conv, multi
 	list := append([]any{filter, bias}, padding(c.Padding, c.Pad)...)
 	list = append(append(list, stride[1], stride[0]), multiplier...)
 	list = append(list, c.Act, c.NCHW, dilation[1], dilation[0])
-	return b.apply(t, nil, b.list(x, list...), q)
+	return b.op(t, q, x, list...)
 }
 
 // AveragePool2D is AVERAGE_POOL_2D of x [N, H, W, C].
@@ -72,7 +72,7 @@ func (b *Builder) L2Pool2D(x uint32, p Pool) uint32 { return b.pool(nn.OpL2Pool2
 func (b *Builder) pool(t nn.OperationType, x uint32, p Pool) uint32 {
 	stride := or(p.Stride, p.Window)
 	list := append(padding(p.Padding, p.Pad), stride[1], stride[0], p.Window[1], p.Window[0], p.Act, p.NCHW)
-	return b.apply(t, nil, b.list(x, list...), nil)
+	return b.op(t, nil, x, list...)
 }
 
 // Resize are the parameters of a resize.
@@ -94,5 +94,5 @@ func (b *Builder) ResizeNearestNeighbor(x uint32, r Resize) uint32 {
 }
 
 func (b *Builder) resize(t nn.OperationType, x uint32, r Resize) uint32 {
-	return b.apply(t, nil, b.list(x, r.Width, r.Height, r.NCHW, r.AlignCorners, r.HalfPixel), nil)
+	return b.op(t, nil, x, r.Width, r.Height, r.NCHW, r.AlignCorners, r.HalfPixel)
 }

@@ -31,6 +31,11 @@ func (b *Builder) Apply(t nn.OperationType, inputs []uint32, q ...Quant) uint32 
 	return b.apply(t, nil, inputs, q)
 }
 
+// op adds an operation with one output: parameters are what goes behind x, as for list.
+func (b *Builder) op(t nn.OperationType, q []Quant, x uint32, parameters ...any) uint32 {
+	return b.apply(t, nil, b.list(x, parameters...), q)
+}
+
 // apply adds an operation with one output; as is its type where that does not follow from the inputs.
 func (b *Builder) apply(t nn.OperationType, as *nn.OperandType, inputs []uint32, q []Quant) uint32 {
 	return b.applyAll(t, 1, as, inputs, q)[0]
@@ -84,7 +89,7 @@ func quantise(row *ops.Row, y, x *nn.Operand, q []Quant) {
 	}
 }
 
-// list is x and parameters: numbers become scalars, a float64 one of the type that goes with x.
+// list is x and parameters: a uint32 is an operand, other numbers become scalars, a float64 one of the type that goes with x.
 func (b *Builder) list(x uint32, parameters ...any) []uint32 {
 	inputs := []uint32{x}
 	for _, p := range parameters {

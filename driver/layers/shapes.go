@@ -4,28 +4,26 @@ import "github.com/nngpu/nngpu/driver/nn"
 
 // Reshape gives x other dimensions, of which one may be -1: what is left.
 func (b *Builder) Reshape(x uint32, dims ...int) uint32 {
-	return b.apply(nn.OpReshape, nil, []uint32{x, b.vector(dims)}, nil)
+	return b.op(nn.OpReshape, nil, x, b.vector(dims))
 }
 
 // Squeeze drops the axes, which have size 1; without any, all that do.
 func (b *Builder) Squeeze(x uint32, axes ...int) uint32 {
 	if len(axes) == 0 {
-		return b.apply(nn.OpSqueeze, nil, []uint32{x, b.Omitted(nn.TensorInt32)}, nil)
+		return b.op(nn.OpSqueeze, nil, x, b.Omitted(nn.TensorInt32))
 	}
-	return b.apply(nn.OpSqueeze, nil, []uint32{x, b.vector(axes)}, nil)
+	return b.op(nn.OpSqueeze, nil, x, b.vector(axes))
 }
 
 // ExpandDims inserts a dimension of size 1 at the axis of the result, which counts from the end where it is negative.
-func (b *Builder) ExpandDims(x uint32, axis int) uint32 {
-	return b.apply(nn.OpExpandDims, nil, b.list(x, axis), nil)
-}
+func (b *Builder) ExpandDims(x uint32, axis int) uint32 { return b.op(nn.OpExpandDims, nil, x, axis) }
 
 // Transpose makes dimension perm[i] of x dimension i of the result; without perm, the dimensions are reversed.
 func (b *Builder) Transpose(x uint32, perm ...int) uint32 {
 	if len(perm) == 0 {
-		return b.apply(nn.OpTranspose, nil, []uint32{x, b.Omitted(nn.TensorInt32)}, nil)
+		return b.op(nn.OpTranspose, nil, x, b.Omitted(nn.TensorInt32))
 	}
-	return b.apply(nn.OpTranspose, nil, []uint32{x, b.vector(perm)}, nil)
+	return b.op(nn.OpTranspose, nil, x, b.vector(perm))
 }
 
 // Concatenation puts tensors, which differ along the axis only, one behind the other.
@@ -41,7 +39,7 @@ func (b *Builder) Split(x uint32, axis, n int) []uint32 {
 
 // Slice takes size[i] positions from begin[i] on of each dimension i of x; -1 stands for all that follow.
 func (b *Builder) Slice(x uint32, begin, size []int) uint32 {
-	return b.apply(nn.OpSlice, nil, []uint32{x, b.vector(begin), b.vector(size)}, nil)
+	return b.op(nn.OpSlice, nil, x, b.vector(begin), b.vector(size))
 }
 
 // Fill is a tensor of type t, TENSOR_FLOAT32, TENSOR_FLOAT16 or TENSOR_INT32, all of whose elements are v.
@@ -57,9 +55,7 @@ func (b *Builder) Fill(t nn.OperandType, v float64, dims ...int) uint32 {
 }
 
 // Pad surrounds x with zeros: pads are the counts before and after each dimension.
-func (b *Builder) Pad(x uint32, pads [][2]int) uint32 {
-	return b.apply(nn.OpPad, nil, []uint32{x, b.pads(pads)}, nil)
-}
+func (b *Builder) Pad(x uint32, pads [][2]int) uint32 { return b.op(nn.OpPad, nil, x, b.pads(pads)) }
 
 // PadWith surrounds x with a value: the stored number where x is quantised.
 func (b *Builder) PadWith(x uint32, pads [][2]int, value float64) uint32 {
@@ -67,7 +63,7 @@ func (b *Builder) PadWith(x uint32, pads [][2]int, value float64) uint32 {
 	if b.Operand(x).Type.IsQuant8() {
 		v = int(value)
 	}
-	return b.apply(nn.OpPadV2, nil, b.list(x, b.pads(pads), v), nil)
+	return b.op(nn.OpPadV2, nil, x, b.pads(pads), v)
 }
 
 // MirrorPad surrounds x with its mirror image: symmetric repeats the edge.
@@ -76,7 +72,7 @@ func (b *Builder) MirrorPad(x uint32, pads [][2]int, symmetric bool) uint32 {
 	if symmetric {
 		mode = 1
 	}
-	return b.apply(nn.OpMirrorPad, nil, b.list(x, b.pads(pads), mode), nil)
+	return b.op(nn.OpMirrorPad, nil, x, b.pads(pads), mode)
 }
 
 func (b *Builder) pads(pads [][2]int) uint32 {
