@@ -8,6 +8,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Dims are the dimensions of a tensor, outermost first; nil for a scalar. 0 stands for a size that is
@@ -15,14 +16,7 @@ import (
 type Dims []uint32
 
 // Known reports whether no dimension is open. A scalar is known.
-func (d Dims) Known() bool {
-	for _, n := range d {
-		if n == 0 {
-			return false
-		}
-	}
-	return true
-}
+func (d Dims) Known() bool { return !slices.Contains(d, 0) }
 
 // Elements is the product of d, 1 for a scalar. It fails when the product exceeds 2^32-1, the largest
 // that the HAL allows.
@@ -38,16 +32,22 @@ func (d Dims) Elements() (uint32, error) {
 }
 
 // Equal reports whether d and e have the same rank and sizes.
-func (d Dims) Equal(e Dims) bool {
+func (d Dims) Equal(e Dims) bool { return slices.Equal(d, e) }
+
+// Merge has the sizes that d or e knows. ok is false where their ranks differ, or sizes that both know.
+func (d Dims) Merge(e Dims) (merged Dims, ok bool) {
 	if len(d) != len(e) {
-		return false
+		return nil, false
 	}
-	for i := range d {
-		if d[i] != e[i] {
-			return false
+	merged = slices.Clone(d)
+	for i, n := range e {
+		if merged[i] == 0 {
+			merged[i] = n
+		} else if n != 0 && n != merged[i] {
+			return nil, false
 		}
 	}
-	return true
+	return merged, true
 }
 
 // Location is the place of a constant or of a request argument: Length bytes from Offset on, in the

@@ -26,17 +26,9 @@ func MergeDims(t nn.OperandType, stated, inferred nn.Dims) (nn.Dims, error) {
 	if t.IsTensor() && len(stated) == 0 {
 		return inferred, nil
 	}
-	if len(stated) != len(inferred) {
+	merged, ok := inferred.Merge(stated)
+	if !ok {
 		return nil, fmt.Errorf("stated dimensions %v, the inputs give %v", []uint32(stated), []uint32(inferred))
-	}
-	merged := append(nn.Dims(nil), inferred...)
-	for i, n := range stated {
-		switch {
-		case inferred[i] == 0:
-			merged[i] = n
-		case n != 0 && n != inferred[i]:
-			return nil, fmt.Errorf("stated dimensions %v, the inputs give %v", []uint32(stated), []uint32(inferred))
-		}
 	}
 	return merged, nil
 }

@@ -11,30 +11,26 @@ import (
 // to. What it asks for is of graphs, so that it has no row in the table. Precondition: check passed for all graphs of the
 // model.
 func (g *graph) checkControl(op *nn.Operation) error {
-	switch op.Type {
-	case nn.OpIf:
+	switch {
+	case !isControl(op.Type):
+		return nil
+	case len(op.Inputs) < 3:
+		return fmt.Errorf("%d inputs, at least 3", len(op.Inputs))
+	case op.Type == nn.OpIf:
 		return g.checkIf(op)
-	case nn.OpWhile:
-		return g.checkWhile(op)
 	}
-	return nil
+	return g.checkWhile(op)
 }
 
 // checkIf: condition, then, else, inputs of both.
 func (g *graph) checkIf(op *nn.Operation) error {
-	if len(op.Inputs) < 3 {
-		return fmt.Errorf("%d inputs, at least 3", len(op.Inputs))
-	}
 	if err := checkCondition(&g.Operands[op.Inputs[0]]); err != nil {
 		return fmt.Errorf("input 0 (condition): %w", err)
 	}
 	for i, name := range []string{"then", "else"} {
-		branch, err := g.referred(op.Inputs[1+i])
+		branch, err := g.referred(op, 1+i, name, op.Inputs[3:])
 		if err != nil {
-			return fmt.Errorf("input %d (%s): %w", 1+i, name, err)
-		}
-		if err := g.fit("input", op.Inputs[3:], branch, branch.Inputs, len(op.Inputs)-3); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 		if err := g.fit("output", op.Outputs, branch, branch.Outputs, len(op.Outputs)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -45,16 +41,10 @@ func (g *graph) checkIf(op *nn.Operation) error {
 
 // checkWhile: condition, body, then what both take: the results, the rest of the state, and what stays as it is.
 func (g *graph) checkWhile(op *nn.Operation) error {
-	if len(op.Inputs) < 3 {
-		return fmt.Errorf("%d inputs, at least 3", len(op.Inputs))
-	}
 	values := op.Inputs[2:]
-	condition, err := g.referred(op.Inputs[0])
+	condition, err := g.referred(op, 0, "condition", values)
 	if err != nil {
-		return fmt.Errorf("input 0 (condition): %w", err)
-	}
-	if err := g.fit("input", values, condition, condition.Inputs, len(values)); err != nil {
-		return fmt.Errorf("condition: %w", err)
+		return err
 	}
 	if len(condition.Outputs) != 1 {
 		return fmt.Errorf("condition: %d outputs", len(condition.Outputs))
@@ -62,12 +52,9 @@ func (g *graph) checkWhile(op *nn.Operation) error {
 	if err := checkCondition(&condition.Operands[condition.Outputs[0]]); err != nil {
 		return fmt.Errorf("condition: output 0: %w", err)
 	}
-	body, err := g.referred(op.Inputs[1])
+	body, err := g.referred(op, 1, "body", values)
 	if err != nil {
-		return fmt.Errorf("input 1 (body): %w", err)
-	}
-	if err := g.fit("input", values, body, body.Inputs, len(values)); err != nil {
-		return fmt.Errorf("body: %w", err)
+		return err
 	}
 	state := len(body.Outputs)
 	if state < len(op.Outputs) || state > len(values) {
@@ -93,13 +80,17 @@ func checkCondition(o *nn.Operand) error {
 	return nil
 }
 
-// referred is the graph that operand i stands for.
-func (g *graph) referred(i uint32) (*nn.Graph, error) {
-	o := &g.Operands[i]
+// referred is the graph that input i of op stands for, which takes values.
+func (g *graph) referred(op *nn.Operation, i int, name string, values []uint32) (*nn.Graph, error) {
+	o := &g.Operands[op.Inputs[i]]
 	if o.Type != nn.SubgraphRef {
-		return nil, fmt.Errorf("%v instead of a graph", o.Type)
+		return nil, fmt.Errorf("input %d (%s): %v instead of a graph", i, name, o.Type)
 	}
-	return &g.model.Referenced[o.Location.Offset], nil
+	other := &g.model.Referenced[o.Location.Offset]
+	if err := g.fit("input", values, other, other.Inputs, len(values)); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return other, nil
 }
 
 // fit compares operands of g with those of another graph that take their values, or give them theirs.
@@ -134,13 +125,6 @@ func mayBe(a, b nn.Dims) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return true // a scalar, whose type says so, or of unknown rank
 	}
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != 0 && b[i] != 0 && a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+	_, ok := a.Merge(b)
+	return ok
 }

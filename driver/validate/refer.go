@@ -119,7 +119,7 @@ func (r *referred) through(i uint32, inputs []nn.Dims) ([]nn.Dims, error) {
 				return nil, fmt.Errorf("%sinput %d: %w", g.name, k, err)
 			}
 		}
-		if err := g.complete(&work, func(int, error) error { return nil }); err != nil {
+		if err := g.complete(&work); err != nil {
 			return nil, err
 		}
 	}

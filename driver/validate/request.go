@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -59,25 +60,14 @@ func Request(g *nn.Graph, needed []string, r *nn.Request) (*Bound, error) {
 	}
 	dims := make([]nn.Dims, len(r.Inputs)+len(r.Outputs))
 	b := &Bound{InputDims: dims[:len(r.Inputs):len(r.Inputs)], OutputDims: dims[len(r.Inputs):]}
+	var err error
 	for i := range r.Inputs {
-		a, err := &r.Inputs[i], error(nil)
-		if a.HasNoValue {
-			err = checkOmitted(a, needed[i])
-		} else {
-			b.InputDims[i], err = checkInput(a, &g.Operands[g.Inputs[i]], r.Pools)
-		}
-		if err != nil {
+		if b.InputDims[i], err = checkInput(&r.Inputs[i], &g.Operands[g.Inputs[i]], r.Pools, needed[i]); err != nil {
 			return nil, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)
 		}
 	}
 	for i := range r.Outputs {
-		a, err := &r.Outputs[i], error(nil)
-		if a.HasNoValue {
-			err = fmt.Errorf("has no value")
-		} else {
-			b.OutputDims[i], err = checkArgument(a, &g.Operands[g.Outputs[i]], r.Pools)
-		}
-		if err != nil {
+		if b.OutputDims[i], err = checkArgument(&r.Outputs[i], &g.Operands[g.Outputs[i]], r.Pools); err != nil {
 			return nil, nn.Invalid(fmt.Sprintf("output %d", i), "%w", err)
 		}
 	}
@@ -87,25 +77,31 @@ func Request(g *nn.Graph, needed []string, r *nn.Request) (*Bound, error) {
 // checkRequestPools refuses pools that can be no memory, whether an argument uses them or not.
 func checkRequestPools(pools []nn.Memory) error {
 	for i, p := range pools {
-		if nn.IsNil(p) {
-			return nn.Invalid(fmt.Sprintf("request pool %d", i), "there is no memory")
-		}
+		var err error
 		switch m := p.(type) {
-		case nn.HostMemory: // may be empty
-			continue
 		case nn.BufferToken:
 			if m == 0 {
-				return nn.Invalid(fmt.Sprintf("request pool %d", i), "token 0 stands for no buffer")
+				err = errors.New("token 0 stands for no buffer")
 			}
 		case nn.Image:
-			if err := checkImage(m); err != nil {
-				return nn.Invalid(fmt.Sprintf("request pool %d", i), "%w", err)
-			}
+			err = checkImage(m)
 		default:
-			if n := p.Size(); n <= 0 {
-				return nn.Invalid(fmt.Sprintf("request pool %d", i), "memory of %d bytes", n)
-			}
+			err = checkPool(p)
 		}
+		if err != nil {
+			return nn.Invalid(fmt.Sprintf("request pool %d", i), "%w", err)
+		}
+	}
+	return nil
+}
+
+// checkPool refuses what can be no memory of bytes.
+func checkPool(p nn.Memory) error {
+	if nn.IsNil(p) {
+		return errors.New("there is no memory")
+	}
+	if _, ok := p.(nn.HostMemory); !ok && p.Size() <= 0 { // the host's may be empty
+		return fmt.Errorf("memory of %d bytes", p.Size())
 	}
 	return nil
 }
@@ -115,8 +111,12 @@ func isOpen(t nn.OperandType, d nn.Dims) bool {
 	return !d.Known() || t.IsTensor() && len(d) == 0
 }
 
-// checkInput checks the argument of an input, which has a value, and returns its dimensions.
-func checkInput(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory) (nn.Dims, error) {
+// checkInput checks the argument of an input and returns its dimensions, none where it is left off. needed is what cannot do
+// without it.
+func checkInput(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory, needed string) (nn.Dims, error) {
+	if a.HasNoValue {
+		return nil, checkOmitted(a, needed)
+	}
 	dims, err := checkArgument(a, o, pools)
 	if err != nil {
 		return nil, err
@@ -134,6 +134,9 @@ func isToken(p nn.Memory) bool {
 
 // checkArgument joins the dimensions of an argument with those of its operand and checks its place.
 func checkArgument(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory) (nn.Dims, error) {
+	if a.HasNoValue {
+		return nil, fmt.Errorf("has no value")
+	}
 	dims, err := join(o, a.Dims)
 	if err != nil {
 		return nil, err
@@ -170,6 +173,9 @@ func checkArgument(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory) (nn.
 
 // checkImage requires an image to be possible and to lie in its memory.
 func checkImage(m nn.Image) error {
+	if nn.IsNil(m) {
+		return errors.New("there is no memory")
+	}
 	layout, texels := m.Layout(), m.Texels()
 	if err := layout.Check(); err != nil {
 		return err
@@ -194,17 +200,9 @@ func join(o *nn.Operand, given nn.Dims) (nn.Dims, error) {
 	if len(o.Dims) == 0 {
 		return given, nil
 	}
-	if len(given) != len(o.Dims) {
+	dims, ok := given.Merge(o.Dims)
+	if !ok {
 		return nil, fmt.Errorf("dimensions %v for the model's %v", []uint32(given), []uint32(o.Dims))
-	}
-	dims := append(nn.Dims(nil), given...)
-	for i, n := range o.Dims {
-		switch {
-		case given[i] == 0:
-			dims[i] = n
-		case n != 0 && n != given[i]:
-			return nil, fmt.Errorf("dimensions %v for the model's %v", []uint32(given), []uint32(o.Dims))
-		}
 	}
 	return dims, nil
 }

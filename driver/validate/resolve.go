@@ -17,7 +17,7 @@ func Open(m *nn.Model) bool { return (&graph{Graph: &m.Main, model: m}).open() }
 
 // open is Open of one graph.
 func (g *graph) open() bool {
-	return slices.ContainsFunc(g.Inputs, func(x uint32) bool { return isOpen(g.Operands[x].Type, g.Operands[x].Dims) }) &&
+	return slices.ContainsFunc(g.Inputs, g.isOpen) &&
 		slices.ContainsFunc(g.Operations, func(op nn.Operation) bool { return g.readsOpenInput(&op) >= 0 })
 }
 
@@ -34,19 +34,34 @@ func (g *graph) readsOpenInput(op *nn.Operation) int {
 		return -1
 	}
 	call := &ops.Call{Model: g.model, Graph: g.Graph, Op: op}
-	tensors := row.Tensors(call)
-	stated := !slices.ContainsFunc(op.Outputs, func(y uint32) bool { return isOpen(g.Operands[y].Type, g.Operands[y].Dims) })
+	needed := g.neededValues(row, call)
 	for k, x := range op.Inputs {
-		if slices.Contains(tensors, k) {
-			if isOpenInput(call.In(k)) {
+		switch {
+		case slices.Contains(needed, k):
+			if isOpenInput(&g.Operands[x]) && !row.Optional(call, k) { // its value gives sizes
 				return k
 			}
-		} else if isOpenInput(&g.Operands[x]) && !(stated && row.RunTime(k)) && !row.Optional(call, k) { // its value gives sizes
+		case isOpenInput(call.In(k)) && slices.Contains(row.Tensors(call), k):
 			return k
 		}
 	}
 	return -1
 }
+
+// neededValues are the positions of the parameters of an operation whose values tell what dimensions its results have.
+func (g *graph) neededValues(row *ops.Row, call *ops.Call) (list []int) {
+	tensors := row.Tensors(call)
+	stated := !slices.ContainsFunc(call.Op.Outputs, g.isOpen)
+	for k := range call.Op.Inputs {
+		if !slices.Contains(tensors, k) && !(stated && row.RunTime(k)) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// isOpen reports whether a size or the rank of operand i is unknown.
+func (g *graph) isOpen(i uint32) bool { return isOpen(g.Operands[i].Type, g.Operands[i].Dims) }
 
 // Resolve returns m with the dimensions that its inputs have in one request: inputs has those of each input of the main
 // graph, none at all where they are as the model states. In what it returns the dimensions of all that operations write agree
@@ -89,7 +104,7 @@ func resolve(m *nn.Model, inputs []nn.Dims) (_ *nn.Model, work int, err error) {
 			return nil, i, nn.Invalid(g.operation(i), "input %d: %w", k, ops.ErrOpenShape)
 		}
 	}
-	err = g.complete(&resolved.Main, func(int, error) error { return nil })
+	err = g.complete(&resolved.Main)
 	work = len(m.Main.Operations)
 	if g.refs != nil {
 		work += maxReferred - g.refs.left
@@ -107,21 +122,16 @@ func resolve(m *nn.Model, inputs []nn.Dims) (_ *nn.Model, work int, err error) {
 //
 // Precondition: m passed Model.
 func NeedsData(m *nn.Model, i int) error {
-	g := &m.Main
+	g := &graph{Graph: &m.Main, model: m}
 	op := &g.Operations[i]
 	row := ops.Lookup(op.Type)
 	if row == nil {
 		return nil
 	}
-	call := &ops.Call{Model: m, Graph: g, Op: op}
-	tensors := row.Tensors(call)
-	stated := !slices.ContainsFunc(op.Outputs, func(y uint32) bool { return isOpen(g.Operands[y].Type, g.Operands[y].Dims) })
-	for k, x := range op.Inputs {
-		switch g.Operands[x].Lifetime {
+	for _, k := range g.neededValues(row, &ops.Call{Model: m, Graph: g.Graph, Op: op}) {
+		switch g.Operands[op.Inputs[k]].Lifetime {
 		case nn.SubgraphInput, nn.Temporary, nn.SubgraphOutput:
-			if !slices.Contains(tensors, k) && !(stated && row.RunTime(k)) {
-				return fmt.Errorf("input %d: %w", k, ops.ErrNotConstant)
-			}
+			return fmt.Errorf("input %d: %w", k, ops.ErrNotConstant)
 		}
 	}
 	return nil
@@ -212,7 +222,7 @@ func Example(m *nn.Model) *nn.Model {
 func FromData(m *nn.Model) bool {
 	return slices.ContainsFunc(graphsOf(m), func(g graph) bool {
 		return slices.ContainsFunc(g.Operations, func(op nn.Operation) bool {
-			return slices.ContainsFunc(op.Outputs, func(y uint32) bool { return isOpen(g.Operands[y].Type, g.Operands[y].Dims) })
+			return slices.ContainsFunc(op.Outputs, g.isOpen)
 		})
 	})
 }

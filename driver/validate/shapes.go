@@ -21,7 +21,7 @@ func Shapes(m *nn.Model) ([]nn.Dims, error) {
 // shapes works on a copy of the operands. Precondition: check and checkOperations passed.
 func (g *graph) shapes() ([]nn.Dims, error) {
 	work := g.copied()
-	if err := g.complete(&work, func(int, error) error { return nil }); err != nil {
+	if err := g.complete(&work); err != nil {
 		return nil, err
 	}
 	dims := make([]nn.Dims, len(work.Operands))
@@ -42,20 +42,14 @@ func (g *graph) copied() nn.Graph {
 var errNotInTable = errors.New("the operation is not in the table")
 
 // complete gives the operands of work, a copy of the graph, the dimensions that follow from its inputs, operation by
-// operation. Where nobody can tell yet, why being ops.ErrOpenShape, ops.ErrNotConstant or errNotInTable, it calls unknown,
-// whose error ends it, and goes on with what the operands of operation i state.
-func (g *graph) complete(work *nn.Graph, unknown func(i int, why error) error) error {
+// operation. Where nobody can tell yet, because of ops.ErrOpenShape, ops.ErrNotConstant or errNotInTable, they stay as stated.
+func (g *graph) complete(work *nn.Graph) error {
 	for i := range work.Operations {
 		err := g.completeOperation(work, &work.Operations[i])
-		if errors.Is(err, ops.ErrOpenShape) || errors.Is(err, ops.ErrNotConstant) || errors.Is(err, errNotInTable) {
-			if err := unknown(i, err); err != nil {
-				return err
-			}
+		if err == nil || errors.Is(err, ops.ErrOpenShape) || errors.Is(err, ops.ErrNotConstant) || errors.Is(err, errNotInTable) {
 			continue
 		}
-		if err != nil {
-			return nn.Invalid(g.operation(i), "%w", err)
-		}
+		return nn.Invalid(g.operation(i), "%w", err)
 	}
 	return nil
 }

@@ -108,15 +108,10 @@ func (r *relations) apply(op *nn.Operation, rel *ops.Relations) error {
 	return nil
 }
 
-// narrow keeps the ranks of an operand within min and max.
-func (r *relations) narrow(i uint32, min, max int) error {
+// narrow keeps the ranks of an operand within least and most.
+func (r *relations) narrow(i uint32, least, most int) error {
 	o := &r.operands[i]
-	if o.min < min {
-		o.min = min
-	}
-	if o.max > max {
-		o.max = max
-	}
+	o.min, o.max = max(o.min, least), min(o.max, most)
 	if o.min > o.max {
 		return fmt.Errorf("operand %d can have no rank: %d is the least and %d the most", i, o.min, o.max)
 	}

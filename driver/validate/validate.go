@@ -7,6 +7,7 @@
 package validate
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -65,15 +66,12 @@ func Priority(p nn.Priority) error {
 
 func checkPools(m *nn.Model) error {
 	for i, p := range m.Pools {
-		where := fmt.Sprintf("pool %d", i)
-		if nn.IsNil(p) {
-			return nn.Invalid(where, "there is no memory")
-		}
+		err := checkPool(p)
 		if _, ok := p.(nn.BufferToken); ok {
-			return nn.Invalid(where, "a buffer of the driver holds no constants")
+			err = errors.New("a buffer of the driver holds no constants")
 		}
-		if _, ok := p.(nn.HostMemory); !ok && p.Size() <= 0 {
-			return nn.Invalid(where, "memory of %d bytes", p.Size())
+		if err != nil {
+			return nn.Invalid(fmt.Sprintf("pool %d", i), "%w", err)
 		}
 	}
 	return nil
