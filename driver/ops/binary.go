@@ -58,15 +58,15 @@ func (a Arithmetic) attrs()                                 {}
 func (a Arithmetic) Activation() nn.Activation              { return a.Act }
 func (a Arithmetic) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
 
-func arithmeticAttrs(c *Call, p *params, a *Arithmetic) {
+func arithmeticAttrs(p *params, a *Arithmetic) {
 	a.Act = p.activation()
-	if a.Act != nn.ActNone && c.inputType(0) == nn.TensorInt32 {
+	if a.Act != nn.ActNone && p.inputType(0) == nn.TensorInt32 {
 		p.fail("activation %v on TENSOR_INT32", a.Act)
 	}
 }
 
-func broadcastShape[A Attrs](c *Call, _ *A) (nn.Dims, error) {
-	return broadcast(c.In(0).Dims, c.In(1).Dims)
+func broadcastShape[A Attrs](p *params, _ *A) (nn.Dims, error) {
+	return broadcast(p.In(0).Dims, p.In(1).Dims)
 }
 
 // broadcast aligns x and y at their last dimensions: sizes must be equal, or one of them 1.

@@ -24,26 +24,23 @@ type Concatenation struct {
 
 func (Concatenation) attrs() {}
 
-func concatAttrs(c *Call, p *params, a *Concatenation) {
-	axis, ok := p.int32("axis")
-	if rank := c.rank(); ok && rank > 0 {
-		a.Axis = p.axis(axis, rank)
-	}
+func concatAttrs(p *params, a *Concatenation) {
+	a.Axis = p.axisOf("axis", p.rank())
 }
 
 // concatShape adds up the sizes along the axis; all others must agree.
-func concatShape(c *Call, a *Concatenation) (nn.Dims, error) {
+func concatShape(p *params, a *Concatenation) (nn.Dims, error) {
 	axis := a.Axis
-	out := append(nn.Dims(nil), c.In(0).Dims...)
+	out := append(nn.Dims(nil), p.In(0).Dims...)
 	sum := int64(0)
-	for i := 0; i < len(c.Op.Inputs)-1; i++ {
-		x := c.In(i).Dims
+	for i := 0; i < len(p.Op.Inputs)-1; i++ {
+		x := p.In(i).Dims
 		if len(x) != len(out) {
 			return nil, fmt.Errorf("input %d has rank %d, input 0 has %d", i, len(x), len(out))
 		}
 		for k := range x {
 			if k != axis && x[k] != out[k] {
-				return nil, fmt.Errorf("input %d has dimensions %v, input 0 %v", i, []uint32(x), []uint32(c.In(0).Dims))
+				return nil, fmt.Errorf("input %d has dimensions %v, input 0 %v", i, []uint32(x), []uint32(p.In(0).Dims))
 			}
 		}
 		sum += int64(x[axis])

@@ -68,7 +68,7 @@ func (a DepthwiseConv) WithActivation(act nn.Activation) Attrs { a.Act = act; re
 func (a DepthwiseConv) ChannelsLast() Attrs                    { a.NCHW = false; return a }
 func (a DepthwiseConv) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
 
-func convAttrs(_ *Call, p *params, a *Conv) {
+func convAttrs(p *params, a *Conv) {
 	w := windowOf(p)
 	*a = Conv{Act: w.act, Stride: w.stride, Dilation: [2]int{1, 1}, Pad: w.pad, NCHW: w.nchw}
 	if p.has("dilation width") {
@@ -76,14 +76,14 @@ func convAttrs(_ *Call, p *params, a *Conv) {
 	}
 }
 
-func depthwiseAttrs(c *Call, p *params, a *DepthwiseConv) {
+func depthwiseAttrs(p *params, a *DepthwiseConv) {
 	a.Multiplier = p.atLeast("depth multiplier", 1)
-	convAttrs(c, p, &a.Conv)
+	convAttrs(p, &a.Conv)
 }
 
 // convShape: filter [Co, Kh, Kw, Ci] whatever the layout of the image, bias [Co].
-func convShape(c *Call, a *Conv) (nn.Dims, error) {
-	x, filter, bias := c.In(0).Dims, c.In(1).Dims, c.In(2).Dims
+func convShape(p *params, a *Conv) (nn.Dims, error) {
+	x, filter, bias := p.In(0).Dims, p.In(1).Dims, p.In(2).Dims
 	_, _, ch := spatial(a.NCHW)
 	if x[ch] != filter[3] {
 		return nil, fmt.Errorf("input has %d channels, the filter %d", x[ch], filter[3])
@@ -91,12 +91,12 @@ func convShape(c *Call, a *Conv) (nn.Dims, error) {
 	if bias[0] != filter[0] {
 		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[0])
 	}
-	return a.slide(c, filter[0])
+	return a.slide(p, filter[0])
 }
 
 // depthwiseShape: filter [1, Kh, Kw, Co] with Co = Ci * multiplier, bias [Co].
-func depthwiseShape(c *Call, a *DepthwiseConv) (nn.Dims, error) {
-	x, filter, bias := c.In(0).Dims, c.In(1).Dims, c.In(2).Dims
+func depthwiseShape(p *params, a *DepthwiseConv) (nn.Dims, error) {
+	x, filter, bias := p.In(0).Dims, p.In(1).Dims, p.In(2).Dims
 	_, _, ch := spatial(a.NCHW)
 	if filter[0] != 1 {
 		return nil, fmt.Errorf("filter has dimensions %v; the first must be 1", []uint32(filter))
@@ -107,16 +107,16 @@ func depthwiseShape(c *Call, a *DepthwiseConv) (nn.Dims, error) {
 	if bias[0] != filter[3] {
 		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[3])
 	}
-	return a.slide(c, filter[3])
+	return a.slide(p, filter[3])
 }
 
 // slide moves the window over the image, makes Pad explicit and returns the shape of a result of so many channels.
-func (a *Conv) slide(c *Call, channels uint32) (nn.Dims, error) {
-	filter := c.In(1).Dims
-	out, pad, err := window{stride: a.Stride, dilation: a.Dilation, pad: a.Pad, nchw: a.NCHW}.slide(c, [2]int64{int64(filter[1]), int64(filter[2])})
+func (a *Conv) slide(p *params, channels uint32) (nn.Dims, error) {
+	filter := p.In(1).Dims
+	out, pad, err := window{stride: a.Stride, dilation: a.Dilation, pad: a.Pad, nchw: a.NCHW}.slide(p, [2]int64{int64(filter[1]), int64(filter[2])})
 	if err != nil {
 		return nil, err
 	}
 	a.Pad = pad
-	return image(a.NCHW, c.In(0).Dims[0], out, channels), nil
+	return image(a.NCHW, p.In(0).Dims[0], out, channels), nil
 }

@@ -10,14 +10,14 @@ import (
 func init() {
 	register(Row{
 		Type: nn.OpFill, Since: 4,
-		Forms: one(indices("shape", exactly(1), "positive sizes"), Operand{Name: "value", Types: fixed(of(nn.Float16, nn.Float32, nn.Int32))}),
+		Forms: one(indices("shape", exactly(1), "positive sizes").runtime(), Operand{Name: "value", Types: fixed(of(nn.Float16, nn.Float32, nn.Int32))}),
 		Outputs: []Operand{{
 			Name: "result", Types: TypeRule{
 				With: func(nn.OperandType) Types { return floatsInt32 },
 				Text: "TENSOR_FLOAT16, TENSOR_FLOAT32 or TENSOR_INT32, as the value is",
 			}, Ranks: AnyRank, Data: true,
 		}},
-		rules: typed[Fill]{attrs: fillAttrs, shapes: single(fillShape), leads: true},
+		rules: typed[Fill]{attrs: fillAttrs, shapes: single(fillShape), runtime: fillRuntime},
 	})
 }
 
@@ -28,15 +28,13 @@ type Fill struct {
 
 func (Fill) attrs() {}
 
-func fillAttrs(c *Call, p *params, a *Fill) {
-	if _, _, err := fillSizes(c); err != nil {
-		p.fail("%w", err)
-	}
-	y := c.Out(0).Type
+func fillAttrs(p *params, a *Fill) {
+	fillSizes(p)
+	y := p.Out(0).Type
 	if want := map[nn.OperandType]nn.OperandType{
 		nn.TensorFloat16: nn.Float16, nn.TensorFloat32: nn.Float32, nn.TensorInt32: nn.Int32,
-	}[y]; c.inputType(1) != want {
-		p.fail("a value of type %v for a result of type %v", c.inputType(1), y)
+	}[y]; p.inputType(1) != want {
+		p.fail("a value of type %v for a result of type %v", p.inputType(1), y)
 		return
 	}
 	if b, ok := p.bytes("value", y.Bytes()); ok {
@@ -46,40 +44,27 @@ func fillAttrs(c *Call, p *params, a *Fill) {
 	}
 }
 
-// fillSizes reads and tests the shape; isKnown is false where it is known only at run time.
-func fillSizes(c *Call) (d nn.Dims, isKnown bool, err error) {
-	p := &params{c: c}
-	sizes, ok := p.int32s("shape")
-	if !ok {
-		if p.notConstant {
-			return nil, false, nil
-		}
-		return nil, false, p.err
-	}
+// fillSizes reads and tests the shape.
+func fillSizes(p *params) (d nn.Dims) {
+	sizes, _ := p.int32s("shape")
 	if len(sizes) > MaxRank {
-		return nil, false, fmt.Errorf("shape %v has more than %d dimensions", sizes, MaxRank)
+		p.fail("shape %v has more than %d dimensions", sizes, MaxRank)
 	}
 	for _, n := range sizes {
 		if n < 1 {
-			return nil, false, fmt.Errorf("size %d in shape %v", n, sizes)
+			p.fail("size %d in shape %v", n, sizes)
 		}
 		d = append(d, uint32(n))
 	}
-	return d, true, nil
+	return d
 }
 
-// fillShape takes the output's dimensions from the model where the shape is known only at run time.
-func fillShape(c *Call, _ *Fill) (nn.Dims, error) {
-	d, isKnown, err := fillSizes(c)
-	if err != nil || isKnown {
-		return d, err
+func fillShape(p *params, _ *Fill) (nn.Dims, error) { return fillSizes(p), nil }
+
+// fillRuntime: any shape of the output's rank.
+func fillRuntime(p *params, _ *Fill, y nn.Dims) (nn.Dims, error) {
+	if n := p.In(0).Dims; len(n) == 1 && n[0] != 0 && int64(n[0]) != int64(len(y)) {
+		return nil, fmt.Errorf("a shape of %d sizes for an output %v", n[0], []uint32(y))
 	}
-	y := c.Out(0)
-	if !shapeKnown(y) {
-		return nil, fmt.Errorf("input 0 (shape): %w", ErrNotConstant)
-	}
-	if n := c.In(0).Dims; len(n) == 1 && n[0] != 0 && int64(n[0]) != int64(len(y.Dims)) {
-		return nil, fmt.Errorf("a shape of %d sizes for an output %v", n[0], []uint32(y.Dims))
-	}
-	return append(nn.Dims(nil), y.Dims...), nil
+	return nil, nil
 }

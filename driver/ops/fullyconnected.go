@@ -16,7 +16,7 @@ func init() {
 		quant:   weightQuant(0),
 		relate:  relateFullyConnected,
 		rules: typed[FullyConnected]{
-			attrs:  func(_ *Call, p *params, a *FullyConnected) { a.Act = p.activation() },
+			attrs:  func(p *params, a *FullyConnected) { a.Act = p.activation() },
 			shapes: single(fullyConnectedShape),
 		},
 	})
@@ -32,12 +32,12 @@ func (a FullyConnected) Activation() nn.Activation              { return a.Act }
 func (a FullyConnected) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
 
 // fullyConnectedShape: weights [U, I], bias [U]; the input counts as [elements / I, I].
-func fullyConnectedShape(c *Call, _ *FullyConnected) (nn.Dims, error) {
-	w, bias := c.In(1).Dims, c.In(2).Dims
+func fullyConnectedShape(p *params, _ *FullyConnected) (nn.Dims, error) {
+	w, bias := p.In(1).Dims, p.In(2).Dims
 	if bias[0] != w[0] {
 		return nil, fmt.Errorf("bias has %d elements, the weights %d units", bias[0], w[0])
 	}
-	n, err := c.In(0).Dims.Elements()
+	n, err := p.In(0).Dims.Elements()
 	if err != nil {
 		return nil, err
 	}

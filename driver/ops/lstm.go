@@ -122,7 +122,7 @@ type SequenceLSTM struct {
 
 func (SequenceLSTM) attrs() {}
 
-func lstmAttrs(c *Call, p *params, a *SequenceLSTM) {
+func lstmAttrs(p *params, a *SequenceLSTM) {
 	if v, ok := p.int32("activation"); ok {
 		switch a.Act = LSTMActivation(v); a.Act {
 		case LSTMNone, LSTMRelu, LSTMRelu6, LSTMTanh, LSTMLogistic:
@@ -139,13 +139,13 @@ func lstmAttrs(c *Call, p *params, a *SequenceLSTM) {
 	}
 	a.CellClip, a.ProjClip = clip("cell clip"), clip("projection clip")
 	a.TimeMajor = p.flag("time major")
-	checkLSTMParts(c, p)
+	checkLSTMParts(p)
 }
 
 // checkLSTMParts tests which optional tensors go together.
-func checkLSTMParts(c *Call, p *params) {
-	tensors := c.row.Tensors(c)
-	has := func(t LSTMTensor) bool { return c.In(tensors[t]) != nil }
+func checkLSTMParts(p *params) {
+	tensors := p.row.Tensors(p.Call)
+	has := func(t LSTMTensor) bool { return p.In(tensors[t]) != nil }
 	together := func(what string, want bool, list ...LSTMTensor) {
 		for _, t := range list {
 			if has(t) != want {
@@ -171,10 +171,10 @@ func checkLSTMParts(c *Call, p *params) {
 	together("layer normalisation of the input gate", norm && gated, LSTMNormWeights)
 }
 
-func lstmShapes(c *Call, a *SequenceLSTM) ([]nn.Dims, error) {
+func lstmShapes(p *params, a *SequenceLSTM) ([]nn.Dims, error) {
 	sizes := map[byte]uint32{}
-	for k, i := range c.row.Tensors(c) {
-		o, shape := c.In(i), lstmTensors[k].shape
+	for k, i := range p.row.Tensors(p.Call) {
+		o, shape := p.In(i), lstmTensors[k].shape
 		if o == nil {
 			continue
 		}
@@ -190,12 +190,12 @@ func lstmShapes(c *Call, a *SequenceLSTM) ([]nn.Dims, error) {
 			sizes[letter] = n
 		}
 	}
-	if c.In(int(LSTMProjectionWeights)) == nil && sizes['O'] != sizes['U'] {
+	if p.In(int(LSTMProjectionWeights)) == nil && sizes['O'] != sizes['U'] {
 		return nil, fmt.Errorf("output size %d of %d units without a projection", sizes['O'], sizes['U'])
 	}
 	steps := nn.Dims{sizes['T'], sizes['B'], sizes['O']}
 	if !a.TimeMajor {
 		steps[0], steps[1] = steps[1], steps[0]
 	}
-	return []nn.Dims{steps, {sizes['B'], sizes['O']}, {sizes['B'], sizes['U']}}[:len(c.Op.Outputs)], nil
+	return []nn.Dims{steps, {sizes['B'], sizes['O']}, {sizes['B'], sizes['U']}}[:len(p.Op.Outputs)], nil
 }

@@ -15,6 +15,8 @@ type Operand struct {
 	Data bool
 	// Omissible operands may have the lifetime NO_VALUE.
 	Omissible bool
+	// Runtime parameters may be known only at run time, where the model states the dimensions of the result.
+	Runtime bool
 	// Trailing operands may be left off with all that follow: the list may end before each.
 	Trailing bool
 	// Repeated stands for any number of operands of this kind, at least one.
@@ -122,6 +124,7 @@ func indices(name string, r Ranks, note string) Operand {
 
 func (o Operand) named(name string) Operand { o.Name = name; return o }
 func (o Operand) omissible() Operand        { o.Omissible = true; return o }
+func (o Operand) runtime() Operand          { o.Runtime = true; return o }
 func (o Operand) trailing() Operand         { o.Trailing = true; return o }
 func (o Operand) repeated() Operand         { o.Repeated = true; return o }
 func (o Operand) since(level Level) Operand { o.Since = level; return o }

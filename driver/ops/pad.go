@@ -13,7 +13,7 @@ const (
 )
 
 func init() {
-	paddings := indices("paddings", exactly(2), "[rank, 2]: before and after each dimension, not negative")
+	paddings := indices("paddings", exactly(2), "[rank, 2]: before and after each dimension, not negative").runtime()
 	value := Operand{Name: "value", Note: "a stored number where the input is quantised", Types: TypeRule{
 		With: func(x nn.OperandType) Types {
 			if x.IsQuant8() {
@@ -66,18 +66,17 @@ type MirrorPadding struct {
 
 func (MirrorPadding) attrs() {}
 
-func padAttrs(c *Call, p *params, a *Padding) {
+func padAttrs(p *params, a *Padding) {
 	a.Pads = p.pads()
-	if x := c.In(0); x.Type.IsQuant8() {
+	if x := p.In(0); x.Type.IsQuant8() {
 		a.Value = float64(x.ZeroPoint)
 	}
 }
 
 // pads reads the paddings [rank, 2].
 func (p *params) pads() (pads [][2]int) {
-	c := p.c
-	rank := c.rank()
-	if o := c.In(1); len(o.Dims) == 2 {
+	rank := p.rank()
+	if o := p.In(1); len(o.Dims) == 2 {
 		if o.Dims[1] != 2 && o.Dims[1] != 0 || rank > 0 && o.Dims[0] != 0 && int64(o.Dims[0]) != int64(rank) {
 			p.fail("paddings have dimensions %v instead of [%d 2]", []uint32(o.Dims), rank)
 			return nil
@@ -107,10 +106,10 @@ func (p *params) pads() (pads [][2]int) {
 }
 
 // padV2Attrs: the value of an 8-bit form is a stored integer.
-func padV2Attrs(c *Call, p *params, a *Padding) {
+func padV2Attrs(p *params, a *Padding) {
 	a.Pads = p.pads()
 	lo, hi := int32(0), int32(255)
-	switch c.In(0).Type {
+	switch p.In(0).Type {
 	case nn.TensorQuant8AsymmSigned:
 		lo, hi = -128, 127
 	case nn.TensorQuant8Asymm:
@@ -125,7 +124,7 @@ func padV2Attrs(c *Call, p *params, a *Padding) {
 	a.Value = float64(v)
 }
 
-func padShape(c *Call, a *Padding) (nn.Dims, error) { return padded(c.In(0).Dims, a.Pads) }
+func padShape(p *params, a *Padding) (nn.Dims, error) { return padded(p.In(0).Dims, a.Pads) }
 
 func padded(x nn.Dims, pads [][2]int) (nn.Dims, error) {
 	out := append(nn.Dims(nil), x...)
@@ -139,7 +138,7 @@ func padded(x nn.Dims, pads [][2]int) (nn.Dims, error) {
 	return out, nil
 }
 
-func mirrorPadAttrs(_ *Call, p *params, a *MirrorPadding) {
+func mirrorPadAttrs(p *params, a *MirrorPadding) {
 	a.Pads = p.pads()
 	mode, ok := p.int32("mode")
 	if ok && mode != mirrorReflect && mode != mirrorSymmetric {
@@ -149,8 +148,8 @@ func mirrorPadAttrs(_ *Call, p *params, a *MirrorPadding) {
 }
 
 // mirrorPadShape: a padding may be as large as the dimension when the edge is repeated, else one less.
-func mirrorPadShape(c *Call, a *MirrorPadding) (nn.Dims, error) {
-	for i, n := range c.In(0).Dims {
+func mirrorPadShape(p *params, a *MirrorPadding) (nn.Dims, error) {
+	for i, n := range p.In(0).Dims {
 		limit := int64(n)
 		if !a.Symmetric {
 			limit--
@@ -161,5 +160,5 @@ func mirrorPadShape(c *Call, a *MirrorPadding) (nn.Dims, error) {
 			}
 		}
 	}
-	return padded(c.In(0).Dims, a.Pads)
+	return padded(p.In(0).Dims, a.Pads)
 }

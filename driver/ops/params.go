@@ -13,12 +13,12 @@ import (
 // contradiction takes the place of an earlier ErrNotConstant, so that what can be tested without the missing
 // value is tested.
 type params struct {
-	c   *Call
+	*Call
 	err error
 	// notConstant: err wraps ErrNotConstant.
 	notConstant bool
-	// mayBeRuntime: the parameter at runtimePosition may be missing; then runtime is set.
-	mayBeRuntime, runtime bool
+	// runtime is the position of the operand that is known only at run time, where it may be (Operand.Runtime); -1 for none.
+	runtime int
 }
 
 func (p *params) fail(format string, args ...any) {
@@ -30,12 +30,12 @@ func (p *params) fail(format string, args ...any) {
 // position is where the operand of the given name stands; ok is false when the form has none or the list ends
 // before it.
 func (p *params) position(name string) (i int, ok bool) {
-	f, n := p.c.form, len(p.c.Op.Inputs)
+	f, n := p.form, len(p.Op.Inputs)
 	named := func(o Operand) bool { return o.Name == name }
 	i = slices.IndexFunc(f.Inputs, named)
 	if i < 0 {
-		if !slices.ContainsFunc(p.c.row.Forms, func(f Form) bool { return slices.ContainsFunc(f.Inputs, named) }) {
-			panic(fmt.Sprintf("ops: %v has no operand %q", p.c.row.Type, name))
+		if !slices.ContainsFunc(p.row.Forms, func(f Form) bool { return slices.ContainsFunc(f.Inputs, named) }) {
+			panic(fmt.Sprintf("ops: %v has no operand %q", p.row.Type, name))
 		}
 		return 0, false
 	}
@@ -48,8 +48,8 @@ func (p *params) position(name string) (i int, ok bool) {
 func (p *params) has(name string) bool { _, ok := p.position(name); return ok }
 
 func (p *params) missing(i int, name string) {
-	if p.mayBeRuntime && i == runtimePosition {
-		p.runtime = true
+	if at(p.form.Inputs, i, len(p.Op.Inputs)).Runtime {
+		p.runtime = i
 		return
 	}
 	if p.err == nil {
@@ -63,11 +63,11 @@ func (p *params) bytes(name string, n int) (b []byte, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	o := p.c.In(i)
+	o := p.In(i)
 	if o == nil {
 		return nil, false
 	}
-	b, err := p.c.Model.Value(o)
+	b, err := p.Model.Value(o)
 	switch {
 	case err != nil:
 		p.fail("input %d (%s): %w", i, name, err)
@@ -131,7 +131,7 @@ func (p *params) activation() nn.Activation {
 // real returns a FLOAT32 or FLOAT16.
 func (p *params) real(name string) (v float64, ok bool) {
 	size := 4
-	if i, ok := p.position(name); ok && p.c.inputType(i) == nn.Float16 {
+	if i, ok := p.position(name); ok && p.inputType(i) == nn.Float16 {
 		size = 2
 	}
 	b, ok := p.bytes(name, size)
@@ -168,6 +168,15 @@ func (p *params) int32s(name string) (v []int32, ok bool) {
 		v = append(v, int32(binary.LittleEndian.Uint32(b)))
 	}
 	return v, true
+}
+
+// axisOf reads the axis of the given name, of -rank..rank-1, and brings it to 0..rank-1; 0 where one of both is not known.
+func (p *params) axisOf(name string, rank int) int {
+	v, ok := p.int32(name)
+	if !ok || rank <= 0 {
+		return 0
+	}
+	return p.axis(v, rank)
 }
 
 // axis brings an axis of -rank..rank-1 to 0..rank-1.

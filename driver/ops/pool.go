@@ -41,7 +41,7 @@ func (a Pool) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
 
 // poolAttrs also makes sure that no window lies wholly in the padding, where a mean or maximum would be
 // taken of nothing.
-func poolAttrs(_ *Call, p *params, a *Pool) {
+func poolAttrs(p *params, a *Pool) {
 	w := windowOf(p)
 	*a = Pool{Act: w.act, Stride: w.stride, Window: p.pair("window"), Pad: w.pad, NCHW: w.nchw}
 	if p.err != nil {
@@ -52,10 +52,10 @@ func poolAttrs(_ *Call, p *params, a *Pool) {
 	}
 }
 
-func poolShape(c *Call, a *Pool) (nn.Dims, error) {
-	x := c.In(0).Dims
+func poolShape(p *params, a *Pool) (nn.Dims, error) {
+	x := p.In(0).Dims
 	_, _, ch := spatial(a.NCHW)
-	out, pad, err := window{stride: a.Stride, pad: a.Pad, nchw: a.NCHW}.slide(c, [2]int64{int64(a.Window[0]), int64(a.Window[1])})
+	out, pad, err := window{stride: a.Stride, pad: a.Pad, nchw: a.NCHW}.slide(p, [2]int64{int64(a.Window[0]), int64(a.Window[1])})
 	if err != nil {
 		return nil, fmt.Errorf("pool: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 func init() {
 	register(Row{
 		Type: nn.OpMean, Since: 2,
-		Forms: one(input(numbers, atMost(4)), indices("axes", exactly(1), "each -rank to rank-1; may be named twice"),
+		Forms: one(input(numbers, atMost(4)), indices("axes", exactly(1), "each -rank to rank-1; may be named twice").runtime(),
 			int32Of("keep dims", "positive: reduced dimensions stay, of size 1")),
 		Outputs: result(atMost(4)),
 		Extends: []string{"an 8-bit result of any scale and zero point; the HAL wants those of the input"},
@@ -25,10 +25,10 @@ type Mean struct {
 func (Mean) attrs() {}
 
 // meanAttrs: axes may be negative and named twice.
-func meanAttrs(c *Call, p *params, a *Mean) {
+func meanAttrs(p *params, a *Mean) {
 	p.int32("keep dims")
 	axes, ok := p.int32s("axes")
-	rank := c.rank()
+	rank := p.rank()
 	if !ok || rank == 0 {
 		return
 	}
@@ -43,13 +43,9 @@ func meanAttrs(c *Call, p *params, a *Mean) {
 }
 
 // meanShape drops the axes, or makes them 1 when keep_dims is positive. A result without dimensions is [1].
-func meanShape(c *Call, a *Mean) (nn.Dims, error) {
-	p := &params{c: c}
+func meanShape(p *params, a *Mean) (nn.Dims, error) {
 	keep, _ := p.int32("keep dims")
-	if p.err != nil {
-		return nil, p.err
-	}
-	x := c.In(0).Dims
+	x := p.In(0).Dims
 	var out nn.Dims
 	next := 0
 	for i, n := range x {

@@ -44,7 +44,7 @@ func (r *Row) Relations(c *Call) *Relations {
 		rel.Ranks = append(rel.Ranks, OperandRanks{y, at(r.Outputs, i, len(c.Op.Outputs)).Ranks})
 	}
 	if r.relate != nil {
-		r.relate(c, &params{c: c}, rel)
+		r.relate(&params{Call: c}, rel)
 	}
 	return rel
 }
@@ -54,16 +54,16 @@ func (rel *Relations) same(x uint32, i int, y uint32, k int) {
 }
 
 // relateSame is of operations whose output is as large as input 0.
-func relateSame(c *Call, _ *params, rel *Relations) {
-	rel.Shapes = append(rel.Shapes, [2]uint32{c.Op.Inputs[0], c.Op.Outputs[0]})
+func relateSame(p *params, rel *Relations) {
+	rel.Shapes = append(rel.Shapes, [2]uint32{p.Op.Inputs[0], p.Op.Outputs[0]})
 }
 
 // relateBroadcast is of operations on two tensors.
-func relateBroadcast(_ *Call, _ *params, rel *Relations) { rel.Broadcast = true }
+func relateBroadcast(_ *params, rel *Relations) { rel.Broadcast = true }
 
 // relateImage is of operations on windows of an image [n, h, w, channels], whose number of channels stays.
-func relateImage(c *Call, p *params, rel *Relations) {
-	x, y := c.Op.Inputs[0], c.Op.Outputs[0]
+func relateImage(p *params, rel *Relations) {
+	x, y := p.Op.Inputs[0], p.Op.Outputs[0]
 	rel.same(x, 0, y, 0)
 	if ch, ok := p.channels(); ok {
 		rel.same(x, ch, y, ch)
@@ -77,8 +77,8 @@ func (p *params) channels() (ch int, ok bool) {
 }
 
 // relateConv: filter [Co, Kh, Kw, Ci], bias [Co].
-func relateConv(c *Call, p *params, rel *Relations) {
-	x, filter, bias, y := c.Op.Inputs[0], c.Op.Inputs[1], c.Op.Inputs[2], c.Op.Outputs[0]
+func relateConv(p *params, rel *Relations) {
+	x, filter, bias, y := p.Op.Inputs[0], p.Op.Inputs[1], p.Op.Inputs[2], p.Op.Outputs[0]
 	rel.same(x, 0, y, 0)
 	rel.same(bias, 0, filter, 0)
 	if ch, ok := p.channels(); ok {
@@ -88,8 +88,8 @@ func relateConv(c *Call, p *params, rel *Relations) {
 }
 
 // relateDepthwise: filter [1, Kh, Kw, Co], bias [Co].
-func relateDepthwise(c *Call, p *params, rel *Relations) {
-	x, filter, bias, y := c.Op.Inputs[0], c.Op.Inputs[1], c.Op.Inputs[2], c.Op.Outputs[0]
+func relateDepthwise(p *params, rel *Relations) {
+	x, filter, bias, y := p.Op.Inputs[0], p.Op.Inputs[1], p.Op.Inputs[2], p.Op.Outputs[0]
 	rel.same(x, 0, y, 0)
 	rel.same(bias, 0, filter, 3)
 	if ch, ok := p.channels(); ok {
@@ -101,20 +101,20 @@ func relateDepthwise(c *Call, p *params, rel *Relations) {
 }
 
 // relateFullyConnected: weights [units, I], bias [units].
-func relateFullyConnected(c *Call, _ *params, rel *Relations) {
-	w, bias, y := c.Op.Inputs[1], c.Op.Inputs[2], c.Op.Outputs[0]
+func relateFullyConnected(p *params, rel *Relations) {
+	w, bias, y := p.Op.Inputs[1], p.Op.Inputs[2], p.Op.Outputs[0]
 	rel.same(bias, 0, w, 0)
 	rel.same(y, 1, w, 0)
 }
 
 // relateConcat: all but the axis.
-func relateConcat(c *Call, p *params, rel *Relations) {
+func relateConcat(p *params, rel *Relations) {
 	axis, known := p.int32("axis")
-	tensors := c.Op.Inputs[:len(c.Op.Inputs)-1]
-	y := c.Op.Outputs[0]
-	rank := len(c.Graph.Operands[y].Dims)
+	tensors := p.Op.Inputs[:len(p.Op.Inputs)-1]
+	y := p.Op.Outputs[0]
+	rank := len(p.Graph.Operands[y].Dims)
 	for _, x := range tensors {
-		rank = max(rank, len(c.Graph.Operands[x].Dims))
+		rank = max(rank, len(p.Graph.Operands[x].Dims))
 	}
 	if !known || rank == 0 {
 		return
@@ -130,8 +130,8 @@ func relateConcat(c *Call, p *params, rel *Relations) {
 }
 
 // relateTranspose: by the permutation.
-func relateTranspose(c *Call, p *params, rel *Relations) {
-	if c.In(1) == nil {
+func relateTranspose(p *params, rel *Relations) {
+	if p.In(1) == nil {
 		return
 	}
 	perm, known := p.int32s("permutation")
@@ -139,6 +139,6 @@ func relateTranspose(c *Call, p *params, rel *Relations) {
 		return
 	}
 	for i, v := range perm {
-		rel.same(c.Op.Outputs[0], i, c.Op.Inputs[0], int(v))
+		rel.same(p.Op.Outputs[0], i, p.Op.Inputs[0], int(v))
 	}
 }

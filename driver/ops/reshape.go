@@ -7,65 +7,41 @@ import (
 )
 
 // RESHAPE, SQUEEZE and EXPAND_DIMS only rename elements, so that all that counts is the output's shape.
-// Where their parameter is not constant, the dimensions that the model states of the output are taken.
+// Where their parameter is not a constant, the dimensions that the model states of the output are taken.
 func init() {
 	register(
 		Row{
 			Type: nn.OpReshape, Since: 1, Later: map[nn.OperandType]Level{nn.TensorInt32: 6},
-			Forms:   one(input(withInt32, extended), indices("shape", exactly(1), "positive sizes; one may be -1")),
+			Forms:   one(input(withInt32, extended), indices("shape", exactly(1), "positive sizes; one may be -1").runtime()),
 			Outputs: result(extended),
 			quant:   sameQuant,
 			rules: typed[none]{
-				attrs:  func(_ *Call, p *params, _ *none) { reshapeSizes(p) },
-				shapes: single(reshapeShape), stated: statedShape,
+				attrs:  func(p *params, _ *none) { reshapeSizes(p) },
+				shapes: single(reshapeShape), runtime: sameElements[none],
 			},
 		},
 		Row{
 			Type: nn.OpSqueeze, Since: 2,
-			Forms:   one(input(numbers, extended), indices("axes", exactly(1), "of size 1; without a value all of size 1").omissible()),
+			Forms:   one(input(numbers, extended), indices("axes", exactly(1), "of size 1; without a value all of size 1").omissible().runtime()),
 			Outputs: result(extended),
 			quant:   sameQuant,
 			rules: typed[none]{
-				attrs:  func(_ *Call, p *params, _ *none) { p.int32s("axes") },
-				shapes: single(squeezeShape), stated: statedShape,
+				attrs:  func(p *params, _ *none) { p.int32s("axes") },
+				shapes: single(squeezeShape), runtime: sameElements[none],
 			},
 		},
 		Row{
 			Type: nn.OpExpandDims, Since: 3,
-			Forms: one(input(withInt32, AnyRank), int32Of("axis", "-(rank+1) to rank")), Outputs: result(AnyRank),
+			Forms: one(input(withInt32, AnyRank), int32Of("axis", "-(rank+1) to rank").runtime()), Outputs: result(AnyRank),
 			quant: sameQuant,
-			rules: typed[ExpandDims]{attrs: expandDimsAttrs, shapes: single(expandDimsShape), stated: statedShape},
+			rules: typed[ExpandDims]{attrs: expandDimsAttrs, shapes: single(expandDimsShape), runtime: sameElements[ExpandDims]},
 		},
 	)
 }
 
-// statedShape takes the output's dimensions from the model.
-func statedShape(c *Call) (nn.Dims, error) {
-	x, y := c.In(0), c.Out(0)
-	if !shapeKnown(y) {
-		return nil, fmt.Errorf("input 1 (%s): %w", c.form.Inputs[1].Name, ErrNotConstant)
-	}
-	n, err := x.Dims.Elements()
-	if err != nil {
-		return nil, err
-	}
-	m, err := y.Dims.Elements()
-	if err != nil {
-		return nil, err
-	}
-	if n != m {
-		return nil, fmt.Errorf("input %v has %d elements, output %v has %d", []uint32(x.Dims), n, []uint32(y.Dims), m)
-	}
-	return append(nn.Dims(nil), y.Dims...), nil
-}
-
-// reshapeSizes reads and tests the shape, of which one size may be -1. The value may lie in memory that
-// others write to, so what is read is tested each time.
-func reshapeSizes(p *params) (sizes []int32, ok bool) {
-	sizes, ok = p.int32s("shape")
-	if !ok {
-		return nil, false
-	}
+// reshapeSizes reads and tests the shape, of which one size may be -1.
+func reshapeSizes(p *params) []int32 {
+	sizes, _ := p.int32s("shape")
 	free := 0
 	for _, n := range sizes {
 		switch {
@@ -78,16 +54,12 @@ func reshapeSizes(p *params) (sizes []int32, ok bool) {
 	if len(sizes) > MaxRank || free > 1 {
 		p.fail("shape %v has more than %d dimensions or more than one open size", sizes, MaxRank)
 	}
-	return sizes, p.err == nil
+	return sizes
 }
 
-func reshapeShape(c *Call, _ *none) (nn.Dims, error) {
-	p := &params{c: c}
-	sizes, ok := reshapeSizes(p)
-	if !ok {
-		return nil, p.err
-	}
-	have, err := c.In(0).Dims.Elements()
+func reshapeShape(p *params, _ *none) (nn.Dims, error) {
+	sizes := reshapeSizes(p)
+	have, err := p.In(0).Dims.Elements()
 	if err != nil {
 		return nil, err
 	}
@@ -114,16 +86,12 @@ func reshapeShape(c *Call, _ *none) (nn.Dims, error) {
 }
 
 // squeezeShape drops the named axes, all of size 1 when none are named. What is left of nothing is [1].
-func squeezeShape(c *Call, _ *none) (nn.Dims, error) {
-	x := c.In(0).Dims
+func squeezeShape(p *params, _ *none) (nn.Dims, error) {
+	x := p.In(0).Dims
 	drop := make([]bool, len(x))
-	p := &params{c: c}
 	if axes, ok := p.int32s("axes"); ok {
 		for _, v := range axes {
 			drop[p.axis(v, len(x))] = true
-		}
-		if p.err != nil {
-			return nil, p.err
 		}
 	} else {
 		for i, n := range x {
@@ -152,15 +120,15 @@ type ExpandDims struct {
 func (ExpandDims) attrs() {}
 
 // expandDimsAttrs: the axis counts in the output, -(rank+1) .. rank.
-func expandDimsAttrs(c *Call, p *params, a *ExpandDims) {
+func expandDimsAttrs(p *params, a *ExpandDims) {
 	axis, ok := p.int32("axis")
-	if rank := c.rank(); ok && rank > 0 {
+	if rank := p.rank(); ok && rank > 0 {
 		a.Axis = p.axis(axis, rank+1)
 	}
 }
 
-func expandDimsShape(c *Call, a *ExpandDims) (nn.Dims, error) {
-	x, k := c.In(0).Dims, a.Axis
+func expandDimsShape(p *params, a *ExpandDims) (nn.Dims, error) {
+	x, k := p.In(0).Dims, a.Axis
 	out := append(nn.Dims(nil), x[:k]...)
 	out = append(out, 1)
 	return append(out, x[k:]...), nil

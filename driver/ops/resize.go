@@ -44,7 +44,7 @@ func (a Resize) attrs()              {}
 func (a Resize) ChannelsFirst() bool { return a.NCHW }
 func (a Resize) ChannelsLast() Attrs { a.NCHW = false; return a }
 
-func resizeAttrs(c *Call, p *params, a *Resize) {
+func resizeAttrs(p *params, a *Resize) {
 	a.NCHW, a.AlignCorners, a.HalfPixel = p.flag("layout"), p.flag("align corners"), p.flag("half pixel centers")
 	if a.AlignCorners && a.HalfPixel {
 		p.fail("align corners and half pixel centers exclude each other")
@@ -60,16 +60,13 @@ func resizeAttrs(c *Call, p *params, a *Resize) {
 	}
 }
 
-func resizeShape(c *Call, a *Resize) (nn.Dims, error) {
-	x, p := c.In(0).Dims, &params{c: c}
+func resizeShape(p *params, a *Resize) (nn.Dims, error) {
+	x := p.In(0).Dims
 	h, w, ch := spatial(a.NCHW)
 	var out [2]uint32
 	var err error
 	if p.has("output width") {
 		size := p.pair("output")
-		if p.err != nil {
-			return nil, p.err
-		}
 		out = [2]uint32{uint32(size[0]), uint32(size[1])}
 		return image(a.NCHW, x[0], out, x[ch]), nil
 	}
@@ -77,10 +74,7 @@ func resizeShape(c *Call, a *Resize) (nn.Dims, error) {
 		dim  int
 		name string
 	}{{h, "height factor"}, {w, "width factor"}} {
-		factor, ok := p.real(at.name)
-		if !ok {
-			return nil, p.err
-		}
+		factor, _ := p.real(at.name)
 		// The reference multiplies in float32: 7 * 0.7f must give what it gives there.
 		n := math.Floor(float64(float32(x[at.dim]) * float32(factor)))
 		if n > math.MaxUint32 {

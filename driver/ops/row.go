@@ -23,13 +23,12 @@ type Row struct {
 
 	quant quantRule
 	// relate adds what the row knows of open dimensions, nil for nothing. It must cope with unknown ranks and parameters.
-	relate func(*Call, *params, *Relations)
+	relate func(*params, *Relations)
 	rules  interface {
 		check(c *Call) error
 		infer(c *Call, inf *Inferred) error
 		fits(a Attrs) bool
 		parse(text []byte) (Attrs, error)
-		mayRun(i int) bool // with a parameter at position i that is known only at run time
 	}
 }
 
@@ -69,7 +68,10 @@ func (r *Row) QuantRule() string {
 
 // RunTime reports whether input i may be known only at run time although it is a parameter, where the model states the
 // output's dimensions.
-func (r *Row) RunTime(i int) bool { return r.rules.mayRun(i) }
+func (r *Row) RunTime(i int) bool {
+	list := r.Forms[0].Inputs
+	return i < len(list) && list[i].Runtime
+}
 
 // read is c with the form that its inputs have.
 func (r *Row) read(c *Call) *Call {

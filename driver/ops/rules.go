@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
@@ -10,57 +11,48 @@ import (
 // typed is the part of a row that knows the type of its attributes.
 type typed[A Attrs] struct {
 	// attrs, when set, decodes and tests the parameters. It must cope with input shapes that are not
-	// known yet, and report parameters that are not constant by ErrNotConstant.
-	attrs func(c *Call, p *params, a *A)
+	// known yet, and with parameters that are not constants.
+	attrs func(p *params, a *A)
 	// shapes computes the outputs from inputs whose shapes are known. It may complete a (implicit padding).
-	shapes func(c *Call, a *A) ([]nn.Dims, error)
-	// stated, when set, gives the output's shape where parameters are not constants: RESHAPE, say, takes what the model
-	// states.
-	stated func(c *Call) (nn.Dims, error)
-	// runtime, when set, allows a parameter at runtimePosition that is not a constant, where the model states the output's
-	// shape y. It gives the dimensions of the parameter, and fails when no value of it leads to y. The parameter's field in a
-	// is not set.
-	runtime func(c *Call, a *A, y nn.Dims) (nn.Dims, error)
-	// leads: input 0 is a parameter that shapes does without where the model states the output's shape.
-	leads bool
+	shapes func(p *params, a *A) ([]nn.Dims, error)
+	// runtime is set where an operand may be known only at run time (Operand.Runtime) because the model states the output's
+	// shape y. It fails when no value of the operand leads to y, and gives the operand's dimensions, nil where no kernel reads
+	// it. The field of a that it stands for is not set.
+	runtime func(p *params, a *A, y nn.Dims) (nn.Dims, error)
 }
 
 // untyped is the part of a row without parameters.
-func untyped(shapes func(*Call, *none) ([]nn.Dims, error)) typed[none] {
+func untyped(shapes func(*params, *none) ([]nn.Dims, error)) typed[none] {
 	return typed[none]{shapes: shapes}
 }
 
-// decode reads the parameters. runtime reports that the one at runtimePosition is not a constant, and may be none.
-func (t typed[A]) decode(c *Call) (a *A, runtime bool, err error) {
-	a = new(A)
-	if t.attrs == nil {
-		return a, false, nil
+// decode reads the parameters.
+func (t typed[A]) decode(c *Call) (*params, *A) {
+	p, a := &params{Call: c, runtime: -1}, new(A)
+	if t.attrs != nil {
+		t.attrs(p, a)
 	}
-	p := &params{c: c, mayBeRuntime: t.runtime != nil}
-	t.attrs(c, p, a)
-	return a, p.runtime, p.err
+	return p, a
 }
 
 func (t typed[A]) check(c *Call) error {
-	if _, _, err := t.decode(c); err != nil && !errors.Is(err, ErrNotConstant) {
-		return err
+	if p, _ := t.decode(c); !errors.Is(p.err, ErrNotConstant) {
+		return p.err
 	}
 	return nil
 }
 
-func (t typed[A]) infer(c *Call, inf *Inferred) error {
-	a, runtime, err := t.decode(c)
+func (t typed[A]) infer(c *Call, inf *Inferred) (err error) {
+	p, a := t.decode(c)
 	switch {
-	case err == nil && runtime:
-		err = t.inferRuntime(c, a, inf)
-	case err == nil:
-		inf.Shapes, err = t.shapes(c, a)
-	case errors.Is(err, ErrNotConstant) && t.stated != nil:
-		a, inf.Shapes = new(A), make([]nn.Dims, 1)
-		inf.Shapes[0], err = t.stated(c)
+	case p.err != nil:
+	case p.runtime >= 0:
+		err = t.inferRuntime(p, a, inf)
+	default:
+		inf.Shapes, err = t.shapes(p, a)
 	}
 	inf.Attrs = valueOf(a)
-	return err
+	return cmp.Or(p.err, err)
 }
 
 func (t typed[A]) fits(a Attrs) bool {
@@ -69,10 +61,6 @@ func (t typed[A]) fits(a Attrs) bool {
 	}
 	_, ok := a.(A)
 	return ok
-}
-
-func (t typed[A]) mayRun(i int) bool {
-	return i == runtimePosition && (t.runtime != nil || t.stated != nil) || i == 0 && t.leads
 }
 
 func (t typed[A]) parse(text []byte) (Attrs, error) {
@@ -92,14 +80,14 @@ func valueOf[A Attrs](a *A) Attrs {
 }
 
 // single makes the shapes function of an operation with one output.
-func single[A Attrs](shape func(*Call, *A) (nn.Dims, error)) func(*Call, *A) ([]nn.Dims, error) {
-	return func(c *Call, a *A) ([]nn.Dims, error) {
-		d, err := shape(c, a)
+func single[A Attrs](shape func(*params, *A) (nn.Dims, error)) func(*params, *A) ([]nn.Dims, error) {
+	return func(p *params, a *A) ([]nn.Dims, error) {
+		d, err := shape(p, a)
 		return []nn.Dims{d}, err
 	}
 }
 
 // keepShape is the shapes function of operations whose output is as large as input 0.
-func keepShape[A Attrs](c *Call, _ *A) ([]nn.Dims, error) {
-	return []nn.Dims{append(nn.Dims(nil), c.In(0).Dims...)}, nil
+func keepShape[A Attrs](p *params, _ *A) ([]nn.Dims, error) {
+	return []nn.Dims{append(nn.Dims(nil), p.In(0).Dims...)}, nil
 }

@@ -8,38 +8,55 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// runtimePosition is where operations have the parameter that need not be a constant.
-const runtimePosition = 1
-
 // inferRuntime takes the output's shape from the model.
-func (t typed[A]) inferRuntime(c *Call, a *A, inf *Inferred) error {
-	y, at := c.Out(0), fmt.Sprintf("input %d (%s)", runtimePosition, c.form.Inputs[runtimePosition].Name)
-	if !shapeKnown(y) {
-		return fmt.Errorf("%s: %w", at, ErrNotConstant)
+func (t typed[A]) inferRuntime(p *params, a *A, inf *Inferred) error {
+	y, param := p.Out(0), p.In(p.runtime)
+	fail := func(err error) error {
+		return fmt.Errorf("input %d (%s): %w", p.runtime, p.form.Inputs[p.runtime].Name, err)
 	}
-	dims, err := t.runtime(c, a, y.Dims)
+	if !shapeKnown(y) {
+		return fail(ErrNotConstant)
+	}
+	dims, err := t.runtime(p, a, y.Dims)
 	if err != nil {
 		return err
 	}
-	if !dims.Known() {
-		return fmt.Errorf("%s: %w", at, ErrOpenShape)
-	}
-	if _, err := MergeDims(nn.TensorInt32, c.In(runtimePosition).Dims, dims); err != nil {
-		return fmt.Errorf("%s: %w", at, err)
-	}
-	inf.RuntimeParam, inf.RuntimeDims = runtimePosition, dims
 	inf.Shapes = []nn.Dims{append(nn.Dims(nil), y.Dims...)}
+	if dims == nil {
+		return nil
+	}
+	if !dims.Known() {
+		return fail(ErrOpenShape)
+	}
+	if _, err := MergeDims(nn.TensorInt32, param.Dims, dims); err != nil {
+		return fail(err)
+	}
+	inf.RuntimeParam, inf.RuntimeDims = p.runtime, dims
 	return nil
 }
 
+// sameElements is of operations that only rename elements.
+func sameElements[A Attrs](p *params, _ *A, y nn.Dims) (nn.Dims, error) {
+	x := p.In(0).Dims
+	n, err := x.Elements()
+	if err != nil {
+		return nil, err
+	}
+	m, err := y.Elements()
+	if err == nil && n != m {
+		err = fmt.Errorf("input %v has %d elements, output %v has %d", []uint32(x), n, []uint32(y), m)
+	}
+	return nil, err
+}
+
 // padRuntime: paddings make no dimension smaller.
-func padRuntime(c *Call, _ *Padding, y nn.Dims) (nn.Dims, error) {
-	return grown(c, y, func(int64) int64 { return math.MaxUint32 })
+func padRuntime(p *params, _ *Padding, y nn.Dims) (nn.Dims, error) {
+	return grown(p, y, func(int64) int64 { return math.MaxUint32 })
 }
 
 // mirrorPadRuntime: the limits of mirrorPadShape on both sides.
-func mirrorPadRuntime(c *Call, a *MirrorPadding, y nn.Dims) (nn.Dims, error) {
-	return grown(c, y, func(n int64) int64 {
+func mirrorPadRuntime(p *params, a *MirrorPadding, y nn.Dims) (nn.Dims, error) {
+	return grown(p, y, func(n int64) int64 {
 		if a.Symmetric {
 			return 2 * n
 		}
@@ -49,8 +66,8 @@ func mirrorPadRuntime(c *Call, a *MirrorPadding, y nn.Dims) (nn.Dims, error) {
 
 // grown compares the shapes before and after paddings of unknown size; most is how much larger a dimension
 // of n elements may become.
-func grown(c *Call, y nn.Dims, most func(n int64) int64) (nn.Dims, error) {
-	x := c.In(0).Dims
+func grown(p *params, y nn.Dims, most func(n int64) int64) (nn.Dims, error) {
+	x := p.In(0).Dims
 	if len(x) != len(y) {
 		return nil, fmt.Errorf("output %v of an input %v", []uint32(y), []uint32(x))
 	}
@@ -62,8 +79,8 @@ func grown(c *Call, y nn.Dims, most func(n int64) int64) (nn.Dims, error) {
 	return nn.Dims{uint32(len(x)), 2}, nil
 }
 
-func transposeRuntime(c *Call, _ *Transpose, y nn.Dims) (nn.Dims, error) {
-	x := c.In(0).Dims
+func transposeRuntime(p *params, _ *Transpose, y nn.Dims) (nn.Dims, error) {
+	x := p.In(0).Dims
 	from, to := slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))
 	if !slices.Equal(from, to) {
 		return nil, fmt.Errorf("no permutation makes %v of %v", []uint32(y), []uint32(x))
@@ -72,8 +89,8 @@ func transposeRuntime(c *Call, _ *Transpose, y nn.Dims) (nn.Dims, error) {
 }
 
 // meanRuntime tries every set of axes: at most 16 of them, since the rank is at most 4.
-func meanRuntime(c *Call, _ *Mean, y nn.Dims) (nn.Dims, error) {
-	rank := len(c.In(0).Dims)
+func meanRuntime(p *params, _ *Mean, y nn.Dims) (nn.Dims, error) {
+	rank := len(p.In(0).Dims)
 	for set := range 1 << rank {
 		var a Mean
 		for i := range rank {
@@ -81,7 +98,7 @@ func meanRuntime(c *Call, _ *Mean, y nn.Dims) (nn.Dims, error) {
 				a.Axes = append(a.Axes, i)
 			}
 		}
-		got, err := meanShape(c, &a)
+		got, err := meanShape(p, &a)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +106,7 @@ func meanRuntime(c *Call, _ *Mean, y nn.Dims) (nn.Dims, error) {
 			continue
 		}
 		n := nn.Dims{0}
-		if stated := c.In(runtimePosition).Dims; len(stated) > 0 {
+		if stated := p.In(p.runtime).Dims; len(stated) > 0 {
 			n[0] = stated[0]
 		}
 		if n[0] > MaxIndices {
@@ -97,5 +114,5 @@ func meanRuntime(c *Call, _ *Mean, y nn.Dims) (nn.Dims, error) {
 		}
 		return n, nil
 	}
-	return nil, fmt.Errorf("no axes reduce %v to %v", []uint32(c.In(0).Dims), []uint32(y))
+	return nil, fmt.Errorf("no axes reduce %v to %v", []uint32(p.In(0).Dims), []uint32(y))
 }

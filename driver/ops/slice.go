@@ -25,7 +25,7 @@ type Slice struct {
 
 func (Slice) attrs() {}
 
-func sliceAttrs(c *Call, p *params, a *Slice) {
+func sliceAttrs(p *params, a *Slice) {
 	a.Begin, a.Size = p.positions("begin", 0), p.positions("size", -1)
 	for _, n := range a.Size {
 		if n == 0 {
@@ -37,7 +37,7 @@ func sliceAttrs(c *Call, p *params, a *Slice) {
 // positions reads a number of at least min for each dimension of input 0; nil where one of both is not known.
 func (p *params) positions(name string, min int32) (list []int) {
 	v, ok := p.int32s(name)
-	rank := p.c.rank()
+	rank := p.rank()
 	if !ok || rank == 0 {
 		return nil
 	}
@@ -56,9 +56,9 @@ func (p *params) positions(name string, min int32) (list []int) {
 }
 
 // sliceShape replaces sizes of -1.
-func sliceShape(c *Call, a *Slice) (nn.Dims, error) {
+func sliceShape(p *params, a *Slice) (nn.Dims, error) {
 	out := make(nn.Dims, len(a.Begin))
-	for i, n := range c.In(0).Dims {
+	for i, n := range p.In(0).Dims {
 		if a.Size[i] < 0 {
 			a.Size[i] = int(n) - a.Begin[i]
 		}

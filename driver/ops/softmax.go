@@ -28,19 +28,14 @@ type Softmax struct {
 func (Softmax) attrs() {}
 
 // softmaxAttrs: the axis is the last one where it is left off.
-func softmaxAttrs(c *Call, p *params, a *Softmax) {
+func softmaxAttrs(p *params, a *Softmax) {
 	beta, ok := p.real("beta")
 	if ok && beta <= 0 {
 		p.fail("beta %v is not positive", beta)
 	}
 	a.Beta = beta
-	axis := int32(-1)
+	a.Axis = max(p.rank()-1, 0)
 	if p.has("axis") {
-		if axis, ok = p.int32("axis"); !ok {
-			return
-		}
-	}
-	if rank := c.rank(); rank > 0 {
-		a.Axis = p.axis(axis, rank)
+		a.Axis = p.axisOf("axis", p.rank())
 	}
 }

@@ -25,18 +25,15 @@ type Split struct {
 
 func (Split) attrs() {}
 
-func splitAttrs(c *Call, p *params, a *Split) {
-	axis, known := p.int32("axis")
-	if rank := c.rank(); known && rank > 0 {
-		a.Axis = p.axis(axis, rank)
-	}
-	if n, ok := p.int32("number of parts"); ok && int64(n) != int64(len(c.Op.Outputs)) {
-		p.fail("%d outputs for %d parts", len(c.Op.Outputs), n)
+func splitAttrs(p *params, a *Split) {
+	a.Axis = p.axisOf("axis", p.rank())
+	if n, ok := p.int32("number of parts"); ok && int64(n) != int64(len(p.Op.Outputs)) {
+		p.fail("%d outputs for %d parts", len(p.Op.Outputs), n)
 	}
 }
 
-func splitShapes(c *Call, a *Split) ([]nn.Dims, error) {
-	x, n := c.In(0).Dims, uint32(len(c.Op.Outputs))
+func splitShapes(p *params, a *Split) ([]nn.Dims, error) {
+	x, n := p.In(0).Dims, uint32(len(p.Op.Outputs))
 	if x[a.Axis]%n != 0 {
 		return nil, fmt.Errorf("axis %d of %v does not divide into %d parts", a.Axis, []uint32(x), n)
 	}

@@ -16,7 +16,7 @@ func init() {
 		Rules: []string{"the k largest along the last dimension, the largest first; equal ones in the order of their indices",
 			"-0 equals 0; a NaN is larger than infinity, and equal to any other"},
 		quant: sameQuant,
-		rules: typed[TopK]{attrs: func(_ *Call, p *params, a *TopK) { a.K = p.atLeast("k", 1) }, shapes: topKShapes},
+		rules: typed[TopK]{attrs: func(p *params, a *TopK) { a.K = p.atLeast("k", 1) }, shapes: topKShapes},
 	})
 }
 
@@ -27,8 +27,8 @@ type TopK struct {
 
 func (TopK) attrs() {}
 
-func topKShapes(c *Call, a *TopK) ([]nn.Dims, error) {
-	d := slices.Clone(c.In(0).Dims)
+func topKShapes(p *params, a *TopK) ([]nn.Dims, error) {
+	d := slices.Clone(p.In(0).Dims)
 	last := len(d) - 1
 	if int64(a.K) > int64(d[last]) {
 		return nil, fmt.Errorf("the %d largest of %d", a.K, d[last])

@@ -6,7 +6,7 @@ func init() {
 	register(Row{
 		Type: nn.OpTranspose, Since: 2,
 		Forms: one(input(numbers, extended),
-			indices("permutation", exactly(1), "result dimension i is input dimension permutation[i]; without a value the dimensions are reversed").omissible()),
+			indices("permutation", exactly(1), "result dimension i is input dimension permutation[i]; without a value the dimensions are reversed").omissible().runtime()),
 		Outputs: result(extended),
 		quant:   sameQuant,
 		relate:  relateTranspose,
@@ -21,8 +21,8 @@ type Transpose struct {
 
 func (Transpose) attrs() {}
 
-func transposeShape(c *Call, a *Transpose) (nn.Dims, error) {
-	x := c.In(0).Dims
+func transposeShape(p *params, a *Transpose) (nn.Dims, error) {
+	x := p.In(0).Dims
 	out := make(nn.Dims, len(x))
 	for i, k := range a.Perm {
 		out[i] = x[k]
@@ -31,9 +31,9 @@ func transposeShape(c *Call, a *Transpose) (nn.Dims, error) {
 }
 
 // transposeAttrs: without a permutation the dimensions are reversed.
-func transposeAttrs(c *Call, p *params, a *Transpose) {
-	rank := c.rank()
-	if c.In(1) == nil {
+func transposeAttrs(p *params, a *Transpose) {
+	rank := p.rank()
+	if p.In(1) == nil {
 		for i := rank - 1; i >= 0; i-- {
 			a.Perm = append(a.Perm, i)
 		}

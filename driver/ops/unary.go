@@ -37,7 +37,7 @@ func init() {
 			Type: nn.OpElu, Since: 4,
 			Forms: one(input(floats, AnyRank), realNumber("alpha", "")), Outputs: result(AnyRank), relate: relateSame,
 			rules: typed[Elu]{
-				attrs:  func(_ *Call, p *params, a *Elu) { a.Alpha, _ = p.real("alpha") },
+				attrs:  func(p *params, a *Elu) { a.Alpha, _ = p.real("alpha") },
 				shapes: keepShape[Elu],
 			},
 		},

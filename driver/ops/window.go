@@ -55,25 +55,18 @@ func spatial(nchw bool) (h, w, ch int) {
 //	SAME:  out = ceil(in / stride); pad = max((out-1)*stride + eff - in, 0), head = pad / 2
 //	VALID: pad = 0
 //	out   = (in + pad - eff) / stride + 1
-func (a window) slide(c *Call, size [2]int64) (out [2]uint32, pad Pad, err error) {
-	same, p := false, &params{c: c}
-	if p.has("padding scheme") {
-		v, ok := p.int32("padding scheme")
-		if !ok {
-			return out, pad, p.err
-		}
-		same = v == nn.PaddingSame
-	}
+func (a window) slide(p *params, size [2]int64) (out [2]uint32, pad Pad, err error) {
+	scheme, _ := p.int32("padding scheme")
 	pad = a.pad
 	h, wd, _ := spatial(a.nchw)
 	heads, tails := [2]*int{&pad.Top, &pad.Left}, [2]*int{&pad.Bottom, &pad.Right}
 	for i, dim := range [2]int{h, wd} {
-		in, stride, dilation := int64(c.In(0).Dims[dim]), int64(a.stride[i]), int64(max(a.dilation[i], 1))
+		in, stride, dilation := int64(p.In(0).Dims[dim]), int64(a.stride[i]), int64(max(a.dilation[i], 1))
 		if size[i] > maxWindow || dilation > maxWindow {
 			return out, pad, fmt.Errorf("window of %d with dilation %d exceeds %d", size[i], dilation, int64(maxWindow))
 		}
 		eff := (size[i]-1)*dilation + 1
-		if same {
+		if scheme == nn.PaddingSame {
 			n := (in + stride - 1) / stride
 			total := max((n-1)*stride+eff-in, 0)
 			*heads[i], *tails[i] = int(total/2), int(total-total/2)

@@ -117,7 +117,7 @@ func resolve(m *nn.Model, inputs []nn.Dims) (_ *nn.Model, work int, err error) {
 }
 
 // NeedsData says of operation i of m's main graph why no dimensions of the inputs tell what its results have: a parameter is
-// computed or fed at run time. Nil where they may, or where the model states the results' dimensions and the operation can do
+// computed, or given by the request. Nil where they may, or where the model states the results' dimensions and the operation can do
 // with that. The error is ops.ErrNotConstant.
 //
 // Precondition: m passed Model.
