@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -71,9 +70,7 @@ func (s *Scheduler) forget(c *Client) {
 		return
 	}
 	s.departed = max(s.departed, c.virtual)
-	if i := slices.Index(s.clients, c); i >= 0 {
-		s.clients = slices.Delete(s.clients, i, i+1)
-	}
+	s.clients = without(s.clients, c)
 }
 
 // Admit is the admission test alone: it returns the error with which Run would refuse j at this moment, or
@@ -245,8 +242,7 @@ func (s *Scheduler) displace(r *run) {
 // Preconditions: s.mu held.
 func (s *Scheduler) leave(r *run) {
 	c := r.c
-	i := slices.Index(c.runs, r)
-	c.runs = slices.Delete(c.runs, i, i+1)
+	c.runs = without(c.runs, r)
 	s.jobs--
 	if r.waiting {
 		c.waiting--
@@ -255,8 +251,7 @@ func (s *Scheduler) leave(r *run) {
 		s.endBegin(r)
 	}
 	if len(c.runs) == 0 {
-		i := slices.Index(s.active, c)
-		s.active = slices.Delete(s.active, i, i+1)
+		s.active = without(s.active, c)
 	}
 	if s.last == r {
 		s.last = nil

@@ -72,14 +72,18 @@ func (s *Scheduler) lookAgain(after time.Duration) {
 //
 // Preconditions: s.mu held, r.state is mayBegin.
 func (s *Scheduler) endBegin(r *run) {
-	drop := func(list []*run) []*run {
-		i := slices.Index(list, r)
+	r.c.begins = without(r.c.begins, r)
+	if g := r.job.Group; g != nil {
+		g.begins = without(g.begins, r)
+	}
+}
+
+// without takes x out of list, if it is there; it changes list.
+func without[T comparable](list []T, x T) []T {
+	if i := slices.Index(list, x); i >= 0 {
 		return slices.Delete(list, i, i+1)
 	}
-	r.c.begins = drop(r.c.begins)
-	if g := r.job.Group; g != nil {
-		g.begins = drop(g.begins)
-	}
+	return list
 }
 
 // blocked reports whether r has been inside Begin for longer than its own work there takes.
@@ -147,17 +151,17 @@ func (s *Scheduler) choose(now time.Duration, may func(*run) bool) *run {
 
 // before is the order of choice.
 func (s *Scheduler) before(a, b *run, now time.Duration) bool {
-	if s.noPreempt {
-		return a.arrival < b.arrival
-	}
-	if a.c != b.c && a.c.virtual != b.c.virtual {
+	if !s.noPreempt && a.c != b.c && a.c.virtual != b.c.virtual {
 		return a.c.virtual < b.c.virtual
 	}
 	return s.compare(a, b, now) < 0
 }
 
-// compare orders jobs of one client.
+// compare orders jobs of one client; without preemption all.
 func (s *Scheduler) compare(a, b *run, now time.Duration) int {
+	if s.noPreempt {
+		return cmp.Compare(a.arrival, b.arrival)
+	}
 	return cmp.Or(
 		cmp.Compare(s.levelOf(b, now), s.levelOf(a, now)),
 		cmp.Compare(a.deadline, b.deadline),
@@ -312,9 +316,7 @@ func (s *Scheduler) withdraw(r *run, sub *submission) {
 	s.inFlight--
 	s.book(r.c, -sub.estimate)
 	r.c.pay(s.now() - sub.at)
-	if i := slices.Index(s.flight, sub); i >= 0 {
-		s.flight = slices.Delete(s.flight, i, i+1)
-	}
+	s.flight = without(s.flight, sub)
 }
 
 // backlog is the estimate of what is on the device and not done.

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// DefaultQuantile is that of an Estimator. The mean would be exceeded by half of the executions.
-	DefaultQuantile = 0.9
+	// quantile of the measurements is the estimate. The mean would be exceeded by half of the executions.
+	quantile = 0.9
 	// window is how many measurements of a segment count. With it the 0.9 quantile leaves the two largest out.
 	window = 20
 	// maxMeasured is the longest time that is believed; anything longer was not a segment at work.
@@ -19,7 +19,7 @@ const (
 	seedSlack = 4
 )
 
-// Estimator tells how long each segment of a plan takes: a high quantile of the latest 20 measurements. Until there
+// Estimator tells how long each segment of a plan takes: the 0.9 quantile of the latest 20 measurements. Until there
 // are any, what the cost model said. Safe for concurrent use.
 //
 // One measurement replaces the seed, though at four times the seed at most; of two the smaller counts; and of
@@ -35,12 +35,10 @@ const (
 // It must not be copied.
 type Estimator struct {
 	mu       sync.Mutex
-	quantile float64         // guarded by mu
 	segments []samples       // guarded by mu
 	fastest  time.Duration   // guarded by mu: of all runs so far, or a lower bound
 	ran      bool            // guarded by mu: it is of a run
 	room     []time.Duration // guarded by mu: of ObserveRange
-	cached   []time.Duration // guarded by mu: never written to once handed out; nil when out of date
 }
 
 // samples are the latest measurements of one segment.
@@ -52,10 +50,10 @@ type samples struct {
 	times [window]time.Duration
 }
 
-// NewEstimator makes one for a plan whose segments the cost model expects to take seeds, with the default quantile.
+// NewEstimator makes one for a plan whose segments the cost model expects to take seeds.
 // It does not retain seeds, and needs about 200 bytes for each.
 func NewEstimator(seeds []time.Duration) *Estimator {
-	e := &Estimator{quantile: DefaultQuantile, segments: make([]samples, len(seeds))}
+	e := &Estimator{segments: make([]samples, len(seeds))}
 	for i, d := range seeds {
 		e.segments[i].seed = min(max(d, 0), maxMeasured)
 		e.fastest = min(e.fastest+e.segments[i].seed/seedSlack, never)
@@ -77,23 +75,6 @@ func (e *Estimator) Fastest() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.fastest
-}
-
-// SetQuantile sets which quantile of the measurements is the estimate, within 0 and 1. Others are ignored.
-func (e *Estimator) SetQuantile(q float64) {
-	if !(q >= 0 && q <= 1) {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.quantile, e.cached = q, nil
-}
-
-// Len is the number of segments.
-func (e *Estimator) Len() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.segments)
 }
 
 // Observe adds a measurement of segment i. Segments that do not exist and times that cannot be are ignored.
@@ -138,15 +119,10 @@ func (e *Estimator) add(i int, d time.Duration) {
 		return
 	}
 	e.segments[i].add(d)
-	e.cached = nil
 }
 
-// Segments has the estimates. The caller must not change the slice; it never changes by itself.
-func (e *Estimator) Segments() []time.Duration {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.current()
-}
+// Segments has the estimates, in a slice of the caller's.
+func (e *Estimator) Segments() []time.Duration { return e.AppendTo(nil) }
 
 // AppendTo appends the estimates to list.
 func (e *Estimator) AppendTo(list []time.Duration) []time.Duration {
@@ -159,26 +135,11 @@ func (e *Estimator) AppendTo(list []time.Duration) []time.Duration {
 //
 // Preconditions: e.mu held.
 func (e *Estimator) appendTo(list []time.Duration) []time.Duration {
-	if e.cached != nil {
-		return append(list, e.cached...)
-	}
+	list = slices.Grow(list, len(e.segments))
 	for i := range e.segments {
-		list = append(list, e.segments[i].estimate(e.quantile))
+		list = append(list, e.segments[i].estimate())
 	}
 	return list
-}
-
-// current computes the estimates if they are out of date.
-//
-// Preconditions: e.mu held.
-func (e *Estimator) current() []time.Duration {
-	if e.cached == nil {
-		e.cached = make([]time.Duration, len(e.segments))
-		for i := range e.segments {
-			e.cached[i] = e.segments[i].estimate(e.quantile)
-		}
-	}
-	return e.cached
 }
 
 // Renew forgets all measurements but the latest of each segment. It is called after a trial, which says how things are
@@ -189,7 +150,6 @@ func (e *Estimator) Renew() {
 	for i := range e.segments {
 		e.segments[i].renew()
 	}
-	e.cached = nil
 }
 
 func (s *samples) add(d time.Duration) {
@@ -201,7 +161,7 @@ func (s *samples) add(d time.Duration) {
 	s.n = min(s.n+1, window)
 }
 
-func (s *samples) estimate(quantile float64) time.Duration {
+func (s *samples) estimate() time.Duration {
 	switch s.n {
 	case 0:
 		return s.seed

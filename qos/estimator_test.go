@@ -49,16 +49,7 @@ func TestEstimatorQuantile(t *testing.T) {
 	for _, i := range rand.Perm(20) {
 		e.Observe(0, time.Duration(i+1)*ms)
 	}
-	for _, tc := range []struct {
-		q    float64
-		want time.Duration
-	}{{0.9, 18 * ms}, {0.5, 10 * ms}, {1, 19 * ms}, {0, 1 * ms}, {0.95, 19 * ms}} {
-		e.SetQuantile(tc.q)
-		require.Equal(t, tc.want, e.Segments()[0], "%v", tc.q)
-	}
-	e.SetQuantile(1.1)
-	e.SetQuantile(-1)
-	require.Equal(t, 19*ms, e.Segments()[0])
+	require.Equal(t, 18*ms, e.Segments()[0])
 }
 
 func TestEstimatorRange(t *testing.T) {
@@ -74,13 +65,11 @@ func TestEstimatorRange(t *testing.T) {
 	e.Observe(-1, ms)
 	e.Observe(4, ms)
 	require.Equal(t, []time.Duration{0, 4 * ms, 4 * ms, 0}, e.Segments())
-	require.Equal(t, 4, e.Len())
 }
 
-func TestEstimatorCopyOnWrite(t *testing.T) {
+func TestEstimatorSegmentsAreTheCallers(t *testing.T) {
 	e := qos.NewEstimator([]time.Duration{ms})
 	before := e.Segments()
-	require.Same(t, &before[0], &e.Segments()[0], "nothing is copied while nothing changes")
 	e.Observe(0, 2*ms)
 	require.Equal(t, ms, before[0])
 	require.Equal(t, 2*ms, e.Segments()[0])

@@ -1,7 +1,6 @@
 package qos
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
@@ -183,7 +182,7 @@ func (s *Scheduler) advance(l *line, now time.Duration) bool {
 	switch {
 	case head == nil && l.extra == nil:
 		return false
-	case head == nil || l.extra != nil && s.order(l.extra, head.r, now) < 0:
+	case head == nil || l.extra != nil && s.compare(l.extra, head.r, now) < 0:
 		l.first, l.extra = l.extra.planned(), nil
 	default:
 		l.first = *head
@@ -196,7 +195,7 @@ func (s *Scheduler) advance(l *line, now time.Duration) bool {
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) at(q *queue, i int, now time.Duration) *planned {
-	order := func(a, b planned) int { return s.order(a.r, b.r, now) }
+	order := func(a, b planned) int { return s.compare(a.r, b.r, now) }
 	for ; q.sorted <= i; q.sorted++ {
 		rest := q.jobs[q.sorted:]
 		if q.sorted == ordered {
@@ -213,14 +212,6 @@ func (s *Scheduler) at(q *queue, i int, now time.Duration) *planned {
 		rest[0], rest[best] = rest[best], rest[0]
 	}
 	return &q.jobs[i]
-}
-
-// order is that in which jobs of a queue go.
-func (s *Scheduler) order(a, b *run, now time.Duration) int {
-	if s.noPreempt {
-		return cmp.Compare(a.arrival, b.arrival)
-	}
-	return s.compare(a, b, now)
 }
 
 // lineUp fills s.forecast.queues with what is there, unless it is known.
@@ -271,7 +262,7 @@ func (s *Scheduler) turn(lines []line, now time.Duration) int {
 	best := 0
 	for i := 1; i < len(lines); i++ {
 		a, b := &lines[i], &lines[best]
-		if a.virtual < b.virtual || a.virtual == b.virtual && s.order(a.first.r, b.first.r, now) < 0 {
+		if a.virtual < b.virtual || a.virtual == b.virtual && s.compare(a.first.r, b.first.r, now) < 0 {
 			best = i
 		}
 	}

@@ -61,44 +61,39 @@ func (c PrepareCost) modelled() time.Duration {
 	return seedBase + time.Duration(float64(c.WeightBytes)/1e6*float64(seedMegabyte)) + time.Duration(c.Steps)*seedStep
 }
 
+// total is what c takes where a pipeline takes so long, and all else rest, in units of the model.
+func (c PrepareCost) total(pipeline, rest time.Duration) time.Duration {
+	others := time.Duration(min(float64(c.modelled())*(float64(rest)/float64(restUnit)), float64(never)))
+	return min(others+time.Duration(c.Pipelines)*pipeline, never)
+}
+
 // Estimate is how long a preparation of cost c is expected to take.
 func (e *PrepareEstimator) Estimate(c PrepareCost) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c = c.bound()
-	return min(e.others(c)+time.Duration(c.Pipelines)*e.perPipeline(), never)
-}
-
-// Preconditions: e.mu held, c bounded.
-func (e *PrepareEstimator) others(c PrepareCost) time.Duration {
-	factor := restUnit
-	if e.rest.n > 0 {
-		factor = e.rest.estimate(DefaultQuantile)
-	}
-	return time.Duration(min(float64(c.modelled())*(float64(factor)/float64(restUnit)), float64(never)))
-}
-
-// Preconditions: e.mu held.
-func (e *PrepareEstimator) perPipeline() time.Duration {
-	if e.pipeline.n > 0 {
-		return e.pipeline.estimate(DefaultQuantile)
-	}
-	return seedPipeline
+	return c.bound().total(e.pipeline.or(seedPipeline), e.rest.or(restUnit))
 }
 
 // least is a lower bound of Estimate.
 //
-// Preconditions: e.mu held, c bounded.
+// Preconditions: e.mu held.
 func (e *PrepareEstimator) least(c PrepareCost) time.Duration {
-	factor, pipeline := restUnit/prepareSlack, time.Duration(seedPipeline/prepareSlack)
-	if e.rest.n > 0 {
-		factor = e.rest.low
-	}
+	pipeline, rest := time.Duration(seedPipeline/prepareSlack), restUnit/prepareSlack
 	if e.pipeline.n > 0 {
 		pipeline = e.pipeline.low
 	}
-	rest := time.Duration(min(float64(c.modelled())*(float64(factor)/float64(restUnit)), float64(never)))
-	return min(rest+time.Duration(c.Pipelines)*pipeline, never)
+	if e.rest.n > 0 {
+		rest = e.rest.low
+	}
+	return c.bound().total(pipeline, rest)
+}
+
+// or is the estimate, seed before there was a measurement.
+func (s *samples) or(seed time.Duration) time.Duration {
+	if s.n == 0 {
+		return seed
+	}
+	return s.estimate()
 }
 
 // Admit refuses a preparation of cost c that is expected to end after deadline: MISSED_DEADLINE_PERSISTENT where the
@@ -119,7 +114,7 @@ func (e *PrepareEstimator) Admit(c PrepareCost, since, deadline time.Time) error
 	defer e.mu.Unlock()
 	status := nn.StatusMissedDeadlineTransient
 	switch {
-	case given <= 0 || given < e.least(c.bound()):
+	case given <= 0 || given < e.least(c):
 		status = nn.StatusMissedDeadlinePersistent
 	case left > 0 && given < needs:
 		if e.doubt.due(now) {
@@ -154,6 +149,6 @@ func (e *PrepareEstimator) Observe(c PrepareCost, d time.Duration) {
 		return
 	}
 	// Without a measurement of the rest alone, the fixed model must not make pipelines look free.
-	others := min(e.others(c), d/2)
+	others := min(c.total(0, e.rest.or(restUnit)), d/2)
 	e.pipeline.add((d - others) / time.Duration(c.Pipelines))
 }
