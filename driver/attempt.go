@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/qos"
 )
@@ -32,8 +33,8 @@ type attempt struct {
 
 // attemptState is what begins anew with each execution.
 type attemptState struct {
-	instance *instance // that it runs on; nil before the request is bound
-	form     *form     // that job was made for; nil before plan
+	instance *prepare.Instance // that it runs on; nil before the request is bound
+	form     *prepare.Form     // that job was made for; nil before plan
 	job      qos.Job
 	x        backend.Execution // nil before Begin
 	// Of a backend.Continuing: it, and the segments of its part once that is not the first.
@@ -85,14 +86,15 @@ func (a *attempt) refused(err error) {
 }
 
 // on is the instance that it runs on, as far as that can be told; nil: it cannot.
-func (a *attempt) on() *instance {
-	switch {
-	case a.instance != nil:
+func (a *attempt) on() *prepare.Instance {
+	if a.instance != nil {
 		return a.instance
-	case a.p.template != nil && a.b != nil && a.b.dims != nil:
-		return a.p.template.peek(a.b.dims.InputDims)
 	}
-	return a.p.only
+	var inputs []nn.Dims
+	if a.b != nil && a.b.dims != nil {
+		inputs = a.b.dims.InputDims
+	}
+	return a.p.model.Peek(inputs)
 }
 
 // plan makes the job, without its functions. It reports false where the model is not compiled yet, so that nothing is
@@ -102,13 +104,13 @@ func (a *attempt) plan() bool {
 	if on == nil {
 		return false
 	}
-	if a.form = on.expected.of(on.exe); a.form == nil {
+	if a.form = on.Form(); a.form == nil {
 		return false
 	}
-	a.segments = a.form.est.AppendTo(a.segments[:0])
+	a.segments = a.form.Est.AppendTo(a.segments[:0])
 	a.job = qos.Job{
-		Priority: a.priority(), Deadline: a.o.deadline, Segments: a.segments, Fastest: a.form.est.Fastest(),
-		Group: &on.group, Lane: a.p.lane(), Later: a.form.exe.Later(),
+		Priority: a.priority(), Deadline: a.o.deadline, Segments: a.segments, Fastest: a.form.Est.Fastest(),
+		Group: &on.Group, Lane: a.p.lane(), Later: a.form.Later(),
 	}
 	// Time that was lost in waiting is no reason to doubt the estimates.
 	a.job.Trial = a.given() < a.converting+a.expected()
@@ -119,7 +121,7 @@ func (a *attempt) plan() bool {
 func (a *attempt) deviceTime() time.Duration { return a.earlier + cmp.Or(a.onDevice, a.used) }
 
 // expected is how long the job is estimated to take.
-func (a *attempt) expected() time.Duration { return sum(a.job.Segments) + a.job.Later }
+func (a *attempt) expected() time.Duration { return total(a.job.Segments) + a.job.Later }
 
 // priority is that of the execution.
 func (a *attempt) priority() nn.Priority {
@@ -169,7 +171,7 @@ func (a *attempt) given() time.Duration {
 }
 
 // hopeless reports whether no execution was ever quick enough.
-func (a *attempt) hopeless() bool { return a.form != nil && a.given() < a.form.est.Fastest() }
+func (a *attempt) hopeless() bool { return a.form != nil && a.given() < a.form.Est.Fastest() }
 
 // verdict is err, of the scheduler, with the status that it has for the client, who counts from the call: what would
 // have been in time, had it not waited for fences, buffers or a compilation, may be so the next time.
@@ -187,10 +189,10 @@ func (a *attempt) verdict(err error) error {
 func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 	p, on := a.p, a.on()
 	a.b.unsubmitted = true
-	if err := on.ready(ctx, a.o.deadline); err != nil {
+	if err := on.Ready(ctx, a.o.deadline); err != nil {
 		return err
 	}
-	if err := p.account(on); err != nil {
+	if err := p.model.Account(on); err != nil {
 		return err
 	}
 	a.plan() // anew: the form may be a better one by now
@@ -207,11 +209,12 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 			a.b.hear(a.x)
 		}
 		a.x.Release()
+		on.Executed()
 	}()
 	res.Schedule, err = p.client.queue.Run(ctx, &a.job)
 	a.profiler.hasRun()
 	if res.Schedule.Trial {
-		defer a.form.est.Renew()
+		defer a.form.Est.Renew()
 	}
 	if a.queued += res.Schedule.Queued; err != nil {
 		return a.verdict(err)
@@ -225,16 +228,16 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 		return nil
 	}
 	if times := a.x.SegmentTimes(); len(times) == len(a.job.Segments) { // the device knows better than the host
-		on.timedByDevice.Store(true)
+		on.TimedByDevice.Store(true)
 		for i, t := range times {
-			a.form.est.Observe(i, t)
+			a.form.Est.Observe(i, t)
 		}
-		a.used = sum(times)
+		a.used = total(times)
 	}
 	if a.part != nil || a.x.Segments() == len(a.job.Segments) {
-		a.form.est.Completed(a.used)
+		a.form.Est.Completed(a.used)
 	}
-	a.form.runs.Add(1)
+	a.form.Runs.Add(1)
 	return nil
 }
 
@@ -242,8 +245,8 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 func (a *attempt) begin(ctx context.Context) (err error) {
 	from := a.profiler.now()
 	for {
-		a.x, err = a.on().exe.Begin(a.profiler.traced(ctx), a.b.inputs, a.b.outputs)
-		if !isFull(err) || a.p.template == nil || !a.p.template.makeRoom() {
+		a.x, err = a.on().Begin(a.profiler.traced(ctx), a.b.inputs, a.b.outputs)
+		if !a.p.model.MakeRoom(err) {
 			break
 		}
 	}
@@ -290,8 +293,8 @@ func (a *attempt) observe(first, last int, took time.Duration) {
 	if a.o.profiling == everyStep {
 		return
 	}
-	if a.part == nil && a.x.Segments() == len(a.job.Segments) && !a.on().timedByDevice.Load() {
-		a.form.est.ObserveRange(first, last, took)
+	if a.part == nil && a.x.Segments() == len(a.job.Segments) && !a.on().TimedByDevice.Load() {
+		a.form.Est.ObserveRange(first, last, took)
 	}
 }
 
@@ -299,3 +302,10 @@ func (a *attempt) observe(first, last int, took time.Duration) {
 type doneFence struct{}
 
 func (doneFence) Wait(context.Context) error { return nil }
+
+func total(list []time.Duration) (sum time.Duration) {
+	for _, d := range list {
+		sum += d
+	}
+	return sum
+}

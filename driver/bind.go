@@ -8,6 +8,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/internal/pools"
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/driver/validate"
@@ -45,10 +46,10 @@ type binding struct {
 	// keep what they hold.
 	unsubmitted bool
 
-	attempt   *attempt  // that it is for
-	instance  *instance // of a template; nil: none was taken
-	inputDims []nn.Dims // with what buffers know
-	held      int       // buffers whose turn it is
+	attempt   *attempt          // that it is for
+	instance  *prepare.Instance // nil: none was taken
+	inputDims []nn.Dims         // with what buffers know
+	held      int               // buffers whose turn it is
 	files     []fileOutput
 	images    []imageTensor // that images became
 	bound     bool          // and not finished
@@ -145,13 +146,11 @@ func (b *boundRequest) bind(ctx context.Context) error {
 	if err := b.resolveInputs(); err != nil {
 		return err
 	}
-	if t := b.model.template; t != nil {
-		x, err := t.take(b.inputDims)
-		if err != nil {
-			return err
-		}
-		b.instance, b.attempt.instance = x, x
+	x, err := b.model.model.Take(b.inputDims)
+	if err != nil {
+		return err
 	}
+	b.instance, b.attempt.instance = x, x
 	if err := b.fit(); err != nil {
 		return err
 	}
@@ -313,7 +312,7 @@ func (b *boundRequest) takeTurns(ctx context.Context) error {
 			return nn.Invalid("buffer", "%w", err) // since it was found
 		}
 		if !u.buffer.turn.tryLock(u.write) {
-			waiting, cancel := withDeadline(ctx, b.attempt.o.deadline)
+			waiting, cancel := prepare.WithDeadline(ctx, b.attempt.o.deadline)
 			err := u.buffer.turn.lock(waiting, u.write)
 			cancel()
 			if err != nil {
@@ -439,7 +438,7 @@ func (b *boundRequest) release() {
 	}
 	b.released = true
 	if b.instance != nil {
-		b.model.template.give(b.instance)
+		b.model.model.Give(b.instance)
 	}
 	for _, u := range b.buffers[:b.held] {
 		if u.write && b.bound {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/gpu/null"
 )
 
 // benchModel is z = x + y of 8-bit tensors [2, 3].
@@ -29,7 +32,12 @@ func BenchmarkBind(b *testing.B) {
 		Inputs: []nn.RequestArgument{at(0), at(1)}, Outputs: []nn.RequestArgument{at(2)},
 		Pools: []nn.Memory{make(nn.HostMemory, 6), make(nn.HostMemory, 6), make(nn.HostMemory, 6)},
 	}
-	p := &PreparedModel{client: &Client{device: &Device{}}, signature: benchModel(), outputs: []nn.Dims{{2, 3}}}
+	d := NewDevice(&null.Backend{}, WithCache(CacheOptions{Off: true}))
+	defer d.Close()
+	c, err := d.NewClient("bench")
+	require.NoError(b, err)
+	p, err := c.PrepareModel(context.Background(), benchModel())
+	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		a := newAttempt(p, r)

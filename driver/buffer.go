@@ -114,7 +114,7 @@ func (b *Buffer) drop() (err error) {
 		}
 		bytes := b.memory.Bytes()
 		err = b.memory.Close()
-		b.client.give(bytes)
+		b.client.memory.Give(bytes)
 	}
 	b.memory, b.shape, b.written = nil, nil, false
 	return err
@@ -133,7 +133,7 @@ func (b *Buffer) reserve(dims nn.Dims) error {
 	if err != nil {
 		return generalFailure("buffer", err)
 	}
-	if err := b.client.take(m.Bytes(), "buffer"); err != nil {
+	if err := b.client.memory.Take(m.Bytes(), "buffer"); err != nil {
 		return errors.Join(err, m.Close())
 	}
 	b.memory, b.shape = m, slices.Clone(dims)

@@ -2,11 +2,10 @@ package driver
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
+	"github.com/nngpu/nngpu/driver/internal/budget"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/qos"
 )
@@ -17,14 +16,13 @@ type Client struct {
 	device   *Device
 	identity string
 	queue    *qos.Client
-	budget   int64 // bytes; 0: the device's own limit
+	memory   *budget.Account
 	closing  sync.Once
 
 	pending atomic.Int64 // executions that run without their caller
 
 	mu     sync.Mutex
 	models map[*PreparedModel]bool // nil once closed; guarded by mu
-	used   int64                   // guarded by mu; bytes
 }
 
 // ClientOption changes a client.
@@ -62,7 +60,11 @@ func (d *Device) NewClient(identity string, opts ...ClientOption) (*Client, erro
 	if d.gone != nil {
 		return nil, d.gone
 	}
-	c := &Client{device: d, identity: identity, budget: o.budget, models: map[*PreparedModel]bool{}}
+	c := &Client{device: d, identity: identity, models: map[*PreparedModel]bool{}}
+	c.memory = budget.New(o.budget, func(used int64) {
+		d.log.Warn("a model that was optimised in the background has outgrown its client's budget",
+			"client", identity, "bytes", used, "budget", o.budget)
+	})
 	var err error
 	if c.queue, err = d.scheduler.NewClient(identity, o.share); err != nil {
 		return nil, err
@@ -74,25 +76,8 @@ func (d *Device) NewClient(identity string, opts ...ClientOption) (*Client, erro
 // Identity is the name that the client was made with.
 func (c *Client) Identity() string { return c.identity }
 
-// share is the nth part of the budget, or of the device's memory where that is less; as much as there may be where neither is
-// bounded.
-func (c *Client) share(n int64) int64 {
-	bound := int64(math.MaxInt64)
-	if c.budget > 0 {
-		bound = c.budget
-	}
-	if _, _, limit := c.device.backend.Memory(); limit > 0 {
-		bound = min(bound, limit)
-	}
-	return bound / n
-}
-
 // Memory is how many bytes of the client's budget are in use.
-func (c *Client) Memory() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.used
-}
+func (c *Client) Memory() int64 { return c.memory.Used() }
 
 // maxPending bounds the executions of a client that run without their caller: each holds a goroutine, and what it
 // waits for may never come.
@@ -108,45 +93,6 @@ func (c *Client) beginPending() error {
 }
 
 func (c *Client) endPending() { c.pending.Add(-1) }
-
-// take accounts for bytes of memory.
-func (c *Client) take(bytes int64, what string) error { return c.takeBeside(0, bytes, what) }
-
-// takeBeside is take of what is needed together with that many bytes, which were taken before.
-func (c *Client) takeBeside(taken, bytes int64, what string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if all := taken + bytes; c.budget > 0 && all > c.budget {
-		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the client's budget of %d", all, c.budget)
-	}
-	if c.budget > 0 && bytes > c.budget-c.used {
-		return nn.Errorf(nn.StatusResourceExhaustedTransient, what, "%d bytes, %d of the client's budget of %d are in use",
-			bytes, c.used, c.budget)
-	}
-	c.used += bytes
-	return nil
-}
-
-// give undoes take.
-func (c *Client) give(bytes int64) { c.change(-bytes) }
-
-// change corrects the account, whatever the budget.
-func (c *Client) change(bytes int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.used += bytes; c.used < 0 {
-		panic(fmt.Sprintf("driver: client gave back %d bytes too many", -c.used))
-	}
-}
-
-// outgrow is change for what the client cannot be refused any more.
-func (c *Client) outgrow(bytes int64) {
-	c.change(bytes)
-	if used := c.Memory(); bytes > 0 && c.budget > 0 && used > c.budget {
-		c.device.log.Warn("a model that was optimised in the background has outgrown its client's budget",
-			"client", c.identity, "bytes", used, "budget", c.budget)
-	}
-}
 
 func (c *Client) isClosed() bool {
 	c.mu.Lock()

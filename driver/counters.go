@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -33,21 +34,28 @@ type executionCounters struct {
 	queueWait, deviceTime, latency histogram
 }
 
-// index numbers s, which is one of them.
-func (s CacheStatus) index() int { return slices.Index(cacheStatuses[:], s) }
-
-// prepareEnded notes that a preparation ended with err.
-func (c *counters) prepareEnded(err error) {
+// Ended implements prepare.Counts.
+func (c *counters) Ended(err error) {
 	if err != nil {
 		c.failures.Add(1)
 	}
 }
 
-// took notes what a compilation took that began at start and ended with err.
-func took(h *histogram, start time.Time, err error) {
-	if err == nil {
-		h.observe(time.Since(start))
+// Compiled implements prepare.Counts.
+func (c *counters) Compiled(quick bool, took time.Duration) {
+	h := &c.compile
+	if quick {
+		h = &c.quick
 	}
+	h.observe(took)
+}
+
+// Restored implements prepare.Counts.
+func (c *counters) Restored(took time.Duration) { c.restore.observe(took) }
+
+// Prepared implements prepare.Counts.
+func (c *counters) Prepared(s prepare.Status) {
+	c.prepared[slices.Index(cacheStatuses[:], CacheStatus(s))].Add(1)
 }
 
 // executionEnded notes how a ended; res is its result, nil where there is none.

@@ -46,9 +46,9 @@ func TestDelayedCompilation(t *testing.T) {
 	require.Equal(t, optimisedPipelines, pm.Stats().Pipelines)
 
 	hit := prepareTen(t, openStoring(t, b, o), driver.WithDelayedCompilation())
-	require.Equal(t, driver.CacheOff, hit.DelayedStatus())
+	require.Equal(t, driver.CacheOff, hit.Cached())
 	require.NoError(t, hit.Ready(t.Context()))
-	require.Equal(t, driver.CacheHit, hit.DelayedStatus())
+	require.Equal(t, driver.CacheHit, hit.Cached())
 	require.Equal(t, optimisedPipelines, hit.Stats().Pipelines)
 	requireTen(t, hit)
 	require.EqualValues(t, 1, b.optimised.Load(), "from the cache")

@@ -17,7 +17,6 @@
 package driver
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +24,11 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
+	"github.com/nngpu/nngpu/cache"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/internal/pools"
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/qos"
@@ -42,12 +42,12 @@ type Device struct {
 	backend   backend.Backend
 	log       *slog.Logger
 	counters  counters
-	cache     *compiledCache
 	scheduler *qos.Scheduler
-	prepares  prepareRates
 	buffers   bufferTable
 	pools     *pools.Table
 	closing   sync.Once
+
+	preparations *prepare.Device
 
 	mu      sync.Mutex
 	clients map[*Client]bool // guarded by mu
@@ -59,16 +59,11 @@ type Device struct {
 type DeviceOption func(*deviceOptions)
 
 type deviceOptions struct {
-	cache      CacheOptions
+	cache      cache.Options
 	scheduling SchedulingOptions
 	log        *slog.Logger // nil: the default
 	// trustedExternal: see WithTrustedExternalMemory.
 	trustedExternal bool
-}
-
-// WithCache says where compiled models are kept between processes, or that they are not.
-func WithCache(c CacheOptions) DeviceOption {
-	return func(o *deviceOptions) { o.cache = c }
 }
 
 // WithTrustedExternalMemory says that all who hold a descriptor of a device's memory that comes to this process are
@@ -92,10 +87,12 @@ func NewDevice(b backend.Backend, opts ...DeviceOption) *Device {
 		b, err = noBackend{}, nn.NotNil("backend", nil)
 	}
 	log := newLogger(o.log, b)
-	return &Device{
-		backend: b, log: log, cache: newCompiledCache(b, o.cache, log), scheduler: newScheduler(b.Info().Type, o.scheduling),
+	d := &Device{
+		backend: b, log: log, scheduler: newScheduler(b.Info().Type, o.scheduling),
 		pools: pools.NewTable(b, o.trustedExternal), clients: map[*Client]bool{}, gone: err,
 	}
+	d.preparations = prepare.NewDevice(b, log, d.scheduler, &d.counters, o.cache)
+	return d
 }
 
 // noBackend stands for one that is missing. Nothing is asked of it but what it is.
@@ -143,7 +140,7 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 		return nil, nil, err
 	}
 	defer d.busy.Done()
-	own, unmapped := ownConstants(m, nil)
+	own, unmapped := prepare.Own(m, nil)
 	if nn.StatusOf(unmapped) == nn.StatusInvalidArgument {
 		return nil, nil, unmapped
 	}
@@ -151,11 +148,11 @@ func (d *Device) SupportedOperations(m *nn.Model) (supported []bool, reasons []e
 		n := len(m.Main.Operations)
 		return make([]bool, n), slices.Repeat([]error{unmapped}, n), nil
 	}
-	defer own.release()
+	defer own.Release()
 	if err := validate.Model(own.Model); err != nil {
 		return nil, nil, err
 	}
-	reasons, err = d.supports(own.Model)
+	reasons, err = d.preparations.Supports(own.Model)
 	if err != nil {
 		return nil, nil, fmt.Errorf("supported operations: %w", err)
 	}
@@ -199,177 +196,4 @@ func (d *Device) Close() (err error) {
 
 func closed(what string) error {
 	return &nn.Error{Status: nn.StatusGeneralFailure, Where: what, Err: ErrClosed}
-}
-
-// Option changes how a model is prepared.
-type Option func(*prepareOptions)
-
-type prepareOptions struct {
-	backend.Options
-	files     *cacheFiles // nil: none
-	preparing preparing
-	deadline  time.Time // zero: none
-	start     time.Time // of the call
-	saving    *saving
-}
-
-// WithPrepareDeadline says when the preparation must have ended. It is refused where it is expected to take longer: where
-// a cache may have the model, at once if loading it takes longer by what loading has taken on this device, and if it is
-// not there, before it is compiled. MISSED_DEADLINE_PERSISTENT says that the deadline had passed at the call, or that no
-// preparation like it was ever as quick; all else is MISSED_DEADLINE_TRANSIENT, and it is given up with that when it
-// takes longer than expected. The context's deadline counts too, the nearer of both.
-func WithPrepareDeadline(t time.Time) Option {
-	return func(o *prepareOptions) { o.deadline = t }
-}
-
-// WithPreference says what to optimise for. The default is nn.FastSingleAnswer.
-func WithPreference(p nn.Preference) Option {
-	return func(o *prepareOptions) { o.Preference = p }
-}
-
-// WithPriority orders the model's executions among those of the same client. The default is
-// nn.PriorityMedium.
-func WithPriority(p nn.Priority) Option {
-	return func(o *prepareOptions) { o.Priority = p }
-}
-
-// PrepareModel compiles m, or takes it from the cache. ctx bounds the compilation. The main graph and the pools
-// of m are retained and must not change. Where it leaves dimensions of its inputs open, what is returned is a template: m
-// is checked as far as that is possible without them, and executions compile it for theirs (see WithInstances). Its values
-// and its nn.HostMemory are then retained, and must not change, and what was copied of its pools stays in memory and in the
-// client's account.
-//
-// The bytes in the pools may change at any time: constants that others could write, which is all but nn.HostMemory and
-// nn.Sealed, are copied before anything looks at them, and the copy counts in the client's budget until the model is
-// compiled.
-//
-// Errors: INVALID_ARGUMENT for what is wrong with m, its pools or an option; GENERAL_FAILURE for a pool that cannot be
-// mapped, and context.Canceled where ctx was cancelled; MISSED_DEADLINE_* as WithPrepareDeadline says, where ctx ended by
-// its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
-func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (_ *PreparedModel, err error) {
-	start := time.Now()
-	o, leave, err := c.enterPrepare(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	defer func() { c.device.counters.prepareEnded(err) }()
-	pm, err := c.prepare(ctx, m, o, start)
-	if err != nil {
-		return nil, err
-	}
-	return c.adopt(pm, o.Priority)
-}
-
-// prepare does the work of PrepareModel, but for the account of what it returns.
-func (c *Client) prepare(ctx context.Context, m *nn.Model, o *prepareOptions, start time.Time) (*PreparedModel, error) {
-	own, err := ownConstants(m, c)
-	if err != nil {
-		return nil, err
-	}
-	defer own.release()
-	if err := validate.Model(own.Model); err != nil {
-		return nil, err
-	}
-	dims, err := outputDims(own.Model)
-	if err != nil {
-		return nil, err
-	}
-	pm := &PreparedModel{
-		client: c, signature: signatureOf(m), own: own, needed: validate.Needed(own.Model), outputs: dims, saving: o.saving,
-	}
-	if validate.Open(own.Model) {
-		return pm, pm.makeTemplate(o)
-	}
-	rates := &c.device.prepares
-	cost := rates.cost(own.Model)
-	if c.device.loads(o) {
-		if err := rates.canLoad(cost, o); err != nil {
-			return nil, fmt.Errorf("prepare model: %w", err)
-		}
-	}
-	ctx, cancel := withDeadline(ctx, o.deadline)
-	defer cancel()
-	exe, status, err := c.device.compileFor(ctx, own, o)
-	if err != nil {
-		return nil, fmt.Errorf("prepare model: %w", err)
-	}
-	switch {
-	case o.preparing.delayed:
-	case status == CacheHit:
-		rates.loaded(cost, time.Since(start))
-	default:
-		rates.observe(own.Model, cost, time.Since(start))
-	}
-	pm.only = &instance{exe: exe, kept: status}
-	return pm, nil
-}
-
-// withDeadline is context.WithDeadline, where there is a deadline.
-func withDeadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
-	if t.IsZero() {
-		return ctx, func() {}
-	}
-	return context.WithDeadline(ctx, t)
-}
-
-// enterPrepare decodes and checks options and keeps the backend open until leave is called.
-func (c *Client) enterPrepare(ctx context.Context, opts []Option) (o *prepareOptions, leave func(), err error) {
-	if c.isClosed() {
-		return nil, nil, closed("client")
-	}
-	o = &prepareOptions{
-		start: time.Now(), saving: &saving{}, Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium},
-	}
-	if err := apply(opts, o); err != nil {
-		return nil, nil, err
-	}
-	if err := cmp.Or(validate.Preference(o.Preference), validate.Priority(o.Priority), checkContext("preparation", ctx)); err != nil {
-		return nil, nil, err
-	}
-	if t, ok := ctx.Deadline(); ok && (o.deadline.IsZero() || t.Before(o.deadline)) {
-		o.deadline = t
-	}
-	if err := checkDeadline("preparation", o.deadline, o.start); err != nil {
-		return nil, nil, err
-	}
-	if err := c.device.enter(); err != nil {
-		return nil, nil, err
-	}
-	return o, c.device.busy.Done, nil
-}
-
-// adopt makes pm, which has what it runs on, a prepared model of c. It takes ownership.
-func (c *Client) adopt(pm *PreparedModel, priority nn.Priority) (*PreparedModel, error) {
-	pm.priority = priority
-	if x := pm.only; x != nil {
-		_, late := x.exe.(*delayed)
-		bytes := x.size()
-		if err := c.takeBeside(pm.own.held(), bytes, "model"); err != nil {
-			return nil, errors.Join(err, x.exe.Close())
-		}
-		x.bytes, x.counted = bytes, !late
-	}
-	c.mu.Lock()
-	if c.models != nil {
-		c.models[pm] = true
-		c.mu.Unlock()
-		return pm, nil
-	}
-	c.mu.Unlock()
-	return nil, errors.Join(closed("client"), pm.free())
-}
-
-// outputDims returns the dimensions of each output, where the model leaves them open those that its inputs
-// give.
-func outputDims(m *nn.Model) ([]nn.Dims, error) {
-	dims, err := validate.Shapes(m)
-	if err != nil {
-		return nil, err
-	}
-	var out []nn.Dims
-	for _, index := range m.Main.Outputs {
-		out = append(out, dims[index])
-	}
-	return out, nil
 }

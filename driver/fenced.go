@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -129,7 +130,7 @@ func (b *boundRequest) checkFenced() error {
 // run is what the execution does once it was launched.
 func (e *FencedExecution) run(ctx context.Context, a *attempt, waits []*Fence) error {
 	o, launch := &a.o, a.start
-	waiting, cancel := withDeadline(ctx, o.deadline)
+	waiting, cancel := prepare.WithDeadline(ctx, o.deadline)
 	err := waitForAll(waiting, waits)
 	cancel()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/internal/pools"
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/qos"
 )
@@ -162,7 +163,7 @@ func (p *PreparedModel) freeConverters(list []*converter) bool {
 		}
 		if c.exe != nil {
 			_ = c.exe.Close()
-			p.client.give(c.bytes)
+			p.client.memory.Give(c.bytes)
 		}
 	}
 	return len(list) > 0
@@ -172,7 +173,7 @@ func (p *PreparedModel) freeConverters(list []*converter) bool {
 func (p *PreparedModel) freeTensor(m backend.Memory) {
 	bytes := m.Bytes()
 	_ = m.Close()
-	p.client.give(bytes)
+	p.client.memory.Give(bytes)
 }
 
 // imageTensor is the tensor that an image became, for one execution.
@@ -214,7 +215,7 @@ func (p *PreparedModel) makeTensor(ctx context.Context, c *converter, layout nn.
 	if err != nil {
 		return imageTensor{}, err
 	}
-	if err := p.client.take(m.Bytes(), "image"); err != nil {
+	if err := p.client.memory.Take(m.Bytes(), "image"); err != nil {
 		return imageTensor{}, errors.Join(err, m.Close())
 	}
 	return imageTensor{c, m}, nil
@@ -233,7 +234,7 @@ func (p *PreparedModel) compileImage(ctx context.Context, c *converter, layout n
 	}
 	stats := exe.Stats()
 	bytes := stats.ArenaBytes + stats.WeightBytes
-	if err := p.client.take(bytes, "image"); err != nil {
+	if err := p.client.memory.Take(bytes, "image"); err != nil {
 		return errors.Join(err, exe.Close())
 	}
 	c.exe, c.bytes = exe, bytes
@@ -268,7 +269,7 @@ func (b *boundRequest) convertImage(ctx context.Context, to *backend.Binding, x 
 	p := b.model
 	o := p.signature.Main.Operands[p.signature.Main.Inputs[i]]
 	o.Dims = b.inputDims[i]
-	ctx, cancel := withDeadline(ctx, b.attempt.o.deadline)
+	ctx, cancel := prepare.WithDeadline(ctx, b.attempt.o.deadline)
 	defer cancel()
 	tensor, err := p.takeTensor(ctx, *x.image, &o)
 	if err != nil {
@@ -318,7 +319,7 @@ func (b *boundRequest) runConverter(ctx context.Context, exe backend.Executable,
 		}
 	}()
 	segments := exe.Estimates()
-	b.attempt.converting += sum(segments)
+	b.attempt.converting += total(segments)
 	job := qos.Job{
 		Priority: b.attempt.priority(), Segments: segments,
 		Begin: func(ctx context.Context) (err error) {

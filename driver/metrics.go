@@ -111,7 +111,7 @@ func (d *Device) clientMetrics() []ClientMetrics {
 	for _, c := range clients {
 		s := c.queue.Stats()
 		list = append(list, ClientMetrics{
-			Identity: c.identity, Memory: c.Memory(), Budget: c.budget, Share: s.Share, Device: s.DeviceTime, Running: s.Jobs,
+			Identity: c.identity, Memory: c.Memory(), Budget: c.memory.Limit(), Share: s.Share, Device: s.DeviceTime, Running: s.Jobs,
 		})
 	}
 	slices.SortFunc(list, func(a, b ClientMetrics) int { return strings.Compare(a.Identity, b.Identity) })

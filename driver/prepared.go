@@ -3,8 +3,10 @@ package driver
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -13,13 +15,11 @@ import (
 // WithInstances. Executions on it may run at the same time in any number.
 type PreparedModel struct {
 	client    *Client
-	only      *instance // nil: a template
-	template  *template // nil: the model's sizes are known
-	signature *nn.Model // the main graph, its names and the pools
-	needed    []string  // of each input: validate.Needed
-	own       *ownModel // what may yet be compiled; nil: nothing
-	outputs   []nn.Dims // of each output, after inference
-	saving    *saving
+	model     *prepare.Model
+	signature *nn.Model // model.Signature
+	needed    []string  // model.Needed
+	outputs   []nn.Dims // model.Outputs
+	saved     *prepare.Saved
 	priority  nn.Priority
 	images    imageTable
 	closing   sync.Once
@@ -29,20 +29,13 @@ type PreparedModel struct {
 	running sync.WaitGroup // executions; added to under mu while open
 }
 
-// latest is the only instance, or the one that was wanted last of those of a template that are compiled; nil where there
-// is none.
-func (p *PreparedModel) latest() *instance {
-	if p.only != nil {
-		return p.only
-	}
-	return p.template.latest()
-}
-
 // Stats are the figures of the compiled model; of a template those of the instance that was used last, and zero where there
 // is none.
 func (p *PreparedModel) Stats() backend.Stats {
-	if x := p.latest(); x != nil {
-		return x.exe.Stats()
+	if x := p.model.Latest(); x != nil {
+		if f := x.Form(); f != nil {
+			return f.Stats()
+		}
 	}
 	return backend.Stats{}
 }
@@ -50,23 +43,29 @@ func (p *PreparedModel) Stats() backend.Stats {
 // Cached says what the transparent cache, or the files of WithCaching, did for the model; CacheOff where the
 // client brought files itself. Of a template it is that of the instance that was used last.
 func (p *PreparedModel) Cached() CacheStatus {
-	if x := p.latest(); x != nil {
-		return x.cached()
+	if x := p.model.Latest(); x != nil {
+		return CacheStatus(x.Status())
 	}
 	return CacheOff
 }
 
-// account is instance.account of x, for which idle instances make room where there are any.
-func (p *PreparedModel) account(x *instance) error {
-	for {
-		err := x.account(p.client, p.own.held())
-		if p.template != nil {
-			p.template.trim()
-		}
-		if !isFull(err) || p.template == nil || !p.template.makeRoom() {
-			return err
-		}
+// Instance is a compiled model of a template, for inputs of some dimensions. It belongs to the caller.
+type Instance struct {
+	// Inputs and Outputs have the dimensions of each; nil of an input that is left off.
+	Inputs, Outputs []nn.Dims
+	Stats           backend.Stats
+	// Estimates has the expected time of each segment on the device.
+	Estimates []time.Duration
+	Cached    CacheStatus
+}
+
+// Instances lists the instances that a template has at the moment, compiled ones, the last used first; none of a model whose
+// sizes are known.
+func (p *PreparedModel) Instances() (list []Instance) {
+	for _, x := range p.model.Instances() {
+		list = append(list, Instance{Inputs: x.Inputs, Outputs: x.Outputs, Stats: x.Stats, Estimates: x.Estimates, Cached: CacheStatus(x.Status)})
 	}
+	return list
 }
 
 // enter keeps the executable open until running.Done is called.
@@ -177,15 +176,7 @@ func (p *PreparedModel) Close() (err error) {
 			delete(p.client.models, p)
 		}()
 		p.closeImages()
-		err = p.free()
+		err = p.model.Close()
 	})
 	return err
-}
-
-// free frees what the model runs on. Precondition: nothing runs on it or will.
-func (p *PreparedModel) free() error {
-	if p.template != nil {
-		return p.template.close()
-	}
-	return p.only.close(p.client)
 }

@@ -1,8 +1,6 @@
 package driver
 
 import (
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nngpu/nngpu/driver/backend"
@@ -51,38 +49,6 @@ func (p *PreparedModel) lane() int {
 
 // Scheduling counts what the device's scheduler has done.
 func (d *Device) Scheduling() qos.Stats { return d.scheduler.Stats() }
-
-// form is what is known of one executable of a prepared model.
-type form struct {
-	exe  backend.Executable
-	est  *qos.Estimator
-	runs atomic.Int64 // executions that ended well
-}
-
-// expectation is what the executions of a prepared model are expected to take. Safe for concurrent use.
-type expectation struct {
-	mu      sync.Mutex
-	current *form // guarded by mu; nil until it was asked for
-}
-
-// of returns the form of exe on which an execution runs that begins now: what was learned of another one says nothing of
-// it. Nil where it is not compiled yet.
-func (e *expectation) of(exe backend.Executable) *form {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if d, ok := exe.(*delayed); ok {
-		if exe = d.known(); exe == nil {
-			return nil
-		}
-	}
-	if s, ok := exe.(*staged); ok {
-		exe = s.now()
-	}
-	if e.current == nil || e.current.exe != exe {
-		e.current = &form{exe: exe, est: qos.NewEstimator(exe.Estimates())}
-	}
-	return e.current
-}
 
 // checkDeadline refuses work whose deadline has passed. One that had not at the time since, that of the call, may be met
 // when it is asked for again.

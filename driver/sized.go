@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 )
@@ -40,7 +41,7 @@ func (a *attempt) runSized(ctx context.Context, res *Result) error {
 
 // hear notes what x says of the dimensions of the outputs, before it is released.
 func (b *boundRequest) hear(x backend.Execution) {
-	b.heard = cloneDims(x.OutputDims())
+	b.heard = prepare.CloneDims(x.OutputDims())
 }
 
 // settle finds the shapes of the outputs from what the execution reported, err being how it ended. It returns err, or what is
@@ -121,10 +122,7 @@ func (b *boundRequest) reportedOutput(i int) (o nn.Operand, err error) {
 
 // inferred are the dimensions of the outputs as far as they follow from those of the inputs.
 func (b *boundRequest) inferred() []nn.Dims {
-	if b.instance != nil {
-		return b.instance.outputs
-	}
-	return b.model.outputs
+	return b.model.model.OutputsOf(b.instance)
 }
 
 // trim says that output i, where it lies in a file, is that small.

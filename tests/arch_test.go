@@ -42,8 +42,11 @@ var layers = map[string][]string{
 	"driver/importer":                  {"driver/nn", "driver/validate"},
 	"driver/importer/tflite":           {"driver/importer", "driver/nn", "driver/ops"},
 	"driver/importer/tflite/tflitegen": {},
+	"driver/internal/budget":           {"driver/nn"},
 	"driver/internal/pools":            {"driver/nn", "driver/backend", "driver/validate", "memory"},
-	"driver":                           {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/pools", "memory", "qos", "cache"},
+	"driver/internal/prepare":          {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/budget", "driver/internal/pools", "qos", "cache"},
+	"driver": {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/budget", "driver/internal/pools", "driver/internal/prepare",
+		"memory", "qos", "cache"},
 
 	"memory":         {"internal/needlinux", "driver/nn"},
 	"memory/planner": {},

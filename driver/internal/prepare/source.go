@@ -1,4 +1,4 @@
-package driver
+package prepare
 
 import (
 	"bytes"
@@ -9,30 +9,31 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/nngpu/nngpu/driver/internal/budget"
 	"github.com/nngpu/nngpu/driver/internal/pools"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// ownModel is a model whose constants nobody else can change, so that what was validated is what is hashed, compiled and
+// Source is a model whose constants nobody else can change, so that what was validated is what is hashed, compiled and
 // kept: they lie in the process's own memory, in files that are sealed, or were copied. The copies are in the client's
 // account until the last who holds the model releases it; then it is gone. Safe for concurrent use.
-type ownModel struct {
+type Source struct {
 	*nn.Model
-	client  *Client      // nil: nobody's account
-	of      *ownModel    // whose constants these are, held; nil: its own
-	copied  atomic.Int64 // bytes; 0 once released
-	sealed  []pools.Pool // kept open
+	account *budget.Account // nil: nobody's
+	of      *Source         // whose constants these are, held; nil: its own
+	copied  atomic.Int64    // bytes; 0 once released
+	sealed  []pools.Pool    // kept open
 	holders atomic.Int32
 }
 
-// ownConstants returns m as it is now, held once. Each byte of a constant is copied at most once, and none that is not a
-// constant's. c is who pays for the copies; nil for nobody. What is wrong with the model itself is left to
+// Own returns m as it is now, held once. Each byte of a constant is copied at most once, and none that is not a
+// constant's. a pays for the copies; nil for nobody. What is wrong with the model itself is left to
 // validate.Model.
 //
 // Errors: GENERAL_FAILURE where a pool cannot be mapped or read, INVALID_ARGUMENT where one is closed;
-// RESOURCE_EXHAUSTED_* as of Client.take.
-func ownConstants(m *nn.Model, c *Client) (*ownModel, error) {
-	own := &ownModel{Model: m, client: c}
+// RESOURCE_EXHAUSTED_* of the account.
+func Own(m *nn.Model, a *budget.Account) (*Source, error) {
+	own := &Source{Model: m, account: a}
 	own.holders.Store(1)
 	if m == nil || len(m.Pools) == 0 {
 		return own, nil
@@ -44,7 +45,7 @@ func ownConstants(m *nn.Model, c *Client) (*ownModel, error) {
 			lists[i].pool.Close()
 		}
 		if !ok {
-			own.release()
+			own.Release()
 		}
 	}()
 	if err := own.openAll(lists); err != nil {
@@ -58,7 +59,7 @@ func ownConstants(m *nn.Model, c *Client) (*ownModel, error) {
 }
 
 // openAll keeps open what is sealed, and opens for copyAll what is not the process's own, each memory once.
-func (own *ownModel) openAll(lists []constants) error {
+func (own *Source) openAll(lists []constants) error {
 	first := map[any]int{}
 	for i, source := range own.Pools {
 		switch source.(type) {
@@ -115,7 +116,7 @@ func identity(m nn.Memory, size int64) any {
 func poolOfModel(i int) string { return fmt.Sprintf("pool %d", i) }
 
 // copyAll replaces the pools that have a list by copies of the constants in them.
-func (own *ownModel) copyAll(lists []constants) error {
+func (own *Source) copyAll(lists []constants) error {
 	if !slices.ContainsFunc(lists, func(c constants) bool { return c.from != nil }) {
 		return nil
 	}
@@ -130,12 +131,10 @@ func (own *ownModel) copyAll(lists []constants) error {
 		lists[i].arrange()
 		total += lists[i].bytes()
 	}
-	if own.client != nil {
-		if err := own.client.take(total, "constants"); err != nil {
-			return err
-		}
-		own.copied.Store(total)
+	if err := own.account.Take(total, "constants"); err != nil {
+		return err
 	}
+	own.copied.Store(total)
 	for i := range lists {
 		c := &lists[i]
 		switch {
@@ -155,14 +154,14 @@ func (own *ownModel) copyAll(lists []constants) error {
 	return nil
 }
 
-// retain holds the model once more.
-func (own *ownModel) retain() *ownModel {
+// Retain holds the model once more.
+func (own *Source) Retain() *Source {
 	own.holders.Add(1)
 	return own
 }
 
-// release ends what ownConstants or retain began.
-func (own *ownModel) release() {
+// Release ends what Own or Retain began.
+func (own *Source) Release() {
 	if own.holders.Add(-1) > 0 {
 		return
 	}
@@ -170,23 +169,23 @@ func (own *ownModel) release() {
 		own.sealed[i].Close()
 	}
 	if n := own.copied.Swap(0); n > 0 {
-		own.client.give(n)
+		own.account.Give(n)
 	}
 	if own.of != nil {
-		own.of.release()
+		own.of.Release()
 	}
 	own.Model, own.sealed, own.of = nil, nil, nil
 }
 
 // sharing returns m, which has the constants of own, held once.
-func (own *ownModel) sharing(m *nn.Model) *ownModel {
-	other := &ownModel{Model: m, of: own.retain()}
+func (own *Source) sharing(m *nn.Model) *Source {
+	other := &Source{Model: m, of: own.Retain()}
 	other.holders.Store(1)
 	return other
 }
 
-// held is how many bytes of the client's account the model has; 0 of none.
-func (own *ownModel) held() int64 {
+// Held is how many bytes of the client's account the model has; 0 of none.
+func (own *Source) Held() int64 {
 	if own == nil {
 		return 0
 	}

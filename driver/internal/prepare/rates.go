@@ -1,4 +1,4 @@
-package driver
+package prepare
 
 import (
 	"sync"
@@ -9,8 +9,8 @@ import (
 	"github.com/nngpu/nngpu/qos"
 )
 
-// prepareRates learns what preparations on a device take. Safe for concurrent use.
-type prepareRates struct {
+// rates learns what preparations on a device take. Safe for concurrent use.
+type rates struct {
 	est qos.PrepareEstimator
 	// load is for what comes from a cache; it counts once it was seen.
 	load  qos.PrepareEstimator
@@ -21,7 +21,7 @@ type prepareRates struct {
 }
 
 // cost of preparing m: an operation and type not seen before wants a pipeline of its own, more or less.
-func (r *prepareRates) cost(m *nn.Model) qos.PrepareCost {
+func (r *rates) cost(m *nn.Model) qos.PrepareCost {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := qos.PrepareCost{Steps: len(m.Main.Operations), WeightBytes: int64(len(m.Values))}
@@ -41,7 +41,7 @@ func (r *prepareRates) cost(m *nn.Model) qos.PrepareCost {
 }
 
 // observe notes that a preparation of that cost took that long.
-func (r *prepareRates) observe(m *nn.Model, c qos.PrepareCost, took time.Duration) {
+func (r *rates) observe(m *nn.Model, c qos.PrepareCost, took time.Duration) {
 	r.est.Observe(c, took)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *prepareRates) observe(m *nn.Model, c qos.PrepareCost, took time.Duratio
 }
 
 // loaded notes that a preparation of that cost took that long and compiled nothing.
-func (r *prepareRates) loaded(c qos.PrepareCost, took time.Duration) {
+func (r *rates) loaded(c qos.PrepareCost, took time.Duration) {
 	r.load.Observe(loadCost(c), took)
 	r.loads.Store(true)
 }
@@ -66,30 +66,30 @@ func loadCost(c qos.PrepareCost) qos.PrepareCost {
 }
 
 // canLoad refuses a preparation that would be late even if it came from a cache. Nothing is known before one did.
-func (r *prepareRates) canLoad(c qos.PrepareCost, o *prepareOptions) error {
+func (r *rates) canLoad(c qos.PrepareCost, o *Options) error {
 	if !r.loads.Load() {
 		return nil
 	}
-	return r.load.Admit(loadCost(c), o.start, o.deadline)
+	return r.load.Admit(loadCost(c), o.Start, o.Deadline)
 }
 
 // canCompile refuses a preparation of m that has to compile and would be late.
-func (r *prepareRates) canCompile(m *nn.Model, o *prepareOptions) error {
-	if o.deadline.IsZero() {
+func (r *rates) canCompile(m *nn.Model, o *Options) error {
+	if o.Deadline.IsZero() {
 		return nil
 	}
-	return r.est.Admit(r.cost(m), o.start, o.deadline)
+	return r.est.Admit(r.cost(m), o.Start, o.Deadline)
 }
 
 // loads reports whether a preparation may find its model in a cache.
-func (d *Device) loads(o *prepareOptions) bool {
+func (d *Device) loads(o *Options) bool {
 	switch {
-	case o.deadline.IsZero() || o.preparing.delayed || d.cache.restorer == nil: // who delays is not here to wait
+	case o.Deadline.IsZero() || o.Delayed || d.restorer == nil: // who delays is not here to wait
 		return false
-	case o.files != nil && o.files.dir != "":
-		return true
+	case o.Files.any():
+		return !o.Files.areOpen()
 	}
-	return (o.files == nil || len(o.files.model)+len(o.files.data) == 0) && d.cache.transparent() != nil
+	return d.transparent() != nil
 }
 
 func kindOf(m *nn.Model, op int) [2]int32 {

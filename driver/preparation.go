@@ -1,0 +1,192 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/nngpu/nngpu/cache"
+	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/internal/prepare"
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/validate"
+)
+
+// Option changes how a model is prepared.
+type Option func(*prepareOptions)
+
+type prepareOptions = prepare.Options
+
+// WithPrepareDeadline says when the preparation must have ended. It is refused where it is expected to take longer: where
+// a cache may have the model, at once if loading it takes longer by what loading has taken on this device, and if it is
+// not there, before it is compiled. MISSED_DEADLINE_PERSISTENT says that the deadline had passed at the call, or that no
+// preparation like it was ever as quick; all else is MISSED_DEADLINE_TRANSIENT, and it is given up with that when it
+// takes longer than expected. The context's deadline counts too, the nearer of both.
+func WithPrepareDeadline(t time.Time) Option {
+	return func(o *prepareOptions) { o.Deadline = t }
+}
+
+// WithPreference says what to optimise for. The default is nn.FastSingleAnswer.
+func WithPreference(p nn.Preference) Option {
+	return func(o *prepareOptions) { o.Preference = p }
+}
+
+// WithPriority orders the model's executions among those of the same client. The default is
+// nn.PriorityMedium.
+func WithPriority(p nn.Priority) Option {
+	return func(o *prepareOptions) { o.Priority = p }
+}
+
+// WithDelayedCompilation makes PrepareModel return once the model was checked. The first execution compiles it, or takes
+// it from the cache; what would have been an error of PrepareModel is one of that execution, and of those that
+// wait for it, and the next one tries again. Its context bounds the compilation; where it ends too early, one of those
+// that wait goes on with its own. A deadline of WithDeadline ends the wait alone, so that a later execution finds the
+// model compiled, however near the deadlines are.
+//
+// Until then Stats are zero, Cached is CacheOff, and the values of the model are retained and must not change; what was
+// copied of its pools (see PrepareModel) stays in memory and in the client's account. Cache files are duplicated as far
+// as they are needed, so that the client may close its own. PrepareModelFromCache never delays.
+func WithDelayedCompilation() Option {
+	return func(o *prepareOptions) { o.Delayed = true }
+}
+
+// WithStagedCompilation asks for the first result as soon as possible. Where compiling takes long, PrepareModel returns
+// after a compilation that is fast and whose executions are slower: then Stats().Quick is true. After so many
+// executions the optimised form is compiled in the background, one at a time on each device, and takes the place of the
+// first one for the executions that begin then, and in the cache; 0 does not wait for the first one for longer than a
+// second. Where a model is compiled as soon in full, or the device has its kernels already, it is. Results stay within
+// tolerance. A compilation that fails changes nothing and is logged as a warning; Close gives it up.
+//
+// The compilation in the background keeps out of the way: it begins no pipeline while an execution waits or runs on the
+// device, but for one a second where that never ends.
+//
+// The values of the model are retained until then, and must not change; what was copied of its pools (see PrepareModel)
+// stays in memory and in the client's account. Both forms are in memory for a moment.
+// PrepareModelFromCache loads the form that is in its files, and does not improve it.
+//
+// Without this option a device may give a quick form, too, as long as it has to find out which kernels it can trust (see
+// backend.Stats): it gives way in the same way, after one execution.
+func WithStagedCompilation(after int) Option {
+	return func(o *prepareOptions) { o.Staged, o.After = true, max(0, after) }
+}
+
+// WithInstances says how many instances are kept of a model that leaves dimensions of its inputs open: compiled models, each
+// for the dimensions that executions came with. Beyond n, at least 1, or 16 without this option, the least recently used
+// goes as soon as no execution uses it; so does each that is not in use where the device's memory or the client's budget
+// would not suffice otherwise, or where all of them take more than half of either. The transparent cache keeps what was
+// compiled, as far as it is on. Other models ignore it.
+//
+// The execution that first brings some dimensions compiles the instance, or takes it from the cache, as with
+// WithDelayedCompilation: others that want the same wait for it, executions of other instances do not, and a deadline ends
+// the wait with MISSED_DEADLINE_TRANSIENT but not the compilation. While executions wait or run on the device it is
+// compiled piece by piece, and gives way to them before each, unless the model is of high priority.
+func WithInstances(n int) Option {
+	return func(o *prepareOptions) { o.Instances = max(n, 1) }
+}
+
+// WithCacheFiles keeps the compiled model in the client's files, which are open for reading and writing, to be
+// found under token by PrepareModelFromCache. Files are written from their start, whatever their offset. A
+// failure to save does not fail the preparation: then nothing is found later, and PreparedModel.Saved says why. With no
+// files at all the token is ignored. Of a model that leaves dimensions of its inputs open the files keep what instances are
+// compiled from; the instances themselves are in the transparent cache.
+func WithCacheFiles(token cache.Token, model, data []*os.File) Option {
+	return func(o *prepareOptions) { o.Files = &prepare.Files{Token: token, Model: model, Data: data} }
+}
+
+// WithCaching keeps the compiled model in files of dir, which exists and is the caller's own, and takes it from
+// there the next time. It is the client's side of the HAL's caching: the caller chooses token, which must change
+// whenever the model does, and PrepareModel first tries PrepareModelFromCache, then prepares with WithCacheFiles.
+// What it did PreparedModel.Cached says. Files that cannot be made cost the cache, not the preparation. Of
+// WithCaching and WithCacheFiles the last one counts; a device that cannot store ignores both.
+//
+// Of a model that leaves dimensions of its inputs open each instance has files of its own there.
+//
+// Nothing bounds or removes the files; the transparent cache does both by itself.
+func WithCaching(dir string, token cache.Token) Option {
+	return func(o *prepareOptions) { o.Files = &prepare.Files{Token: token, Dir: dir} }
+}
+
+// PrepareModel compiles m, or takes it from the cache. ctx bounds the compilation. The main graph and the pools
+// of m are retained and must not change. Where it leaves dimensions of its inputs open, what is returned is a template: m
+// is checked as far as that is possible without them, and executions compile it for theirs (see WithInstances). Its values
+// and its nn.HostMemory are then retained, and must not change, and what was copied of its pools stays in memory and in the
+// client's account.
+//
+// The bytes in the pools may change at any time: constants that others could write, which is all but nn.HostMemory and
+// nn.Sealed, are copied before anything looks at them, and the copy counts in the client's budget until the model is
+// compiled.
+//
+// Errors: INVALID_ARGUMENT for what is wrong with m, its pools or an option; GENERAL_FAILURE for a pool that cannot be
+// mapped, and context.Canceled where ctx was cancelled; MISSED_DEADLINE_* as WithPrepareDeadline says, where ctx ended by
+// its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
+func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (*PreparedModel, error) {
+	return c.prepare(ctx, opts, func(o *prepareOptions) (*prepare.Model, error) {
+		return c.device.preparations.Prepare(ctx, m, c.memory, o)
+	})
+}
+
+// PrepareModelFromCache brings back the model that was prepared with WithCacheFiles under the same token. The
+// files are those of the preparation, in the same order, and may be closed after the call. Their content is
+// read once and believed only when it is what was saved; otherwise the error is GENERAL_FAILURE, and the
+// client prepares in full. So it is for files that are closed, not regular or not open for reading. A wrong number
+// of files, none in the place of one, or the same twice, is INVALID_ARGUMENT. Other errors are those of PrepareModel.
+// Preference and priority are those of the preparation, where opts say nothing else.
+func (c *Client) PrepareModelFromCache(ctx context.Context, token cache.Token, model, data []*os.File, opts ...Option) (*PreparedModel, error) {
+	return c.prepare(ctx, opts, func(o *prepareOptions) (*prepare.Model, error) {
+		return c.device.preparations.FromFiles(ctx, token, model, data, c.memory, o, func(o *prepareOptions) {
+			for _, f := range opts {
+				f(o)
+			}
+		})
+	})
+}
+
+// prepare checks options, keeps the backend open while made makes a model, and makes that a prepared model of c.
+func (c *Client) prepare(ctx context.Context, opts []Option, made func(*prepareOptions) (*prepare.Model, error)) (_ *PreparedModel, err error) {
+	o, err := c.decodePrepare(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	d := c.device
+	if err := d.enter(); err != nil {
+		return nil, err
+	}
+	defer d.busy.Done()
+	defer func() { d.counters.Ended(err) }()
+	m, err := made(o)
+	if err != nil {
+		return nil, err
+	}
+	p := &PreparedModel{
+		client: c, model: m, signature: m.Signature, needed: m.Needed, outputs: m.Outputs, saved: o.Saved, priority: o.Priority,
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.models == nil {
+		return nil, errors.Join(closed("client"), m.Close())
+	}
+	c.models[p] = true
+	return p, nil
+}
+
+// decodePrepare decodes and checks options.
+func (c *Client) decodePrepare(ctx context.Context, opts []Option) (*prepareOptions, error) {
+	if c.isClosed() {
+		return nil, closed("client")
+	}
+	o := &prepareOptions{
+		Start: time.Now(), Saved: &prepare.Saved{}, Options: backend.Options{Preference: nn.FastSingleAnswer, Priority: nn.PriorityMedium},
+	}
+	if err := apply(opts, o); err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(validate.Preference(o.Preference), validate.Priority(o.Priority), checkContext("preparation", ctx)); err != nil {
+		return nil, err
+	}
+	if t, ok := ctx.Deadline(); ok && (o.Deadline.IsZero() || t.Before(o.Deadline)) {
+		o.Deadline = t
+	}
+	return o, checkDeadline("preparation", o.Deadline, o.Start)
+}
