@@ -29,7 +29,7 @@ type Options struct {
 	// Staged copies inputs and outputs to and from the arena even where the device reads host memory as fast:
 	// the way of discrete GPUs, which tests take on every device.
 	Staged bool
-	// AlwaysQuick makes every compilation that is asked to be quick so, whatever would be sooner, for tests.
+	// AlwaysQuick prefers the quick form even where the optimised one would be ready sooner; for tests.
 	AlwaysQuick bool
 	// Watchdog is how long a piece of work may run, or 50 times its estimate if that is longer, before the device
 	// counts as hung and is given up; 0 for 10 seconds, negative for ever.
@@ -171,7 +171,7 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 	return newExecutable(x, b, o), nil
 }
 
-// compileForm compiles the form that o.Quick says, whatever is sooner.
+// compileForm compiles the form that o.Quick asks for, even if the other would be ready sooner.
 func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Options) (*longLived, error) {
 	return b.compilePausing(ctx, m, o, o.Pause)
 }

@@ -49,7 +49,7 @@ func (b *Backend) Import(host []byte, readOnly bool) (backend.Memory, error) {
 	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.Import(host, readOnly) })
 }
 
-// Counters count what executions should not do twice.
+// Counters count what executions should do only once.
 type Counters = vulkan.Counters
 
 // Counters of the device since it was opened, or opened again.

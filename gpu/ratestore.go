@@ -32,7 +32,7 @@ type Measurement struct {
 	// and the costs were measured, at the time At, and CeilingLoad while the ceilings were.
 	Load, CeilingLoad float64
 	// Drift is by how much the fastest of the rounds that measured the ceilings multiplied faster than the slowest: 0.1 for
-	// a tenth. It is above unsteady where others that nobody can see use the machine, or a virtual one's host.
+	// a tenth. It is above unsteady if the speed changes for reasons that cannot be seen, as on a virtual machine's host.
 	Drift float64
 	At    time.Time
 }
@@ -214,7 +214,7 @@ func alike(a, b *plan.Rates) bool {
 	return true
 }
 
-// mend measures again where executions contradict the rates and nobody uses the device.
+// mend measures again if executions contradict the rates and the device is idle.
 func (k *rateStore) mend(ctx context.Context, d *vulkan.Device, facts plan.Facts) {
 	if selfTestOff() || !d.Contradicted() || !d.Idle() || !k.doubt() {
 		return

@@ -12,12 +12,12 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
-// betweenLosses is how long a device that was opened again must last. One that is lost sooner is not worth another
-// try, nor is one that cannot be opened tried more often.
+// betweenLosses is how long a reopened device must last to be opened once more after another loss, and how long to wait
+// after an attempt to open it failed.
 const betweenLosses = time.Minute
 
-// deviceChain is a device and what comes after it: when it is lost, the next call opens it again. What was made on a
-// lost device stays there and closes it in the end. Safe for concurrent use.
+// deviceChain is a device and its successors: after a loss the next call opens it again. What was made on a lost device
+// stays there, and the device is closed with the last of it. Safe for concurrent use.
 type deviceChain struct {
 	mu       sync.Mutex
 	current  *vulkan.Device // guarded by mu
@@ -51,7 +51,7 @@ func (s *deviceChain) open() error {
 	return nil
 }
 
-// use returns the device, opened again if it was lost, and keeps it open until the caller calls its Release.
+// use returns the device, opened again if it was lost, and keeps it open until the caller calls Release.
 //
 // Errors: DEVICE_UNAVAILABLE where it is lost for good, or for the time being; nn.ErrClosed.
 func (s *deviceChain) use() (*vulkan.Device, error) {

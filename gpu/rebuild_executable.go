@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
-// longLived is a plan on a device that may be lost: then the next execution makes it anew, from the plan and from the
+// longLived is a plan that outlives its device: after a loss the next execution makes it anew, from the plan and the
 // constants that were kept. Safe for concurrent use.
 type longLived struct {
 	devices *deviceChain
@@ -54,7 +54,7 @@ func (b *Backend) newLongLived(ctx context.Context, p *plan.Plan, data backend.D
 		return nil, err
 	}
 	x.at.Store(v)
-	x.o.Pause, x.o.First, x.o.GoOn = nil, nil, nil // who has it made anew waits for it
+	x.o.Pause, x.o.First, x.o.GoOn = nil, nil, nil // whoever needs it made anew waits for it
 	x.seed = v.Estimates()
 	x.stats = v.Stats()
 	x.stats.KeptBytes = x.kept.bytes()

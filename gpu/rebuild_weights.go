@@ -17,9 +17,9 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
-// kept is where the packed constants of an executable can be had when its device is lost. Where the host sees the
-// device's own copy that is what is used, and all that is kept is a checksum, by which one finds out what became of
-// it. Elsewhere it is a copy in a sealed memfd.
+// kept gives back the packed constants of an executable whose device is lost. If the host sees the device's own copy,
+// that is used, and only a checksum is kept, to find out whether it is still intact. Otherwise a copy is kept in a
+// sealed memfd.
 //
 // Not safe for concurrent use.
 type kept struct {
@@ -93,7 +93,7 @@ func (k *kept) from(v *vulkan.Executable) backend.Data {
 	return bytes.NewReader(v.MappedWeights())
 }
 
-// same reports whether v, made from what from returned, has what it should.
+// same reports whether v, which was made from what k.from returned, has the right constants.
 func (k *kept) same(v *vulkan.Executable) bool {
 	return k.size == 0 || k.file != nil || maphash.Bytes(sumSeed, v.MappedWeights()) == k.sum
 }

@@ -96,7 +96,7 @@ func runSelfTest(d *vulkan.Device) (verdict, error) {
 	return data.judge(out, dot), nil
 }
 
-// comesAgain: err would come again without dot products.
+// comesAgain reports whether err would come again without dot products.
 func comesAgain(err error) bool {
 	switch nn.StatusOf(err) {
 	case nn.StatusDeviceUnavailable, nn.StatusResourceExhaustedTransient, nn.StatusResourceExhaustedPersistent:

@@ -292,7 +292,7 @@ type execution struct {
 	losses          int64 // of the device, when it began
 	traffic         backend.Traffic
 	released        bool
-	trace           *tracer // nil: nobody asked
+	trace           *tracer // nil without a trace
 }
 
 func (x *execution) Submit(int, int) (backend.Fence, error) {

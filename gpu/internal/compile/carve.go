@@ -111,7 +111,7 @@ func (c *cutter) branch(s *scope, i int) Sequence {
 		return taken
 	}
 	v := s.at[op.Inputs[0]]
-	if v == None { // whoever gives it was refused
+	if v == None { // the operation that computes it was refused
 		return nil
 	}
 	w, read := c.words([]int{v})

@@ -40,7 +40,7 @@ func normaliseLayout(g *ir.Graph) error {
 	return nil
 }
 
-// flattenRows appends matrix product n, behind a reshape of its input where that is needed.
+// flattenRows appends matrix product n, after a reshape of its input if it needs one.
 func flattenRows(g *ir.Graph, nodes []ir.Node, n ir.Node) []ir.Node {
 	x, w := g.T(n.In[0]), g.T(n.In[1])
 	if len(w.Shape) != 2 || x.Shape[len(x.Shape)-1] == w.Shape[1] || x.Elements()%w.Shape[1] != 0 {

@@ -90,8 +90,8 @@ func (*Loop) node()     {}
 
 // origin says which operation of the model became one of a region.
 type origin struct {
-	main  int    // of the main graph, or the one there that refers to its graph
-	where string // it, where that is not the same; else empty
+	main  int    // index in the main graph: of the operation, or of the one that refers to its graph
+	where string // names the operation where it is in another graph; else empty
 	label string // as steps of plans name it, behind its type
 }
 

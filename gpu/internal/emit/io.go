@@ -52,8 +52,8 @@ type hostTensor struct {
 	of    plan.IORef
 }
 
-// LoadInputs appends the steps that bring inputs from host memory to their device form. Those that nobody reads
-// stay where they are: no check has seen them, and they may be larger than what the device binds.
+// LoadInputs appends the steps that bring inputs from host memory to their device form. Unread inputs stay where they
+// are: no check has seen them, and they may be larger than what the device binds.
 func (b *Builder) LoadInputs() {
 	b.label = "input"
 	uses := b.Graph.Uses()
@@ -68,8 +68,8 @@ func (b *Builder) LoadInputs() {
 
 // StoreOutputs appends the steps that bring outputs to host memory.
 //
-// A tensor that is this output's alone lies in the client's memory where that has the device's form. One that
-// is an input, a constant or another output as well is copied there.
+// A tensor that is only this output lies in the client's memory if that has the device's form. One that is also an
+// input, a constant or another output is copied there.
 func (b *Builder) StoreOutputs() {
 	b.label = "output"
 	for _, h := range b.hostOut {

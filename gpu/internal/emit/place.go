@@ -20,9 +20,9 @@ func (b *Builder) Forward(out, in ir.ID) {
 	b.shared[v.id] = true
 }
 
-// InPlace gives out the memory of in, which the node that is being lowered reads for the last time, where that is
-// legal: nobody else has a name for it, and it is the model's own. Then every invocation must have read the quad that
-// it writes, and no other. Precondition: both have the same layout.
+// InPlace gives out the memory of in, which the node that is being lowered reads for the last time, if no other tensor
+// shares that memory and it is neither an input nor an output. Every invocation must then write only the quad that it
+// has read. Precondition: both have the same layout.
 func (b *Builder) InPlace(out, in ir.ID) {
 	v := b.tensors[in]
 	if v.id == 0 || b.Placed(out) || b.shared[v.id] || b.uses()[in] != 1 {

@@ -26,7 +26,7 @@ type rule struct {
 	// divide returns the ways to divide n where its tensors are too large, none where there are none; nil: never.
 	// Precondition: check has nothing against n but the size of its tensors.
 	divide func(g *ir.Graph, n *ir.Node) []division
-	// inPlace: lower lets the output have the memory of the first input, where that is as large.
+	// inPlace: lower gives the output the memory of the first input if both are of the same size.
 	inPlace bool
 }
 

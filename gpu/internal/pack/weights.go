@@ -53,7 +53,7 @@ func ConstantBytes(g *ir.Graph) int64 {
 
 var hashSeed = maphash.MakeSeed()
 
-// Fits reports why n bytes of packed weights are too many for a device or whoever compiles for it, nil when they
+// Fits reports why n bytes of packed weights are too many for a device or its caller, nil when they
 // are not.
 type Fits func(n int64) error
 
@@ -121,7 +121,7 @@ func (w *Weights) refused(n int64) bool {
 	return w.err != nil
 }
 
-// Recipe is what a constant is packed by: the name of a function, and whatever that goes by beside the constant.
+// Recipe says how a constant is packed: the name of a function and its other arguments.
 type Recipe struct {
 	How   string
 	Shape [6]int

@@ -9,10 +9,10 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Pool hands things out that are made when they are first wanted, no more than some. Safe for concurrent use.
+// Pool hands out things that it makes when they are first needed, up to a limit. Safe for concurrent use.
 type Pool[T any] struct {
 	make    func(context.Context) (T, error)
-	free    chan T        // things nobody uses
+	free    chan T        // not in use
 	closing chan struct{} // closed by Close
 
 	mu     sync.Mutex
@@ -29,7 +29,7 @@ func New[T any](most int, create func(context.Context) (T, error)) *Pool[T] {
 	return &Pool[T]{make: create, free: make(chan T, most), closing: make(chan struct{})}
 }
 
-// Add puts in x, which was made elsewhere. Precondition: there is room for it.
+// Add adds x, which the caller has made. Precondition: there is room for it.
 func (p *Pool[T]) Add(x T) {
 	p.mu.Lock()
 	p.n++
@@ -37,8 +37,8 @@ func (p *Pool[T]) Add(x T) {
 	p.free <- x
 }
 
-// Take returns something that nobody uses, made now if need and room be, until Give. It waits for what others use where there
-// is no more room, or no memory for another one.
+// Take returns a thing that is not in use, and makes one if there is none and room for it; Give returns it. Where there is no
+// room, or no memory for one more, Take waits for one that is in use.
 //
 // Errors: ErrClosed, those of making one, that of ctx.
 func (p *Pool[T]) Take(ctx context.Context) (x T, err error) {
@@ -103,7 +103,7 @@ func isExhausted(err error) bool {
 // Give undoes Take.
 func (p *Pool[T]) Give(x T) { p.free <- x }
 
-// Use keeps Close waiting until done is called.
+// Use makes Close wait until done is called.
 //
 // Errors: ErrClosed.
 func (p *Pool[T]) Use() (done func(), err error) {
@@ -116,8 +116,7 @@ func (p *Pool[T]) Use() (done func(), err error) {
 	return p.uses.Done, nil
 }
 
-// Close lets nobody take anything any more and destroys all of it, when it was given back. It reports false where it was called
-// before.
+// Close ends Take and destroys all things, each when it has been given back. It reports false if it was called before.
 func (p *Pool[T]) Close(destroy func(T)) bool {
 	p.mu.Lock()
 	if p.closed {

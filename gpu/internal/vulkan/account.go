@@ -9,8 +9,7 @@ import (
 // account counts the bytes that are taken from a device. Safe for concurrent use.
 type account struct {
 	limit int64 // immutable
-	// room, if there, is what the device can give at this moment beyond what was taken, whoever else uses it.
-	// immutable
+	// room, if not nil, is what the device can still give now, beside this and other processes. immutable
 	room func() int64
 
 	mu   sync.Mutex
@@ -46,7 +45,7 @@ func (a *account) fits(bytes, budget int64, what string) error {
 	return a.beside(bytes, budget, what)
 }
 
-// alone reports why bytes do not fit whatever else this process has.
+// alone reports why bytes would not fit even if this process had nothing else.
 func (a *account) alone(bytes, budget int64, what string) error {
 	if limit := a.limitFor(budget); bytes > limit {
 		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the memory budget of %d", bytes, limit)

@@ -57,7 +57,7 @@ func ioFactsOf(p *plan.Plan) []ioFacts {
 				f.importable = false
 			case b.Write:
 				f.importable = f.importable && b.At+size <= io.Size
-			case !converts: // it needs the padding, which belongs to nobody there
+			case !converts: // it needs the padding, which imported memory lacks
 				f.importable = f.importable && io.DeviceBytes == io.Size
 			}
 		}

@@ -257,7 +257,7 @@ func (t *weightsTable) candidates(b *block) (list []*block) {
 	return list
 }
 
-// letGo frees b, which may be nil, where nobody else uses it.
+// letGo frees b, which may be nil, unless others use it.
 func (t *weightsTable) letGo(b *block) {
 	t.mu.Lock()
 	if n := t.users[b]; n > 1 {

@@ -32,8 +32,8 @@ type Options struct {
 	TwoQueues bool
 	// Timing says whose clock times executions.
 	Timing Timing
-	// Lost is told once why the device can no longer be used, from whatever goroutine met it, with locks held; nil: nobody
-	// wants to know.
+	// Lost, if not nil, is called once with the reason when the device can no longer be used, from any goroutine and with
+	// locks held.
 	Lost func(error)
 }
 

@@ -172,7 +172,7 @@ func (x *Executable) makePipelines(ctx context.Context, list []plan.Pipeline) er
 	return nil
 }
 
-// goOn asks whether so much more work of the kind that e knows is worth it.
+// goOn asks whether left units of work, timed by e, are worth it.
 func (x *Executable) goOn(e *effort, left float64) bool {
 	perUnit, ok := e.perUnit()
 	return x.o.GoOn == nil || !ok || left == 0 || x.o.GoOn(perUnit, left)

@@ -22,7 +22,7 @@ type Execution struct {
 	// Where the host takes the times: when the first submission was made, and the timeline's value before it.
 	begun  time.Duration
 	before uint64
-	traced *traced // nil: nobody asked
+	traced *traced // nil without a trace
 	// exported are the semaphores behind the sync_files that were given away.
 	exported []vk.Semaphore
 }

@@ -19,7 +19,7 @@ func (d *Device) Lost() (since time.Time, why error) {
 	return since, why
 }
 
-// giveUp makes err the device's end: nobody waits for it any more, and nothing of it is freed.
+// giveUp abandons the device because of err: waits for it end, and nothing of it is freed.
 func (d *Device) giveUp(err error) {
 	d.hung.Store(true)
 	d.fail(err)
@@ -136,7 +136,7 @@ func (d *Device) closeMemories() {
 	}
 }
 
-// Retire closes the device, which is lost, and its memories as soon as nobody holds it, which may be now, and then
+// Retire closes the device, which is lost, and its memories once nothing holds it, perhaps at once, and then
 // calls done with the last messages of the validation layer. It is called once, and Close is not.
 func (d *Device) Retire(done func(messages []string, err error)) {
 	d.Hold()
@@ -183,7 +183,7 @@ func (d *Device) MapsWeights() bool {
 }
 
 // MappedWeights are the packed constants where the device has them; nil where the host cannot see them, or slowly. They
-// must not be written and are valid until Close, also when the device is lost: then nobody vouches for what they hold.
+// must not be written and are valid until Close, also after the device is lost, when they may hold anything.
 func (x *Executable) MappedWeights() []byte {
 	if x.weights == nil || x.weights.host == nil || !x.weights.cached {
 		return nil
@@ -225,7 +225,7 @@ const (
 )
 
 // watchdog notices work that does not end, by the time for which waiters see it running: from the end of what was
-// submitted before it. Where nobody waits, nobody is kept waiting. Safe for concurrent use.
+// submitted before it. Without waiters it does not count. Safe for concurrent use.
 type watchdog struct {
 	least time.Duration // immutable; what any work may take, negative for no end
 

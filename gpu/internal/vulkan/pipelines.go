@@ -27,7 +27,7 @@ type pipelineTable struct {
 	slots chan struct{} // bounds the compilations that run at once
 	khr   *binaryTable  // in the place of cache, where the device has VK_KHR_pipeline_binary; else nil
 
-	// cacheMu is held for reading by whoever uses cache, for writing by who merges into it.
+	// cacheMu is held for reading to use cache, for writing to merge into it.
 	cacheMu sync.RWMutex
 
 	making, warming effort // what the driver's compilations took, when pipelines are made and when they are first used

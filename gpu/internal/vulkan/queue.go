@@ -35,7 +35,7 @@ type fence struct {
 
 var _ backend.Fence = (*fence)(nil)
 
-// submit queues command buffers, which are estimated to take that long; 0 for what takes no time to speak of.
+// submit queues command buffers that are estimated to take so long; 0 for next to nothing.
 func (d *Device) submit(q *queue, cmds []vk.CommandBuffer, estimate time.Duration) (fence, error) {
 	value, err := q.enqueue(cmds)
 	if err != nil {

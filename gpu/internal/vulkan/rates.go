@@ -63,7 +63,7 @@ func (x *Executable) compare(took time.Duration) {
 	}
 }
 
-// Counters count what an execution should not do twice.
+// Counters count what executions should do only once.
 type Counters struct {
 	Recordings  int64 // sets of command buffers, one for each way in which a slot's inputs and outputs were bound
 	Imports     int64 // of memory from elsewhere

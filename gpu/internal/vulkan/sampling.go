@@ -64,7 +64,7 @@ func (r *recording) window(first, room int) (from, to int) {
 	return from, to
 }
 
-// newSampling returns r with timestamps in a window: the one that was made last, where that is the same.
+// newSampling returns r with timestamps in a window: the last one made, if it is for the same window.
 func (s *slot) newSampling(r *recording, from, to int) (p *sampling, err error) {
 	if p := s.sampling; p != nil && p.of == r && p.from == from && p.to == to {
 		return p, nil

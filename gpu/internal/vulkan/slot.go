@@ -62,8 +62,8 @@ func (x *Executable) newSlot() (*slot, error) {
 	return s.complete()
 }
 
-// allocateSlot allocates the memory of a slot and begins to clear it, which is most of the time where that is the first
-// to touch its pages.
+// allocateSlot allocates the memory of a slot and begins to clear it, which takes most of the time if it is the first to
+// touch the pages.
 func (x *Executable) allocateSlot() (*slot, error) {
 	d, s := x.dev, x.emptySlot()
 	var group sync.WaitGroup

@@ -99,7 +99,7 @@ func stepKind(s *plan.Step) backend.StepKind {
 	return backend.StepConvertsOutput
 }
 
-// window is the steps that the next execution of r times: none, where that would slow it too much.
+// window is the range of steps that the next execution of r times; none if that would slow it too much.
 func (k *knowledge) window(x *Executable, r *recording, every bool) (from, to int) {
 	n := len(x.plan.Steps)
 	if x.dev.stampMask == 0 || n == 0 {
