@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -73,10 +74,7 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	default:
 		return fmt.Errorf("windows of %v positions", a.Window)
 	}
-	if err := emit.CheckWork(4 * float64(p.count()) * float64(min(p.loops(), emit.MaxLoop))); err != nil {
-		return err
-	}
-	return emit.CheckTensors(f, g, n)
+	return cmp.Or(emit.CheckWork(4*float64(p.count())*float64(min(p.loops(), emit.MaxLoop))), emit.CheckTensors(f, g, n))
 }
 
 // globalPool reports whether each channel has one window, all of the image.

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -59,10 +60,7 @@ func checkQuantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if !isFloatTensor(x.Type) && !x.Type.IsQuant8() {
 		return fmt.Errorf("input %v", x.Type)
 	}
-	if err := checkScales(x, y); err != nil {
-		return err
-	}
-	return checkElementwise(f, g, n)
+	return cmp.Or(checkScales(x, y), checkElementwise(f, g, n))
 }
 
 func lowerQuantize(b *emit.Builder, n *ir.Node) {

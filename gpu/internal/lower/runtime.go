@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -46,10 +47,7 @@ func checkPadRuntime(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 			return fmt.Errorf("padding of %v to %v", in, out)
 		}
 	}
-	if err := checkRuntimeParam(g, n, len(in), 2); err != nil {
-		return err
-	}
-	return checkMoved(f, g, firstInputOnly(n))
+	return cmp.Or(checkRuntimeParam(g, n, len(in), 2), checkMoved(f, g, firstInputOnly(n)))
 }
 
 func lowerPadRuntime(b *emit.Builder, n *ir.Node) {
@@ -71,10 +69,7 @@ func checkTransposeRuntime(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if len(in.Shape) == 0 || len(in.Shape) != len(out.Shape) || len(in.Shape) > maxRuntimeRank || in.Elements() != out.Elements() {
 		return fmt.Errorf("transposition of %v to %v", in.Shape, out.Shape)
 	}
-	if err := checkRuntimeParam(g, n, len(in.Shape)); err != nil {
-		return err
-	}
-	return checkMoved(f, g, firstInputOnly(n))
+	return cmp.Or(checkRuntimeParam(g, n, len(in.Shape)), checkMoved(f, g, firstInputOnly(n)))
 }
 
 func lowerTransposeRuntime(b *emit.Builder, n *ir.Node) {
@@ -133,10 +128,7 @@ func checkMeanRuntime(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if err := emit.CheckWork(40 * float64(max(count, axes[0])) * float64(pack.LayoutOf(out).TotalQuads())); err != nil {
 		return err
 	}
-	if err := checkNumbers(n.Op, in, out); err != nil {
-		return err
-	}
-	return emit.CheckTensors(f, g, n)
+	return cmp.Or(checkNumbers(n.Op, in, out), emit.CheckTensors(f, g, n))
 }
 
 func lowerMeanRuntime(b *emit.Builder, n *ir.Node) {

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -88,10 +89,7 @@ func checkUnary(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if _, ok := shaders.Find(family.Unary{Op: u.op, Elem: elem(x.Type)}); !ok && !x.Type.IsQuant8() {
 		return fmt.Errorf("no kernel for %v", x.Type)
 	}
-	if err := checkScales(x, y); err != nil {
-		return err
-	}
-	return checkElementwise(f, g, n)
+	return cmp.Or(checkScales(x, y), checkElementwise(f, g, n))
 }
 
 func lowerUnary(b *emit.Builder, n *ir.Node) {
