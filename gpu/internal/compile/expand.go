@@ -1,13 +1,13 @@
 package compile
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
 // expansions are the operations that no kernel does: each becomes nodes that kernels do.
@@ -98,11 +98,7 @@ func (x *expansion) mul(a, b ir.ID) ir.ID { return x.like(nn.OpMul, ops.Arithmet
 // constant adds a tensor of n elements, all of them v.
 func (x *expansion) constant(n int, v float32) ir.ID {
 	id := x.tensor(n)
-	b := make([]byte, 0, 4*n)
-	for range n {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-	}
-	x.graph.T(id).Const = b
+	x.graph.T(id).Const = pack.FloatBytes(slices.Repeat([]float32{v}, n))
 	return id
 }
 

@@ -1,9 +1,6 @@
 package compile
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
@@ -93,21 +90,20 @@ func (f *folder) toFloat32(x, y *ir.Tensor) []byte {
 
 // toFloat32 converts constant x to float32, or returns nil for a type that is left to the device.
 func toFloat32(x *ir.Tensor) []byte {
-	n := x.Elements()
-	var value func(i int) float32
+	values := make([]float32, x.Elements())
 	switch x.Type {
 	case nn.TensorFloat16:
-		value = func(i int) float32 { return nn.Half(binary.LittleEndian.Uint16(x.Const[2*i:])).Float32() }
+		values = pack.Floats(x)
 	case nn.TensorQuant8Asymm:
-		value = func(i int) float32 { return float32(int32(x.Const[i])-x.Zero) * x.Scale }
+		for i := range values {
+			values[i] = float32(int32(x.Const[i])-x.Zero) * x.Scale
+		}
 	case nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm:
-		value = func(i int) float32 { return float32(int32(int8(x.Const[i]))-x.Zero) * x.Scale }
+		for i := range values {
+			values[i] = float32(int32(int8(x.Const[i]))-x.Zero) * x.Scale
+		}
 	default:
 		return nil
 	}
-	out := make([]byte, 4*n)
-	for i := range n {
-		binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(value(i)))
-	}
-	return out
+	return pack.FloatBytes(values)
 }

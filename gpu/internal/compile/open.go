@@ -103,13 +103,21 @@ func infer(m *nn.Model, g *nn.Graph) {
 		if err != nil {
 			continue // it stays open, or is refused when it is judged
 		}
-		for k, y := range op.Outputs {
-			o := &g.Operands[y]
-			if dims, err := ops.MergeDims(o.Type, o.Dims, inf.Shapes[k]); err == nil {
-				o.Dims = dims
-			}
-		}
+		_ = mergeOutputs(g, op, inf.Shapes) // a contradiction is found when it is judged
 	}
+}
+
+// mergeOutputs gives the results of op dimensions in addition to those that they have.
+func mergeOutputs(g *nn.Graph, op *nn.Operation, shapes []nn.Dims) error {
+	for k, y := range op.Outputs {
+		o := &g.Operands[y]
+		dims, err := ops.MergeDims(o.Type, o.Dims, shapes[k])
+		if err != nil {
+			return fmt.Errorf("output %d: %w", k, err)
+		}
+		o.Dims = dims
+	}
+	return nil
 }
 
 // maxRounds bounds how often states looks at the body of a loop.
@@ -270,13 +278,7 @@ func settle(m *nn.Model, op *nn.Operation) error {
 	if err != nil {
 		return err
 	}
-	for k, y := range op.Outputs {
-		o := &m.Main.Operands[y]
-		if o.Dims, err = ops.MergeDims(o.Type, o.Dims, inf.Shapes[k]); err != nil {
-			return fmt.Errorf("output %d: %w", k, err)
-		}
-	}
-	return nil
+	return mergeOutputs(&m.Main, op, inf.Shapes)
 }
 
 // name is what messages call it, an operation of type t.
