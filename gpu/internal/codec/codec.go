@@ -132,25 +132,14 @@ func List[T any](c *Coder, list *[]T, each int, f func(*T)) {
 	}
 }
 
-// Bytes are bytes with their length before them. What is read is no copy.
-func (c *Coder) Bytes(v *[]byte) {
+// Text is a string, or bytes, with its length before it. Bytes that are read are no copy.
+func Text[T ~string | ~[]byte](c *Coder, v *T) {
 	n := c.count(len(*v), 1)
 	if !c.reading {
 		c.b = append(c.b, *v...)
 		return
 	}
-	*v = c.b[:n:n]
-	c.b = c.b[n:]
-}
-
-// Text is a string with its length before it.
-func (c *Coder) Text(v *string) {
-	n := c.count(len(*v), 1)
-	if !c.reading {
-		c.b = append(c.b, *v...)
-		return
-	}
-	*v = string(c.b[:n])
+	*v = T(c.b[:n:n])
 	c.b = c.b[n:]
 }
 

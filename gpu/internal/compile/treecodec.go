@@ -128,7 +128,7 @@ func (c *treeCoder) tree(t *Tree) {
 	codec.List(&c.Coder, &t.Outputs, 1, c.value)
 	seen := map[string]bool{}
 	codec.List(&c.Coder, &c.encoded, 1, func(b *[]byte) {
-		if c.Bytes(b); !c.Reading() || c.Err() != nil {
+		if codec.Text(&c.Coder, b); !c.Reading() || c.Err() != nil {
 			return
 		}
 		p, err := plan.Decode(*b)

@@ -108,7 +108,7 @@ func (c *coder) plan(p *Plan) {
 }
 
 func (c *coder) io(x *IO) {
-	c.Text(&x.Name)
+	codec.Text(&c.Coder, &x.Name)
 	c.Size(&x.Offset)
 	c.Size(&x.Size)
 	more := x.DeviceBytes - x.Size
@@ -118,14 +118,11 @@ func (c *coder) io(x *IO) {
 
 // kernel is a name. None may stand twice.
 func (c *coder) kernel(k *shaders.Kernel) {
-	if !c.Reading() {
-		name := k.String()
-		c.Text(&name)
+	name := k.String()
+	if codec.Text(&c.Coder, &name); !c.Reading() {
 		return
 	}
-	var name []byte
-	c.Bytes(&name)
-	known, ok := shaders.ByName(string(name))
+	known, ok := shaders.ByName(name)
 	if !ok || c.index[known] > 0 {
 		c.Fail("%q is no kernel, or stands twice", name[:min(len(name), 64)])
 		return
@@ -169,8 +166,8 @@ func (c *coder) step(s *Step) {
 	}
 	codec.List(&c.Coder, &s.Push, minPush, c.word)
 	codec.List(&c.Coder, &s.Bindings, minBinding, c.binding)
-	c.Text(&s.Label)
-	c.Text(&s.Why)
+	codec.Text(&c.Coder, &s.Label)
+	codec.Text(&c.Coder, &s.Why)
 	c.Float(&s.FLOP)
 	c.Float(&s.Bytes)
 }
