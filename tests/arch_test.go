@@ -43,6 +43,7 @@ var layers = map[string][]string{
 	"driver/importer/tflite":           {"driver/importer", "driver/nn", "driver/ops"},
 	"driver/importer/tflite/tflitegen": {},
 	"driver/internal/budget":           {"driver/nn"},
+	"driver/picture":                   {"driver/importer", "driver/nn"},
 	"driver/internal/pools":            {"driver/nn", "driver/backend", "driver/validate", "memory"},
 	"driver/internal/prepare":          {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/budget", "driver/internal/pools", "qos", "cache"},
 	"driver": {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/budget", "driver/internal/pools", "driver/internal/prepare",
@@ -73,14 +74,13 @@ var layers = map[string][]string{
 	"gpu/null": {"driver/nn", "driver/backend"},
 
 	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "driver", "driver/nn", "driver/validate",
-		"driver/importer", "memory", "qos", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/report"},
+		"driver/importer", "driver/picture", "memory", "qos", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/report"},
 	"cmd/nngpu/internal/report": {"driver"},
 
-	"examples/digits/recognise":     {".", "driver/importer"},
-	"examples/internal/pictures":    {"driver/nn", "driver/importer"},
+	"examples/digits/recognise":     {".", "driver/importer", "driver/picture"},
 	"examples/internal/exampletest": {"driver", "driver/nn/nntest", "gpu"},
-	"examples/server":               {".", "driver", "driver/nn", "examples/internal/pictures"},
-	"examples/image":                {".", "driver/nn", "examples/internal/pictures", "memory"},
+	"examples/server":               {".", "driver", "driver/importer", "driver/nn", "driver/picture"},
+	"examples/image":                {".", "driver/importer", "driver/nn", "driver/picture", "memory"},
 
 	"tests/internal/ref":     {"driver/nn"},
 	"tests/internal/devices": {"driver", "driver/nn", "driver/nn/nntest", "gpu", "tests/internal/ref"},

@@ -23,7 +23,7 @@ var platforms = []struct {
 
 // portable are the packages that are built for any system: models, their validation, the importer, the compiler.
 var portable = []string{
-	"driver/nn", "driver/ops", "driver/layers", "driver/validate", "driver/importer", "driver/importer/tflite", "driver/importer/tflite/tflitegen", "driver/backend", "driver/internal/budget",
+	"driver/nn", "driver/ops", "driver/layers", "driver/validate", "driver/importer", "driver/importer/tflite", "driver/importer/tflite/tflitegen", "driver/picture", "driver/backend", "driver/internal/budget",
 	"qos", "memory/planner", "shaders", "shaders/family", "gpu/internal/ir", "gpu/internal/codec", "gpu/internal/pool", "gpu/internal/plan", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/lower",
 	"gpu/internal/compile", "internal/numbers",
 }

@@ -1,9 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"image"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/picture"
 )
 
 // inputFlags are the flags that describe the inputs of a network.
@@ -167,39 +167,36 @@ func readDense(file *os.File, size int64, o *nn.Operand) ([]byte, error) {
 
 // readPicture prepares a picture for input i, normalised as the flags or else the model say.
 func (a *app) readPicture(net *importer.Network, i int, file *os.File, size int64, f *inputFlags) ([]byte, error) {
-	if size > maxPictureBytes {
-		return nil, fmt.Errorf("%s; pictures have at most %s", bytesText(size), bytesText(maxPictureBytes))
-	}
-	// A file that is none is not read to its end.
-	if _, _, err := image.DecodeConfig(io.NewSectionReader(file, 0, size)); err != nil {
-		return nil, fmt.Errorf("not a picture: %w", err)
-	}
-	data, err := readWhole(file, size)
-	if err != nil {
-		return nil, err
-	}
 	o := operand(net.Model, net.Model.Main.Inputs, i)
-	norm := normalisation{mean: f.mean, std: f.std, given: true}
-	if f.mean == nil && f.std == nil {
-		norm = fileNormalisation(net, i)
+	norm := picture.Normalisation{Mean: f.mean, Std: f.std, Exact: true}
+	given := !norm.Empty()
+	if !given {
+		norm = picture.Stated(net, i)
 	}
-	assumed := norm.empty() && o.Type.IsFloat()
+	assumed := norm.Empty() && o.Type.IsFloat()
 	if assumed {
-		norm = normalisation{mean: []float64{127.5}, std: []float64{127.5}}
+		norm = picture.Symmetric
 	}
-	b, pixels, err := picture(data, o, norm)
+	in, err := picture.NewInput(o, norm)
+	if errors.Is(err, picture.ErrNoPicture) {
+		return nil, fmt.Errorf("%w; give a .npy or .bin file", err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	switch name := brief(net.Inputs[i].Name); {
+	p, err := picture.Read(file, size, picture.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	switch name, pixels := brief(net.Inputs[i].Name), p.Bounds().Size(); {
 	case assumed:
 		a.warn("input %s: the model does not say how colours are normalised; -1 to 1 is assumed, and --mean and --std change that (--mean 0 leaves them 0 to 255)", name)
-	case norm.given:
-		a.note("input %s: %v pixels resized to %dx%d, normalised by the flags: mean %v, std %v", name, pixels, o.Dims[2], o.Dims[1], norm.mean, norm.std)
-	case !norm.empty():
-		a.note("input %s: %v pixels resized to %dx%d, normalised as the model says: mean %v, std %v", name, pixels, o.Dims[2], o.Dims[1], norm.mean, norm.std)
+	case given:
+		a.note("input %s: %v pixels resized to %dx%d, normalised by the flags: mean %v, std %v", name, pixels, in.Width, in.Height, norm.Mean, norm.Std)
+	case !norm.Empty():
+		a.note("input %s: %v pixels resized to %dx%d, normalised as the model says: mean %v, std %v", name, pixels, in.Width, in.Height, norm.Mean, norm.Std)
 	default:
-		a.note("input %s: %v pixels resized to %dx%d, colours as they are", name, pixels, o.Dims[2], o.Dims[1])
+		a.note("input %s: %v pixels resized to %dx%d, colours as they are", name, pixels, in.Width, in.Height)
 	}
-	return b, nil
+	return in.Bytes(p), nil
 }

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"math"
-	"sort"
-	"strings"
-	"unicode/utf8"
-)
+import "github.com/nngpu/nngpu/driver/picture"
 
 // maxLabelBytes bounds what is read into memory as a file of labels.
 const maxLabelBytes = 16 << 20
@@ -17,22 +12,13 @@ type topEntry struct {
 	Score float64 `json:"score"`
 }
 
-// best returns the top largest values with their labels, largest first and equal ones by index. Values that
-// are not numbers have no rank and are left out.
+// best returns the top largest values with their labels, as picture.Top ranks them.
 func best(values []float32, labels []string, top int) []topEntry {
 	var list []topEntry
-	for i, v := range values {
-		if math.IsNaN(float64(v)) {
-			continue
-		}
-		e := topEntry{Index: i, Score: finite(float64(v))}
-		if i < len(labels) {
-			e.Label = labels[i]
-		}
-		list = append(list, e)
+	for _, c := range picture.Top(values, labels, top) {
+		list = append(list, topEntry{c.Index, c.Label, finite(float64(c.Score))})
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Score > list[j].Score })
-	return list[:min(top, len(list))]
+	return list
 }
 
 // readLabels reads a file with one label a line; nil for an empty path.
@@ -44,13 +30,9 @@ func readLabels(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := strings.TrimRight(string(data), "\r\n")
-	if text == "" || !utf8.ValidString(text) {
-		return nil, usageError("%s holds no labels: one a line, as UTF-8 text", path)
-	}
-	labels := strings.Split(text, "\n")
-	for i := range labels {
-		labels[i] = strings.TrimSpace(labels[i])
+	labels, err := picture.ParseLabels(data)
+	if err != nil {
+		return nil, usageError("%s holds %w", path, err)
 	}
 	return labels, nil
 }

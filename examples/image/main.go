@@ -13,8 +13,9 @@ import (
 	"os"
 
 	"github.com/nngpu/nngpu"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/examples/internal/pictures"
+	"github.com/nngpu/nngpu/driver/picture"
 	"github.com/nngpu/nngpu/memory"
 )
 
@@ -33,10 +34,17 @@ func main() {
 }
 
 // run classifies the picture in a file and prints what it is, and what was moved for that.
-func run(ctx context.Context, out io.Writer, device, model, picture string) (err error) {
-	net, err := pictures.Load(model)
+func run(ctx context.Context, out io.Writer, device, model, path string) (err error) {
+	file, err := importer.Open(model)
 	if err != nil {
 		return err
+	}
+	net, err := picture.NewClassifier(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", model, err)
+	}
+	if in := file.Inputs[0]; in.Scale == 0 {
+		return fmt.Errorf("%s: the input is %s, no picture of 8-bit colours", model, in.Type)
 	}
 	dev, err := nngpu.Open(nngpu.Options{Device: device})
 	if err != nil {
@@ -51,12 +59,12 @@ func run(ctx context.Context, out io.Writer, device, model, picture string) (err
 	if err != nil {
 		return err
 	}
-	frame, err := newFrame(net)
+	frame, err := newFrame(net.Input)
 	if err != nil {
 		return err
 	}
 	defer frame.Close()
-	if err := shoot(frame, net, picture); err != nil {
+	if err := shoot(frame, net.Input, path); err != nil {
 		return err
 	}
 
@@ -70,22 +78,22 @@ func run(ctx context.Context, out io.Writer, device, model, picture string) (err
 	if err != nil {
 		return err
 	}
-	label, score, err := net.Best(scores)
+	best, err := net.Top(scores, 1)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s (%.2f); %d bytes copied, %d read by the device as texels\n", label, score, result.Traffic.Copied, result.Traffic.Converted)
+	fmt.Fprintf(out, "%s (%.2f); %d bytes copied, %d read by the device as texels\n", best[0], best[0].Score, result.Traffic.Copied, result.Traffic.Converted)
 	return nil
 }
 
 // newFrame makes an image pool for a picture of the network's size. That of a camera would come as a file descriptor, for
 // memory.Open. Its rows are longer than the picture is wide, as those of most cameras are.
-func newFrame(net *pictures.Network) (*memory.Image, error) {
+func newFrame(in *picture.Input) (*memory.Image, error) {
 	d := memory.Descriptor{
-		Width: uint32(net.Width), Height: uint32(net.Height), Layers: 1,
-		Stride: uint32(net.Width+63) / 64 * 64, Format: memory.FormatR8,
+		Width: uint32(in.Width), Height: uint32(in.Height), Layers: 1,
+		Stride: uint32(in.Width+63) / 64 * 64, Format: memory.FormatR8,
 	}
-	if net.Channels == 3 {
+	if in.Channels == 3 {
 		d.Format = memory.FormatRGBX8 // of four bytes, the last of which means nothing
 	}
 	pool, err := memory.NewHardwareBuffer("frame", d)
@@ -96,14 +104,14 @@ func newFrame(net *pictures.Network) (*memory.Image, error) {
 }
 
 // shoot does what a camera would: it leaves a picture in the frame.
-func shoot(frame *memory.Image, net *pictures.Network, path string) error {
+func shoot(frame *memory.Image, in *picture.Input, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	picture, err := pictures.Decode(data)
+	p, err := picture.Decode(data, picture.Limits{})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return frame.WriteTexels(net.Texels(picture))
+	return frame.WriteTexels(in.Texels(p))
 }

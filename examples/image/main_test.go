@@ -9,9 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/driver/picture"
 	"github.com/nngpu/nngpu/examples/internal/exampletest"
-	"github.com/nngpu/nngpu/examples/internal/pictures"
 )
 
 const digits = "../digits"
@@ -38,39 +39,41 @@ func TestDigits(t *testing.T) {
 
 // TestColours: the same with pictures in colour, signed and not, where the test data are.
 func TestColours(t *testing.T) {
-	picture := nntest.Shared(t, "images", "bird.png")
+	path := nntest.Shared(t, "images", "bird.png")
 	for _, name := range []string{"mobilenet_v2_224_u8", "mobilenet_v2_224_s8"} {
 		t.Run(name, func(t *testing.T) {
 			model := nntest.Shared(t, "models", name, "model.tflite")
 			ownCache(t)
 			exampletest.Each(t, func(t *testing.T, device string) {
 				var out bytes.Buffer
-				require.NoError(t, run(t.Context(), &out, device, model, picture))
+				require.NoError(t, run(t.Context(), &out, device, model, path))
 				require.Regexp(t, `^.+ \(\d+\.\d\d\); \d{4} bytes copied, 229376 read by the device as texels\n$`, out.String())
-				require.Contains(t, out.String(), best(t, device, model, picture))
+				require.Contains(t, out.String(), best(t, device, model, path))
 			})
 		})
 	}
 }
 
 // best is what the network finds in a picture that comes to it as bytes.
-func best(t *testing.T, device, model, picture string) string {
-	net, err := pictures.Load(model)
+func best(t *testing.T, device, model, path string) string {
+	file, err := importer.Open(model)
 	require.NoError(t, err)
-	data, err := os.ReadFile(picture)
+	net, err := picture.NewClassifier(file)
 	require.NoError(t, err)
-	p, err := pictures.Decode(data)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	p, err := picture.Decode(data, picture.Limits{})
 	require.NoError(t, err)
 	client, err := exampletest.Open(t, device).NewClient("test")
 	require.NoError(t, err)
 	prepared, err := client.PrepareModel(t.Context(), net.Model)
 	require.NoError(t, err)
 	outputs := prepared.NewOutputs()
-	_, err = prepared.Run(t.Context(), [][]byte{net.Input(p)}, outputs)
+	_, err = prepared.Run(t.Context(), [][]byte{net.Input.Bytes(p)}, outputs)
 	require.NoError(t, err)
-	label, score, err := net.Best(outputs[0])
+	top, err := net.Top(outputs[0], 1)
 	require.NoError(t, err)
-	return fmt.Sprintf("%s (%.2f);", label, score)
+	return fmt.Sprintf("%s (%.2f);", top[0], top[0].Score)
 }
 
 func TestMistakes(t *testing.T) {

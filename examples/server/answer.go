@@ -13,7 +13,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/examples/internal/pictures"
+	"github.com/nngpu/nngpu/driver/picture"
 )
 
 // answer is what a picture was found to be, and how long that took.
@@ -122,7 +122,7 @@ func bodyCode(err error) int {
 // pictureCode is what a client is told whose picture cannot be decoded.
 func pictureCode(err error) int {
 	switch {
-	case errors.Is(err, pictures.ErrTooLarge):
+	case errors.Is(err, picture.ErrTooLarge):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, image.ErrFormat):
 		return http.StatusUnsupportedMediaType

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/examples/internal/pictures"
+	"github.com/nngpu/nngpu/driver/picture"
 )
 
 const (
@@ -20,6 +20,8 @@ const (
 	maxDeadline = 30 * time.Second
 	// maxBody bounds the files of pictures, in bytes.
 	maxBody = 4 << 20
+	// maxSide bounds their sides, in pixels. The largest take about 80 MB while they are decoded and scaled.
+	maxSide = 2048
 )
 
 // classify answers a request for one picture.
@@ -66,14 +68,14 @@ func (s *service) classify(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, t, deadline, outOfTime(err))
 		return
 	}
-	label, score, err := s.network.Best(outputs[0])
+	best, err := s.network.Top(outputs[0], 1)
 	if err != nil {
 		s.refuse(w, r, t, deadline, err)
 		return
 	}
 	took := time.Since(came)
 	s.answer(w, t, http.StatusOK, answer{
-		Label: label, Score: score,
+		Label: best[0].String(), Score: best[0].Score,
 		QueuedMS: milliseconds(result.Schedule.Queued), DeviceMS: milliseconds(result.OnDevice), TotalMS: milliseconds(took),
 		Late: took > within, // work that is on the device when its time is over is not thrown away
 	})
@@ -117,11 +119,11 @@ func (s *service) decode(ctx context.Context, t *tier, file []byte) ([]byte, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	picture, err := pictures.Decode(file)
+	p, err := picture.Decode(file, picture.Limits{Side: maxSide})
 	if err != nil {
 		return nil, err
 	}
-	return s.network.Input(picture), nil
+	return s.network.Input.Bytes(p), nil
 }
 
 // outOfTime is err, of an execution whose deadline was far enough when the request came: that it no longer is, once the

@@ -77,7 +77,7 @@ func (x *server) latency(t *testing.T, path string) time.Duration {
 // longestSegment is the longest of some executions, as it was seen on the device.
 func (x *server) longestSegment(t *testing.T) (longest time.Duration) {
 	t.Helper()
-	input := make([]byte, x.network.Width*x.network.Height*x.network.Channels)
+	input := make([]byte, x.network.Input.Width*x.network.Input.Height*x.network.Input.Channels)
 	for range 10 {
 		result, err := x.model.Run(t.Context(), [][]byte{input}, x.model.NewOutputs(), driver.WithProfile(), driver.WithExecutionPriority(nn.PriorityLow))
 		require.NoError(t, err)

@@ -28,6 +28,7 @@ import (
 	"errors"
 	"expvar"
 	"flag"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -36,7 +37,8 @@ import (
 
 	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver"
-	"github.com/nngpu/nngpu/examples/internal/pictures"
+	"github.com/nngpu/nngpu/driver/importer"
+	"github.com/nngpu/nngpu/driver/picture"
 )
 
 // config is what the command line says.
@@ -48,7 +50,7 @@ type config struct {
 func main() {
 	var c config
 	flag.StringVar(&c.listen, "listen", "localhost:8080", "the address to listen at")
-	flag.StringVar(&c.model, "model", "examples/digits/digits_s8.tflite", "an 8-bit network that classifies pictures")
+	flag.StringVar(&c.model, "model", "examples/digits/digits_s8.tflite", "a network that classifies pictures")
 	flag.StringVar(&c.device, "device", "", "a device, as nngpu info lists them; the best one by default")
 	flag.IntVar(&c.queue, "queue", 64, "how many executions may wait for the device")
 	flag.Parse()
@@ -60,9 +62,22 @@ func main() {
 	}
 }
 
+// load reads a model file that classifies pictures.
+func load(path string) (*picture.Classifier, error) {
+	file, err := importer.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	n, err := picture.NewClassifier(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return n, nil
+}
+
 // run serves until ctx ends, and then finishes what it has begun.
 func run(ctx context.Context, c config, log *slog.Logger) (err error) {
-	network, err := pictures.Load(c.model)
+	network, err := load(c.model)
 	if err != nil {
 		return err
 	}

@@ -16,15 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/examples/internal/exampletest"
-	"github.com/nngpu/nngpu/examples/internal/pictures"
 )
 
 // TestRequests: what is right is answered, and what is wrong has its status.
 func TestRequests(t *testing.T) {
-	digits, err := pictures.Load("../digits/digits_s8.tflite")
+	digits, err := load("../digits/digits_s8.tflite")
 	require.NoError(t, err)
 	seven := sample(t, 7)
-	wide := promise(pictures.MaxSide+1, 1)
+	wide := promise(maxSide+1, 1)
 	var transparent, asJPEG, asGIF bytes.Buffer
 	require.NoError(t, png.Encode(&transparent, image.NewNRGBA64(image.Rect(0, 0, 3, 200))))
 	decoded, err := png.Decode(bytes.NewReader(seven))

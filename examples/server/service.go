@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"expvar"
+	"image"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -10,15 +11,16 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/examples/internal/pictures"
+	"github.com/nngpu/nngpu/driver/picture"
 )
 
 // service classifies pictures on one device. Everything it uses may be used by many requests at once.
 type service struct {
 	device  *driver.Device
-	network *pictures.Network
+	network *picture.Classifier
 	model   *driver.PreparedModel
 	tiers   map[string]*tier
+	blank   []byte // the input for an empty picture
 	log     *slog.Logger
 	answers expvar.Map // how many there were, by tier and status code; the keys are labels of Prometheus
 }
@@ -33,7 +35,7 @@ type tier struct {
 }
 
 // newService prepares the network for both tiers.
-func newService(ctx context.Context, dev *driver.Device, network *pictures.Network, log *slog.Logger) (*service, error) {
+func newService(ctx context.Context, dev *driver.Device, network *picture.Classifier, log *slog.Logger) (*service, error) {
 	client, err := dev.NewClient("server")
 	if err != nil {
 		return nil, err
@@ -46,6 +48,7 @@ func newService(ctx context.Context, dev *driver.Device, network *pictures.Netwo
 		return nil, err
 	}
 	s := &service{device: dev, network: network, model: model, tiers: map[string]*tier{}, log: log}
+	s.blank = network.Input.Bytes(image.NewGray(image.Rect(0, 0, 1, 1)))
 	for name, priority := range map[string]nn.Priority{"interactive": nn.PriorityHigh, "batch": nn.PriorityLow} {
 		s.tiers[name] = &tier{name, driver.WithExecutionPriority(priority), make(chan struct{}, runtime.GOMAXPROCS(0))}
 	}
@@ -59,8 +62,7 @@ func newService(ctx context.Context, dev *driver.Device, network *pictures.Netwo
 
 // try classifies an empty picture.
 func (s *service) try(ctx context.Context, opts ...driver.ExecuteOption) error {
-	input := make([]byte, s.network.Width*s.network.Height*s.network.Channels)
-	_, err := s.model.Run(ctx, [][]byte{input}, s.model.NewOutputs(), opts...)
+	_, err := s.model.Run(ctx, [][]byte{s.blank}, s.model.NewOutputs(), opts...)
 	return err
 }
 

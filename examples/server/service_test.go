@@ -19,8 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/examples/internal/pictures"
+	"github.com/nngpu/nngpu/driver/picture"
 	"github.com/nngpu/nngpu/gpu/null"
 )
 
@@ -40,7 +41,7 @@ type server struct {
 }
 
 // start starts a server, which ends with the test.
-func start(t *testing.T, dev *driver.Device, network *pictures.Network) *server {
+func start(t *testing.T, dev *driver.Device, network *picture.Classifier) *server {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	s, err := newService(t.Context(), dev, network, log)
@@ -176,7 +177,7 @@ func sample(t *testing.T, digit int) []byte {
 
 // testNetwork is one over grey pictures of size by size pixels that does as much as its layers cost: convolutions of 32
 // channels. Its scores mean nothing.
-func testNetwork(t *testing.T, size uint32, layers int) *pictures.Network {
+func testNetwork(t *testing.T, size uint32, layers int) *picture.Classifier {
 	t.Helper()
 	const channels = 32
 	var b nn.Builder
@@ -201,7 +202,7 @@ func testNetwork(t *testing.T, size uint32, layers int) *pictures.Network {
 	b.Output(pooled)
 	m, err := b.Build()
 	require.NoError(t, err)
-	n, err := pictures.New(m, nil)
+	n, err := picture.NewClassifier(&importer.Network{Model: m})
 	require.NoError(t, err)
 	return n
 }

@@ -2,22 +2,19 @@
 //
 //	go run ./examples/digits/recognise examples/digits/samples/7.png
 //
-// The networks of this example differ in what they compute with, floats or 8-bit integers. The program does not: names of
-// inputs and outputs and real numbers are all that it needs.
+// The networks of this example differ in what they compute with, floats or 8-bit integers. The program does not: package
+// picture makes what the input takes, and reads scores of any kind.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"image"
-	_ "image/png" // registers the format
 	"os"
-
-	"golang.org/x/image/draw"
 
 	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/driver/importer"
+	"github.com/nngpu/nngpu/driver/picture"
 )
 
 func main() {
@@ -35,14 +32,22 @@ func main() {
 }
 
 // recognise reads the digit in a picture.
-func recognise(ctx context.Context, device, model, picture string) (digit int, probability float32, err error) {
-	pixels, err := readPicture(picture)
+func recognise(ctx context.Context, device, model, path string) (digit int, probability float32, err error) {
+	file, err := os.ReadFile(path)
 	if err != nil {
 		return 0, 0, err
+	}
+	pixels, err := picture.Decode(file, picture.Limits{})
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", path, err)
 	}
 	net, err := importer.Open(model)
 	if err != nil {
 		return 0, 0, err
+	}
+	classifier, err := picture.NewClassifier(net)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", model, err)
 	}
 	dev, err := nngpu.Open(nngpu.Options{Device: device})
 	if err != nil {
@@ -57,37 +62,13 @@ func recognise(ctx context.Context, device, model, picture string) (digit int, p
 	if err != nil {
 		return 0, 0, err
 	}
-	results, err := prepared.RunFloats(ctx, map[string][]float32{"image": pixels})
+	outputs := prepared.NewOutputs()
+	if _, err := prepared.Run(ctx, [][]byte{classifier.Input.Bytes(pixels)}, outputs); err != nil {
+		return 0, 0, err
+	}
+	best, err := classifier.Top(outputs[0], 1)
 	if err != nil {
 		return 0, 0, err
 	}
-	for i, p := range results["probabilities"] {
-		if p > probability {
-			digit, probability = i, p
-		}
-	}
-	return digit, probability, nil
-}
-
-// side is how many pixels the networks take in both directions.
-const side = 28
-
-// readPicture reads a picture as the networks take it: 0 is white, -1 black.
-func readPicture(path string) ([]float32, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	full, _, err := image.Decode(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	small := image.NewGray(image.Rect(0, 0, side, side))
-	draw.CatmullRom.Scale(small, small.Rect, full, full.Bounds(), draw.Src, nil)
-	pixels := make([]float32, len(small.Pix))
-	for i, v := range small.Pix {
-		pixels[i] = (float32(v) - 255) / 255
-	}
-	return pixels, nil
+	return best[0].Index, best[0].Score, nil
 }

@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"fmt"
@@ -30,13 +30,13 @@ func TestResizeOfStrips(t *testing.T) {
 		size halves
 		side int // of the input
 	}{
-		{halves{1, 4_000_000}, 224}, {halves{4_000_000, 1}, 224}, {halves{2, maxPixels / 2}, 16}, {halves{maxPixels / 2, 2}, 16},
+		{halves{1, 4_000_000}, 224}, {halves{4_000_000, 1}, 224}, {halves{2, MaxPixels / 2}, 16}, {halves{MaxPixels / 2, 2}, 16},
 		{halves{3, 5_000_000}, 4096}, {halves{8000, 8000}, 300},
 	} {
 		t.Run(fmt.Sprint(tc.size), func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			got := resize(tc.size, tc.side, tc.side)
+			got := Resize(tc.size, tc.side, tc.side)
 			runtime.ReadMemStats(&after)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(800<<20), "bytes")
 			first, last := 0, tc.side-1

@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ func TestDecodedBytes(t *testing.T) {
 		"interlaced":                   {pngHeader(8192, 16, 6, 1), "to decode"},
 		"too many":                     {pngHeader(8193, 8, 0, 0), "at most 67108864 are read"},
 	} {
-		_, err := decodePicture(tc.data)
+		_, err := Decode(tc.data, Limits{})
 		require.ErrorContains(t, err, tc.want, name)
 	}
 }
@@ -67,8 +67,5 @@ func TestPictureThatIsAStrip(t *testing.T) {
 	data := encodePNG(t, image.NewGray(image.Rect(0, 0, 1, 4_000_000)))
 	require.Less(t, len(data), 20_000)
 	o := &nn.Operand{Type: nn.TensorQuant8Asymm, Scale: 1, Dims: nn.Dims{1, 224, 224, 3}}
-	got, size, err := picture(data, o, normalisation{})
-	require.NoError(t, err)
-	require.Equal(t, image.Pt(1, 4_000_000), size)
-	require.Equal(t, make([]byte, 224*224*3), got)
+	require.Equal(t, make([]byte, 224*224*3), bytesOf(t, data, o, Normalisation{}))
 }
