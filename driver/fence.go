@@ -2,10 +2,10 @@ package driver
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"sync"
 
+	"github.com/nngpu/nngpu/driver/internal/fence"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -17,17 +17,32 @@ type Fence struct {
 	done chan struct{}
 
 	mu    sync.Mutex
-	sent  bool       // guarded by mu
-	err   error      // guarded by mu; final once sent
-	files []*eventFD // guarded by mu; to be signalled
-	then  []func()   // guarded by mu; called before done is closed
+	sent  bool             // guarded by mu
+	err   error            // guarded by mu; final once sent
+	files []*fence.EventFD // guarded by mu; to be signalled
+	then  []func()         // guarded by mu; called before done is closed
 }
 
 // ErrFenceClosed is the error of an imported fence that was closed before it was signalled. It is ErrClosed as well.
-var ErrFenceClosed = fmt.Errorf("the fence was %w before it was signalled", ErrClosed)
+var ErrFenceClosed = fence.ErrClosed
 
 // NewFence returns a fence that Signal signals.
 func NewFence() *Fence { return &Fence{done: make(chan struct{})} }
+
+// ImportFence makes a fence of an eventfd or a sync_file, which is duplicated: file may be closed afterwards. It is
+// signalled when the descriptor becomes readable, and failed where a sync_file says so or the counter of an eventfd
+// is FenceFailed or more. The descriptor is only looked at, never read. Close gives the wait up.
+//
+// Errors: INVALID_ARGUMENT for anything else than an eventfd or a sync_file.
+func ImportFence(file *os.File) (*Fence, error) {
+	f := NewFence()
+	stop, err := fence.Watch(file, f.Signal)
+	if err != nil {
+		return nil, err
+	}
+	f.onSignal(stop)
+	return f, nil
+}
 
 // Signal signals the fence; err says that what it stands for failed. Only the first call counts.
 func (f *Fence) Signal(err error) {
@@ -45,7 +60,7 @@ func (f *Fence) Signal(err error) {
 	}
 	close(f.done)
 	for _, e := range files {
-		e.signal(err)
+		e.Signal(err)
 	}
 }
 
@@ -108,14 +123,14 @@ func (f *Fence) Wait(ctx context.Context) error {
 // then 1, or FenceFailed plus the status where the fence failed. A process that holds only the descriptor can so
 // tell success from failure.
 func (f *Fence) File() (*os.File, error) {
-	e, file, err := newEventFD()
+	e, file, err := fence.New()
 	if err != nil {
 		return nil, &nn.Error{Status: nn.StatusResourceExhaustedTransient, Where: "fence", Err: err}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sent {
-		e.signal(f.err)
+		e.Signal(f.err)
 	} else {
 		f.files = append(f.files, e)
 	}
@@ -127,4 +142,4 @@ func (f *Fence) File() (*os.File, error) {
 func (f *Fence) Close() { f.Signal(ErrFenceClosed) }
 
 // FenceFailed is what the counter of a failed fence's eventfd is at least; the status is added to it.
-const FenceFailed = 1 << 32
+const FenceFailed = fence.Failed

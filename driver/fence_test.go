@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +25,18 @@ func readCount(t *testing.T, f *os.File) uint64 {
 	return binary.NativeEndian.Uint64(b)
 }
 
+// readable reports whether an eventfd was signalled.
+func readable(t *testing.T, f *os.File) (yes bool) {
+	t.Helper()
+	raw, err := f.SyscallConn()
+	require.NoError(t, err)
+	require.NoError(t, raw.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		yes = err == nil && n == 1
+	}))
+	return yes
+}
+
 func TestFenceFile(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -41,17 +52,14 @@ func TestFenceFile(t *testing.T) {
 			before, err := f.File()
 			require.NoError(t, err)
 			defer before.Close()
-			require.False(t, ready(int(before.Fd())))
+			require.False(t, readable(t, before))
 			f.Signal(tc.err)
 			f.Signal(errors.New("too late"))
 			after, err := f.File()
 			require.NoError(t, err)
 			defer after.Close()
-			require.NoError(t, unix.SetNonblock(int(before.Fd()), true))
 			for _, file := range []*os.File{before, after} {
-				n, ok := eventCount(int(file.Fd()))
-				require.True(t, ok)
-				require.Equal(t, tc.want, n)
+				require.Equal(t, tc.want, readCount(t, file))
 			}
 			require.Equal(t, tc.err, f.Err())
 			require.Equal(t, tc.err, f.Wait(t.Context()))
@@ -138,47 +146,4 @@ func descriptors(t *testing.T) int {
 	list, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	return len(list)
-}
-
-// TestSyncFile stands in for what no kernel of a test machine makes: a descriptor that says what a sync_file says.
-func TestSyncFile(t *testing.T) {
-	var state atomic.Int32
-	syncStatus = func(int) (int, bool) { return int(state.Load()), true }
-	defer func() { syncStatus = syncFileStatus }()
-	for _, tc := range []struct {
-		name  string
-		state int
-		want  nn.Status
-	}{{"signalled", 1, nn.StatusNone}, {"failed", -int(unix.EIO), nn.StatusGeneralFailure}} {
-		t.Run(tc.name, func(t *testing.T) {
-			r, w, err := os.Pipe() // readable when "signalled"
-			require.NoError(t, err)
-			defer r.Close()
-			f, err := ImportFence(r)
-			require.NoError(t, err)
-			require.Error(t, f.Wait(canceled(t)))
-			state.Store(int32(tc.state))
-			require.NoError(t, w.Close())
-			require.Equal(t, tc.want, nn.StatusOf(f.Wait(t.Context())))
-		})
-	}
-}
-
-// TestX10UnknownOutcome: a fence that cannot tell how it ended has failed.
-func TestX10UnknownOutcome(t *testing.T) {
-	for name, sync := range map[string]bool{"eventfd": false, "sync_file": true} {
-		t.Run(name, func(t *testing.T) {
-			defer func() { syncStatus = syncFileStatus }()
-			syncStatus = func(int) (int, bool) { return 1, sync }
-			f, err := NewFence().File()
-			require.NoError(t, err)
-			status, err := statusReader(int(f.Fd()))
-			require.NoError(t, err)
-			require.NoError(t, status(int(f.Fd())))
-			gone := int(f.Fd())
-			require.NoError(t, f.Close())
-			syncStatus = func(int) (int, bool) { return 0, false }
-			require.ErrorIs(t, status(gone), errOutcome)
-		})
-	}
 }

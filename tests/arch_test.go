@@ -44,9 +44,10 @@ var layers = map[string][]string{
 	"driver/importer/tflite/tflitegen": {},
 	"driver/internal/budget":           {"driver/nn"},
 	"driver/picture":                   {"driver/importer", "driver/nn"},
+	"driver/internal/fence":            {"internal/needlinux", "driver/nn"},
 	"driver/internal/pools":            {"driver/nn", "driver/backend", "driver/validate", "memory"},
 	"driver/internal/prepare":          {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/budget", "driver/internal/pools", "qos", "cache"},
-	"driver": {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/budget", "driver/internal/pools", "driver/internal/prepare",
+	"driver": {"driver/nn", "driver/ops", "driver/backend", "driver/validate", "driver/internal/budget", "driver/internal/fence", "driver/internal/pools", "driver/internal/prepare",
 		"memory", "qos", "cache"},
 
 	"memory":         {"internal/needlinux", "driver/nn"},

@@ -1,6 +1,6 @@
 //go:build linux
 
-package driver
+package fence
 
 import (
 	"bufio"
@@ -17,11 +17,11 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// eventFD is the driver's end of an eventfd that somebody else waits for.
-type eventFD struct{ file *os.File }
+// EventFD is the driver's end of an eventfd that somebody else waits for.
+type EventFD struct{ file *os.File }
 
-// newEventFD returns two descriptors of one new eventfd: the driver's and the caller's.
-func newEventFD() (*eventFD, *os.File, error) {
+// New returns two descriptors of one new eventfd: the driver's and the caller's.
+func New() (*EventFD, *os.File, error) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return nil, nil, fmt.Errorf("eventfd: %w", err)
@@ -31,14 +31,14 @@ func newEventFD() (*eventFD, *os.File, error) {
 		_ = unix.Close(fd)
 		return nil, nil, fmt.Errorf("dup: %w", err)
 	}
-	return &eventFD{os.NewFile(uintptr(mine), "fence")}, os.NewFile(uintptr(fd), "fence"), nil
+	return &EventFD{os.NewFile(uintptr(mine), "fence")}, os.NewFile(uintptr(fd), "fence"), nil
 }
 
-// signal writes the outcome and closes the driver's end.
-func (e *eventFD) signal(err error) {
+// Signal writes the outcome and closes the driver's end.
+func (e *EventFD) Signal(err error) {
 	v := uint64(1)
 	if err != nil {
-		v = FenceFailed + uint64(nn.StatusOf(err))
+		v = Failed + uint64(nn.StatusOf(err))
 	}
 	// An eventfd takes a write unless its counter would overflow, which the first write cannot do. A client that
 	// filled the counter through its own descriptor hurts itself only: the deadline keeps us from waiting for it.
@@ -47,12 +47,13 @@ func (e *eventFD) signal(err error) {
 	_ = e.file.Close()
 }
 
-// ImportFence makes a fence of an eventfd or a sync_file, which is duplicated: file may be closed afterwards. It is
-// signalled when the descriptor becomes readable, and failed where a sync_file says so or the counter of an eventfd
-// is FenceFailed or more. The descriptor is only looked at, never read. Close gives the wait up.
+// Watch calls signal once, when an eventfd or a sync_file becomes readable: with an error where a sync_file says so or the
+// counter of an eventfd is Failed or more. It does so before it returns where the descriptor is readable already. file is
+// duplicated, may be closed afterwards, and is only looked at, never read. stop gives the wait up, after which signal may
+// still be called, with ErrClosed; idempotent.
 //
-// Errors: INVALID_ARGUMENT for anything else than an eventfd or a sync_file.
-func ImportFence(file *os.File) (*Fence, error) {
+// Errors: INVALID_ARGUMENT for anything else than an eventfd or a sync_file; RESOURCE_EXHAUSTED_TRANSIENT.
+func Watch(file *os.File, signal func(error)) (stop func(), err error) {
 	if file == nil {
 		return nil, nn.Invalid("fence", "there is no file")
 	}
@@ -70,28 +71,26 @@ func ImportFence(file *os.File) (*Fence, error) {
 		_ = unix.Close(fd)
 		return nil, nn.Invalid("fence", "%w", err)
 	}
-	f := NewFence()
 	if ready(fd) { // the usual case of work that is done
-		f.Signal(status(fd))
+		signal(status(fd))
 		_ = unix.Close(fd)
-		return f, nil
+		return func() {}, nil
 	}
 	watch, err := watchFile(fd)
 	if err != nil {
 		_ = unix.Close(fd)
 		return nil, &nn.Error{Status: nn.StatusResourceExhaustedTransient, Where: "fence", Err: err}
 	}
-	f.onSignal(func() { _ = watch.Close() })
 	go func() {
 		defer unix.Close(fd)
 		defer watch.Close()
 		if err := waitReadable(watch); err != nil {
-			f.Signal(ErrFenceClosed)
+			signal(ErrClosed)
 			return
 		}
-		f.Signal(status(fd))
+		signal(status(fd))
 	}()
-	return f, nil
+	return func() { _ = watch.Close() }, nil
 }
 
 // ready reports whether fd is readable now.
@@ -154,8 +153,8 @@ func statusReader(fd int) (func(fd int) error, error) {
 		switch {
 		case !ok:
 			return errOutcome
-		case n >= FenceFailed:
-			return nn.Errorf(nn.StatusGeneralFailure, "wait fence", "it failed: %v", nn.Status(n-FenceFailed))
+		case n >= Failed:
+			return nn.Errorf(nn.StatusGeneralFailure, "wait fence", "it failed: %v", nn.Status(n-Failed))
 		}
 		return nil
 	}, nil
