@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -60,7 +62,7 @@ func (c *Client) newBuffer(d BufferDesc, inputs, outputs []BufferRole) (*Buffer,
 	if len(inputs)+len(outputs) == 0 {
 		return nil, nn.Invalid("buffer", "has no roles")
 	}
-	b := &Buffer{client: c, roles: map[role]bool{}, freed: make(chan struct{})}
+	b := &Buffer{client: c, roles: map[role]bool{}, turn: semaphore.NewWeighted(allReaders), freed: make(chan struct{})}
 	for i := range inputs {
 		if err := b.addRole(&inputs[i], false); err != nil {
 			return nil, nn.Invalid(fmt.Sprintf("input role %d", i), "%w", err)

@@ -311,9 +311,9 @@ func (b *boundRequest) takeTurns(ctx context.Context) error {
 		if err := u.buffer.enter(); err != nil {
 			return nn.Invalid("buffer", "%w", err) // since it was found
 		}
-		if !u.buffer.turn.tryLock(u.write) {
+		if !u.buffer.turn.TryAcquire(turnOf(u.write)) {
 			waiting, cancel := prepare.WithDeadline(ctx, b.attempt.o.deadline)
-			err := u.buffer.turn.lock(waiting, u.write)
+			err := u.buffer.turn.Acquire(waiting, turnOf(u.write))
 			cancel()
 			if err != nil {
 				u.buffer.leave()
@@ -444,7 +444,7 @@ func (b *boundRequest) release() {
 		if u.write && b.bound {
 			u.buffer.written = false
 		}
-		u.buffer.turn.unlock(u.write)
+		u.buffer.turn.Release(turnOf(u.write))
 		u.buffer.leave()
 	}
 	for _, x := range b.images {

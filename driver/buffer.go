@@ -4,8 +4,11 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -26,7 +29,7 @@ type Buffer struct {
 
 	// turn is held for reading by what reads the tensor, for writing by what writes it. Who takes turns of
 	// several buffers takes them in the order of their tokens.
-	turn    rwLock
+	turn    *semaphore.Weighted
 	memory  backend.Memory // guarded by turn; nil until the dimensions are known
 	shape   nn.Dims        // guarded by turn; of memory
 	written bool           // guarded by turn; initialised
@@ -36,6 +39,16 @@ type Buffer struct {
 	closed bool          // guarded by mu
 	freed  chan struct{} // closed when the memory is
 }
+
+// turnOf is what of a buffer's turn a reader or a writer takes: all readers together leave nothing to a writer.
+func turnOf(write bool) int64 {
+	if write {
+		return allReaders
+	}
+	return 1
+}
+
+const allReaders = math.MaxInt64
 
 // role is an input or output of a prepared model that a buffer may stand for.
 type role struct {

@@ -2,10 +2,14 @@ package driver
 
 import (
 	"maps"
+	"math"
+	"math/bits"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -116,4 +120,142 @@ func (d *Device) clientMetrics() []ClientMetrics {
 	}
 	slices.SortFunc(list, func(a, b ClientMetrics) int { return strings.Compare(a.Identity, b.Identity) })
 	return list
+}
+
+// Sizes of the tables of counters: by nn.Priority, by nn.Status and one for what is no status of the HAL, by CacheStatus.
+const (
+	priorities = int(nn.PriorityHigh) + 1
+	statuses   = int(nn.StatusResourceExhaustedPersistent) + 2
+)
+
+// cacheStatuses numbers them.
+var cacheStatuses = [...]CacheStatus{CacheOff, CacheHit, CacheMiss, CacheRejected}
+
+// counters are what Device.Metrics reads. Recording is a few atomic additions. Safe for concurrent use. The zero value is
+// ready.
+type counters struct {
+	executions              [priorities]executionCounters
+	copied, converted       atomic.Uint64
+	prepared                [len(cacheStatuses)]atomic.Uint64
+	failures                atomic.Uint64
+	compile, quick, restore histogram
+}
+
+type executionCounters struct {
+	ended, refused                 [statuses]atomic.Uint64
+	late                           atomic.Uint64
+	queueWait, deviceTime, latency histogram
+}
+
+// Ended implements prepare.Counts.
+func (c *counters) Ended(err error) {
+	if err != nil {
+		c.failures.Add(1)
+	}
+}
+
+// Compiled implements prepare.Counts.
+func (c *counters) Compiled(quick bool, took time.Duration) {
+	h := &c.compile
+	if quick {
+		h = &c.quick
+	}
+	h.observe(took)
+}
+
+// Restored implements prepare.Counts.
+func (c *counters) Restored(took time.Duration) { c.restore.observe(took) }
+
+// Prepared implements prepare.Counts.
+func (c *counters) Prepared(s prepare.Status) {
+	c.prepared[slices.Index(cacheStatuses[:], CacheStatus(s))].Add(1)
+}
+
+// executionEnded notes how a ended; res is its result, nil where there is none.
+func (c *counters) executionEnded(a *attempt, res *Result, err error) {
+	x := &c.executions[min(max(int(a.priority()), 0), priorities-1)]
+	status := int(nn.StatusOf(err))
+	if status < 0 || status >= statuses {
+		status = statuses - 1
+	}
+	x.ended[status].Add(1)
+	if a.submitted {
+		x.queueWait.observe(a.queued)
+		x.deviceTime.observe(a.deviceTime())
+	} else if err != nil {
+		x.refused[status].Add(1)
+	}
+	if err != nil {
+		return
+	}
+	x.latency.observe(a.took)
+	if t := a.o.deadline; !t.IsZero() && a.start.Add(a.took).After(t) {
+		x.late.Add(1)
+	}
+	if n := res.Traffic.Copied; n > 0 {
+		c.copied.Add(uint64(n))
+	}
+	if n := res.Traffic.Converted; n > 0 {
+		c.converted.Add(uint64(n))
+	}
+}
+
+func (x *executionCounters) read(p nn.Priority) ExecutionMetrics {
+	byStatus := func(list *[statuses]atomic.Uint64) map[string]uint64 {
+		m := map[string]uint64{}
+		for i := range list {
+			if n := list[i].Load(); n > 0 {
+				m[nn.Status(i).String()] = n
+			}
+		}
+		return m
+	}
+	return ExecutionMetrics{
+		Priority: p.String(), Ended: byStatus(&x.ended), Refused: byStatus(&x.refused), Late: x.late.Load(),
+		QueueWait: x.queueWait.read(), DeviceTime: x.deviceTime.read(), Latency: x.latency.read(),
+	}
+}
+
+// histogramBuckets is the number of buckets of a Histogram.
+const histogramBuckets = 28
+
+// Histogram counts durations. Its buckets are fixed, in powers of two: Buckets[0] counts what took at most a microsecond,
+// Buckets[i] what took more than 1<<(i-1) and at most 1<<i microseconds, and the last one all that took more than 1<<26
+// of them, which is 67 seconds. A quantile that is read from them is right within a factor of two.
+type Histogram struct {
+	Count   uint64                   `json:"count"` // the sum of Buckets
+	Sum     time.Duration            `json:"sum_ns"`
+	Buckets [histogramBuckets]uint64 `json:"buckets"`
+}
+
+// HistogramBound is the largest duration that bucket i of a Histogram counts; the last one has none, for which it is the
+// largest time.Duration.
+func HistogramBound(i int) time.Duration {
+	if i >= histogramBuckets-1 {
+		return math.MaxInt64
+	}
+	return time.Microsecond << max(i, 0)
+}
+
+// histogram is a Histogram that is being recorded. Safe for concurrent use. The zero value is empty.
+type histogram struct {
+	sum     atomic.Int64
+	buckets [histogramBuckets]atomic.Uint64
+}
+
+// observe counts d; what is negative counts as 0.
+func (h *histogram) observe(d time.Duration) {
+	d = max(d, 0)
+	i := bits.Len64(uint64(max(d-1, 0) / time.Microsecond))
+	h.buckets[min(i, histogramBuckets-1)].Add(1)
+	h.sum.Add(int64(d))
+}
+
+func (h *histogram) read() (out Histogram) {
+	out.Sum = time.Duration(h.sum.Load())
+	for i := range h.buckets {
+		out.Buckets[i] = h.buckets[i].Load()
+		out.Count += out.Buckets[i]
+	}
+	return out
 }
