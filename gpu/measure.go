@@ -253,16 +253,22 @@ const (
 
 // multiplications measures operations a second of a kernel of measure/multiply.comp, which makes so many in a round.
 func (m *meter) multiplications(k shaders.Kernel, each float64, overhead time.Duration) (float64, error) {
-	count := multiplyLocal * 4
+	return m.growing(multiplyLocal*4, multiplyMostCount, overhead, multiplyRounds*each, func(count int) *plan.Plan {
+		return &plan.Plan{ArenaBytes: plan.AlignUp(4 * int64(count)), Steps: []plan.Step{multiplyStep(k, count, multiplyRounds)}, Segments: []int{1}}
+	})
+}
+
+// growing measures units a second with a plan of count invocations, or of more until it takes long enough, of so many units
+// each.
+func (m *meter) growing(count, most int, overhead time.Duration, units float64, of func(count int) *plan.Plan) (float64, error) {
 	for {
-		p := &plan.Plan{ArenaBytes: plan.AlignUp(4 * int64(count)), Steps: []plan.Step{multiplyStep(k, count, multiplyRounds)}, Segments: []int{1}}
-		took, _, err := m.run(p, m.runs)
+		took, _, err := m.run(of(count), m.runs)
 		if err != nil {
 			return 0, err
 		}
 		work := max(took-overhead, time.Nanosecond)
-		if work >= meterTarget || count >= multiplyMostCount {
-			return float64(count) * multiplyRounds * each / work.Seconds(), nil
+		if work >= meterTarget || count >= most {
+			return float64(count) * units / work.Seconds(), nil
 		}
 		count = grown(count, work)
 	}
@@ -361,20 +367,9 @@ func (k *mover) step(count int, mask uint32, from, to, bytes int64) plan.Step {
 
 // cached measures k within cacheBytes.
 func (m *meter) cached(k mover, overhead time.Duration) (float64, error) {
-	count := 4 * cacheBytes / 16
-	for {
-		p := &plan.Plan{ArenaBytes: 2 * cacheBytes, Segments: []int{1},
-			Steps: []plan.Step{k.step(count, cacheBytes/16-1, 0, cacheBytes, cacheBytes)}}
-		took, _, err := m.run(p, m.runs)
-		if err != nil {
-			return 0, err
-		}
-		work := max(took-overhead, time.Nanosecond)
-		if work >= meterTarget || count >= 1<<28 {
-			return k.traffic * 16 * float64(count) / work.Seconds(), nil
-		}
-		count = grown(count, work)
-	}
+	return m.growing(4*cacheBytes/16, 1<<28, overhead, k.traffic*16, func(count int) *plan.Plan {
+		return &plan.Plan{ArenaBytes: 2 * cacheBytes, Segments: []int{1}, Steps: []plan.Step{k.step(count, cacheBytes/16-1, 0, cacheBytes, cacheBytes)}}
+	})
 }
 
 // ceilings measures what the device can do at most, beside r, which costs measured.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -23,22 +24,15 @@ const (
 // rateModel has a matrix product, a depthwise convolution, a sum of large tensors and one of tiny ones.
 func rateModel() (*nn.Model, error) {
 	const c = rateChannels
-	var b nn.Builder
-	big := nn.Dims{1, rateSide, rateSide, c}
-	temp := func(d nn.Dims) uint32 { return b.Temp(nn.TensorFloat32, d, 0, 0) }
-	x := b.Input(nn.TensorFloat32, big, 0, 0)
+	var b layers.Builder
+	x := b.Input(nn.TensorFloat32, nn.Dims{1, rateSide, rateSide, c}, 0, 0)
 	y := b.Input(nn.TensorFloat32, nn.Dims{1, 4}, 0, 0)
-	one, none := b.Scalar(1), b.Scalar(0)
-	padding := one // SAME
-	matrix, depthwise, sum, tiny := temp(big), temp(big), temp(big), temp(nn.Dims{1, 4})
 	bias := b.Floats(nn.Dims{c}, make([]float32, c)...)
-	b.Op(nn.OpConv2D, []uint32{x, b.Floats(nn.Dims{c, 1, 1, c}, make([]float32, c*c)...), bias, padding, one, one, none}, []uint32{matrix})
-	b.Op(nn.OpDepthwiseConv2D,
-		[]uint32{matrix, b.Floats(nn.Dims{1, 3, 3, c}, make([]float32, 9*c)...), bias, padding, one, one, one, none}, []uint32{depthwise})
-	b.Op(nn.OpAdd, []uint32{depthwise, matrix, none}, []uint32{sum})
-	b.Op(nn.OpAdd, []uint32{y, y, none}, []uint32{tiny})
-	b.Output(sum)
-	b.Output(tiny)
+	same := layers.Conv{Padding: nn.PaddingSame}
+	matrix := b.Conv2D(x, b.Floats(nn.Dims{c, 1, 1, c}, make([]float32, c*c)...), bias, same)
+	depthwise := b.DepthwiseConv2D(matrix, b.Floats(nn.Dims{1, 3, 3, c}, make([]float32, 9*c)...), bias, 1, same)
+	b.Output(b.Add(depthwise, matrix, nn.ActNone))
+	b.Output(b.Add(y, y, nn.ActNone))
 	return b.Build()
 }
 

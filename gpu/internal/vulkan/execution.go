@@ -59,25 +59,32 @@ func (e *Execution) Submit(first, last int) (backend.Fence, error) {
 
 // Finish implements backend.Execution.
 func (e *Execution) Finish() error {
+	if err := e.submitted(); err != nil {
+		return err
+	}
+	var to *backend.Trace
+	if e.traced != nil {
+		to = e.traced.to
+	}
+	from := to.Now()
+	copied, err := e.slot.store()
+	e.copied += copied
+	if err != nil || to == nil {
+		return err
+	}
+	to.Stored = backend.Span{From: from, To: time.Now()}
+	return e.finishTrace()
+}
+
+// submitted is an error unless all segments were.
+func (e *Execution) submitted() error {
 	if e.slot == nil {
 		return errReleased
 	}
 	if e.next != len(e.recording.cmds) {
 		return fmt.Errorf("%d of %d segments were submitted", e.next, len(e.recording.cmds))
 	}
-	if e.traced == nil {
-		copied, err := e.slot.store()
-		e.copied += copied
-		return err
-	}
-	from := time.Now()
-	copied, err := e.slot.store()
-	e.copied += copied
-	e.traced.to.Stored = backend.Span{From: from, To: time.Now()}
-	if err != nil {
-		return err
-	}
-	return e.finishTrace()
+	return nil
 }
 
 // OutputDims implements backend.Execution: a plan knows all sizes.
@@ -85,11 +92,8 @@ func (e *Execution) OutputDims() []nn.Dims { return nil }
 
 // SyncFile implements backend.Execution.
 func (e *Execution) SyncFile() (*os.File, error) {
-	if e.slot == nil {
-		return nil, errReleased
-	}
-	if e.next != len(e.recording.cmds) {
-		return nil, fmt.Errorf("%d of %d segments were submitted", e.next, len(e.recording.cmds))
+	if err := e.submitted(); err != nil {
+		return nil, err
 	}
 	if e.slot.stores() {
 		return nil, fmt.Errorf("%w: the host copies outputs afterwards", backend.ErrNoSyncFile)
