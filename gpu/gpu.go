@@ -173,23 +173,38 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 
 // compileForm compiles the form that o.Quick asks for, even if the other would be ready sooner.
 func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Options) (*longLived, error) {
-	return b.compilePausing(ctx, m, o, o.Pause)
+	f, err := b.planForm(ctx, m, o)
+	if err != nil {
+		return nil, err
+	}
+	return b.makeForm(ctx, f, executableOptions(o))
 }
 
-// compilePausing is compileForm that calls pause before the work of the Vulkan driver, whatever o.Pause is.
-func (b *Backend) compilePausing(ctx context.Context, m *nn.Model, o backend.Options, pause func(context.Context) error) (*longLived, error) {
+// form is a model compiled, but not made on the device.
+type form struct {
+	plan    *plan.Plan
+	weights []byte
+	quick   bool // an optimised one will take its place
+}
+
+// planForm compiles the form that o.Quick says.
+func (b *Backend) planForm(ctx context.Context, m *nn.Model, o backend.Options) (*form, error) {
 	facts := b.current()
 	facts.Quick = o.Quick
 	p, weights, floor, err := b.plan(ctx, &facts, m, o)
 	if err != nil {
 		return nil, err
 	}
-	o.Pause = pause
-	x, err := b.newLongLived(ctx, p, bytes.NewReader(weights), executableOptions(o))
+	return &form{p, weights, o.Quick || floor}, nil
+}
+
+// makeForm makes f on the device.
+func (b *Backend) makeForm(ctx context.Context, f *form, o vulkan.ExecutableOptions) (*longLived, error) {
+	x, err := b.newLongLived(ctx, f.plan, bytes.NewReader(f.weights), o)
 	if err != nil {
 		return nil, err
 	}
-	x.stats.Quick = o.Quick || floor
+	x.stats.Quick = f.quick
 	return x, nil
 }
 

@@ -76,11 +76,16 @@ func (x *longLived) Later() time.Duration { return 0 }
 // Begin implements backend.Executable. After a loss of the device it takes as long as preparing the model did, or
 // longer than ctx lasts.
 func (x *longLived) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
+	return x.beginIn(ctx, 0, inputs, outputs)
+}
+
+// beginIn is Begin in arena n; see vulkan.Executable.BeginIn.
+func (x *longLived) beginIn(ctx context.Context, n int, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	v, err := x.alive(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e, err := v.Begin(ctx, inputs, outputs)
+	e, err := v.BeginIn(ctx, n, inputs, outputs)
 	if err != nil {
 		if _, lost := v.Device().Lost(); lost != nil { // whatever became of v since
 			return nil, lost

@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
 	"github.com/nngpu/nngpu/gpu/internal/pool"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
 // tree is an executable of a model with IF or WHILE, or with sizes that only the data tells: a plan for each straight region,
@@ -30,10 +30,12 @@ type tree struct {
 	inputs  []int64 // bytes; 0 of what must be omitted, unknownSize of parameters of any length
 	outputs []int64 // unknownSize where only the data tells
 	o       backend.Options
+	arenas  *vulkan.Arenas // of all regions; those of a frame have its number
 	stats   backend.Stats
 	weights atomic.Pointer[[]int] // of compile.EncodeTree; nil before it was stored
 
-	frames *pool.Pool[*frame] // nil for one that was lost and could not be made anew
+	frames  *pool.Pool[*frame] // nil for one that was lost and could not be made anew
+	numbers chan int           // that no frame has
 
 	compiling sync.WaitGroup  // instances of open regions
 	closed    context.Context // of these; done after stop
@@ -73,14 +75,39 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 	if err := x.prepareOpen(); err != nil {
 		return nil, err
 	}
+	forms, err := x.plan(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	x.share()
+	for i, f := range forms {
+		if f == nil {
+			continue
+		}
+		l, err := b.makeForm(ctx, f, x.options(o))
+		if err != nil {
+			return nil, err
+		}
+		x.take(i, l)
+		forms[i] = nil // its weights are on the device now
+	}
+	if err := x.complete(ctx); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// plan compiles the straight regions that are not open; nil stands for those that do nothing.
+func (x *tree) plan(ctx context.Context, o backend.Options) (forms []*form, err error) {
+	t := x.model
+	forms = make([]*form, len(t.Straights))
 	for i, s := range t.Straights {
 		if s.Model != nil && !s.Open {
-			l, err := b.compileForm(ctx, s.Model, o)
-			if err != nil {
+			if forms[i], err = x.b.planForm(ctx, s.Model, o); err != nil {
 				return nil, err
 			}
-			s.Relabel(l.Plan())
-			x.take(i, l)
+			s.Plan = forms[i].plan
+			s.Relabel(s.Plan)
 		}
 	}
 	x.needed()
@@ -90,23 +117,40 @@ func (b *Backend) compileTree(ctx context.Context, m *nn.Model, o backend.Option
 			for k, v := range s.In {
 				list[k] = t.Values[v].Operand
 			}
-			l, err := b.compileCopy(ctx, list, o)
-			if err != nil {
+			if forms[i], err = x.b.planCopy(ctx, list); err != nil {
 				return nil, err
 			}
-			x.take(i, l)
+			s.Plan = forms[i].plan
 		}
 	}
-	if err := x.complete(ctx); err != nil {
-		return nil, err
+	return forms[:len(t.Straights)], nil
+}
+
+// share makes arenas for the largest of the plans that there are.
+func (x *tree) share() {
+	largest := int64(0)
+	for _, s := range x.model.Straights {
+		if s.Plan != nil {
+			largest = max(largest, s.Plan.ArenaBytes)
+		}
 	}
-	return x, nil
+	x.arenas = vulkan.NewArenas(maxFrames, largest)
+}
+
+// options are those of executables that take turns.
+func (x *tree) options(o backend.Options) vulkan.ExecutableOptions {
+	v := executableOptions(o)
+	v.Arenas = x.arenas
+	return v
 }
 
 // newTree has no parts yet.
 func (b *Backend) newTree(t *compile.Tree, o backend.Options) *tree {
 	x := &tree{b: b, model: t, o: o, loops: make([]loopCount, len(t.Loops)), parts: make([]*part, len(t.Straights)),
-		open: make([]*openPart, len(t.Straights))}
+		open: make([]*openPart, len(t.Straights)), numbers: make(chan int, maxFrames)}
+	for n := range maxFrames {
+		x.numbers <- n
+	}
 	x.frames = pool.New(maxFrames, x.newFrame)
 	x.closed, x.stop = context.WithCancel(context.Background())
 	x.o.Pause = nil
@@ -129,14 +173,14 @@ func (x *tree) complete(ctx context.Context) error {
 	return nil
 }
 
-// compileCopy compiles what copies tensors like those of list.
-func (b *Backend) compileCopy(ctx context.Context, list []nn.Operand, o backend.Options) (*longLived, error) {
+// planCopy compiles what copies tensors like those of list.
+func (b *Backend) planCopy(ctx context.Context, list []nn.Operand) (*form, error) {
 	facts := b.current()
 	p, weights, err := compile.Copy(ctx, &facts, list)
 	if err != nil {
 		return nil, err
 	}
-	return b.newLongLived(ctx, p, bytes.NewReader(weights), executableOptions(o))
+	return &form{plan: p, weights: weights}, nil
 }
 
 // take makes l the executable of straight region i.
@@ -146,12 +190,11 @@ func (x *tree) take(i int, l *longLived) {
 	x.stats.Pipelines += s.Pipelines
 	x.stats.Dispatches += s.Dispatches
 	x.stats.Segments += s.Segments
-	x.stats.ArenaBytes += s.ArenaBytes
+	x.stats.ArenaBytes = max(x.stats.ArenaBytes, s.ArenaBytes) // regions take turns
 	x.stats.WeightBytes += s.WeightBytes
 	x.stats.KeptBytes += s.KeptBytes
 	x.stats.GFLOP += s.GFLOP
 	x.stats.Quick = x.stats.Quick || s.Quick
-	x.model.Straights[i].Plan = l.Plan()
 }
 
 // needed drops from the first region, which brings the inputs of the model to where others find them, those that no plan

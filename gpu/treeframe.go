@@ -6,13 +6,17 @@ import (
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
 // frame is what one execution needs for itself beside the slots of its regions.
 type frame struct {
-	memory []backend.Memory // by value; nil where that has none
-	words  [][]byte         // by value; conditions and parameters
-	spare  []*tensorMemory  // of values with open dimensions; the latest last
+	number  int              // of its arena, in all regions
+	numbers chan<- int       // which number goes back to
+	arena   *vulkan.Arena    // held, so that regions find the memory
+	memory  []backend.Memory // by value; nil where that has none
+	words   [][]byte         // by value; conditions and parameters
+	spare   []*tensorMemory  // of values with open dimensions; the latest last
 }
 
 // maxFrames bounds the executions of a tree that are under way at once. Each way of binding a region's inputs and outputs is
@@ -20,9 +24,22 @@ type frame struct {
 const maxFrames = 2
 
 // newFrame takes the memory of an execution.
-func (x *tree) newFrame(ctx context.Context) (*frame, error) {
+func (x *tree) newFrame(ctx context.Context) (_ *frame, err error) {
+	d, err := x.b.devices.use()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Release()
 	t := x.model
-	f := &frame{memory: make([]backend.Memory, len(t.Values)), words: make([][]byte, len(t.Values))}
+	f := &frame{number: <-x.numbers, numbers: x.numbers, memory: make([]backend.Memory, len(t.Values)), words: make([][]byte, len(t.Values))}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
+	if f.arena, err = x.arenas.Hold(d, f.number, x.o.MemoryBudget); err != nil {
+		return nil, err
+	}
 	for i := range t.Values {
 		v := &t.Values[i]
 		if v.Place == compile.InWord && !v.IsOpen() {
@@ -40,7 +57,6 @@ func (x *tree) newFrame(ctx context.Context) (*frame, error) {
 			}
 		}
 		if err != nil {
-			f.close()
 			return nil, err
 		}
 	}
@@ -57,12 +73,14 @@ func (f *frame) close() {
 		}
 	}
 	f.dropSpare(0)
+	f.arena.Close()
+	f.numbers <- f.number
 }
 
 // lost reports that what f holds went with its device.
 func (f *frame) lost() bool {
 	lost := func(m backend.Memory) bool { return m != nil && m.Lost() }
-	return slices.ContainsFunc(f.memory, lost) || slices.ContainsFunc(f.spare, func(s *tensorMemory) bool { return lost(s.Memory) })
+	return f.arena.Lost() || slices.ContainsFunc(f.memory, lost) || slices.ContainsFunc(f.spare, func(s *tensorMemory) bool { return lost(s.Memory) })
 }
 
 // takeFrame returns a frame that nobody uses, until it is given back. Where the memory of one was lost, it makes it anew.

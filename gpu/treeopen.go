@@ -151,13 +151,19 @@ func (p *openPart) compile(i *instance) {
 
 func (p *openPart) compileInstance(i *instance) (*longLived, error) {
 	x := p.x
+	o := x.options(x.o)
+	o.Pause = x.o.PauseWithin
 	if x.o.PauseWithin != nil {
 		if err := x.o.PauseWithin(x.closed); err != nil {
 			return nil, err
 		}
 	}
 	if i.model != nil {
-		return x.b.compilePausing(x.closed, i.model, x.o, x.o.PauseWithin)
+		f, err := x.b.planForm(x.closed, i.model, x.o)
+		if err != nil {
+			return nil, err
+		}
+		return x.b.makeForm(x.closed, f, o)
 	}
 	var list []nn.Operand
 	for k, v := range p.region.In {
@@ -165,9 +171,11 @@ func (p *openPart) compileInstance(i *instance) (*longLived, error) {
 		o.Dims = i.inputs[k]
 		list = append(list, o)
 	}
-	o := x.o
-	o.Pause = o.PauseWithin
-	return x.b.compileCopy(x.closed, list, o)
+	f, err := x.b.planCopy(x.closed, list)
+	if err != nil {
+		return nil, err
+	}
+	return x.b.makeForm(x.closed, f, o)
 }
 
 // give undoes take. What is too much goes.

@@ -175,7 +175,7 @@ func (e *treeExecution) beginPart(ctx context.Context, n *compile.Straight, p *p
 		e.outs = append(e.outs, e.at[v])
 	}
 	// The trace in ctx is the tree's.
-	e.now, err = p.Begin(&backend.TraceContext{Context: ctx, Trace: e.trace.begin()}, e.inputs, e.outs)
+	e.now, err = p.beginIn(&backend.TraceContext{Context: ctx, Trace: e.trace.begin()}, e.f.number, e.inputs, e.outs)
 	if err != nil {
 		e.now = nil
 		return err

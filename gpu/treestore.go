@@ -160,13 +160,14 @@ func (b *Backend) restoreTree(ctx context.Context, s *[sectionKinds][]byte, data
 			_ = x.Close() // this error is the one to tell
 		}
 	}()
+	x.share()
 	source := &readAhead{Data: data}
 	at := make([]int64, len(sizes)+1)
 	for i, n := range sizes {
 		at[i+1] = at[i] + n
 	}
 	for i, w := range t.Weights {
-		l, err := b.newLongLived(ctx, plans[i], io.NewSectionReader(source, at[w], sizes[w]), executableOptions(o))
+		l, err := b.newLongLived(ctx, plans[i], io.NewSectionReader(source, at[w], sizes[w]), x.options(o))
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,7 @@ func (p *Pool[T]) Add(x T) {
 }
 
 // Take returns a thing that is not in use, and makes one if there is none and room for it; Give returns it. Where there is no
-// room, or no memory for one more, Take waits for one that is in use.
+// room, or no memory for one more, Take waits for one that is in use; without memory for the first it fails.
 //
 // Errors: ErrClosed, those of making one, that of ctx.
 func (p *Pool[T]) Take(ctx context.Context) (x T, err error) {
@@ -56,7 +56,8 @@ func (p *Pool[T]) Take(ctx context.Context) (x T, err error) {
 		return x, err
 	}
 	if p.mayGrow() {
-		if x, err = p.grow(ctx); err == nil || !isExhausted(err) {
+		others := false
+		if x, others, err = p.grow(ctx); err == nil || !others || !isExhausted(err) {
 			return x, err
 		}
 	}
@@ -80,9 +81,9 @@ func (p *Pool[T]) mayGrow() bool {
 	return true
 }
 
-// grow makes what mayGrow counted.
-func (p *Pool[T]) grow(ctx context.Context) (T, error) {
-	x, err := p.make(ctx)
+// grow makes what mayGrow counted, and reports whether there are others beside it.
+func (p *Pool[T]) grow(ctx context.Context) (x T, others bool, err error) {
+	x, err = p.make(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -92,7 +93,7 @@ func (p *Pool[T]) grow(ctx context.Context) (T, error) {
 	case err != nil:
 		p.n--
 	}
-	return x, err
+	return x, p.n > 0, err
 }
 
 func isExhausted(err error) bool {

@@ -48,11 +48,14 @@ func TestPoolIsBounded(t *testing.T) {
 	require.Equal(t, 2, got)
 }
 
-// TestPoolWithoutMemory: where there is none for one more, others will do; other failures are told. Both leave room.
+// TestPoolWithoutMemory: where there is none for one more, others will do; where there are none, and for other reasons, making
+// one fails. All leave room.
 func TestPoolWithoutMemory(t *testing.T) {
 	broken := errors.New("broken")
 	why := nn.Errorf(nn.StatusResourceExhaustedTransient, "test", "full")
 	p := New(3, func(context.Context) (string, error) { return "new", why })
+	_, err := p.Take(t.Context())
+	require.ErrorIs(t, err, why)
 	p.Add("old")
 	for range 5 {
 		x, err := p.Take(t.Context())
@@ -68,7 +71,7 @@ func TestPoolWithoutMemory(t *testing.T) {
 		p.Give(second)
 	}
 	why = broken
-	_, err := p.Take(t.Context())
+	_, err = p.Take(t.Context())
 	require.NoError(t, err)
 	for range 5 {
 		_, err = p.Take(t.Context())

@@ -85,7 +85,7 @@ func TestASlotRemembersItsLastRecordings(t *testing.T) {
 			require.NoError(t, err)
 			list = append(list, m)
 		}
-		s, err := x.slots.Take(t.Context())
+		s, err := x.slots[0].Take(t.Context())
 		require.NoError(t, err)
 		ask := func(m *Memory) int64 {
 			before := d.Counters().Recordings
@@ -107,7 +107,7 @@ func TestASlotRemembersItsLastRecordings(t *testing.T) {
 		for _, m := range list[:4] {
 			require.NoError(t, m.Close())
 		}
-		x.slots.Give(s)
+		x.slots[0].Give(s)
 		require.NoError(t, x.Close())
 		for _, m := range list {
 			require.NoError(t, m.Close())

@@ -20,6 +20,8 @@ import (
 type ExecutableOptions struct {
 	// MaxSlots bounds the executions that are between Begin and Release at once; 0 for 4.
 	MaxSlots int
+	// Arenas, when not nil, are where arenas come from: one slot for each, whatever MaxSlots is. See BeginIn.
+	Arenas *Arenas
 	// MemoryBudget bounds the bytes that the device may have in use when this executable takes more; 0 for
 	// the device's own limit.
 	MemoryBudget int64
@@ -56,8 +58,8 @@ type Executable struct {
 	fastest   atomic.Int64    // of them, in nanoseconds
 	known     knowledge       // of traces
 
-	views *viewTable // of weights
-	slots *pool.Pool[*slot]
+	views *viewTable          // of weights
+	slots []*pool.Pool[*slot] // one; or one for each of o.Arenas
 }
 
 // NewExecutable compiles the pipelines of p, uploads the weights and makes the first slot. p is borrowed
@@ -94,7 +96,13 @@ func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backen
 		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, "model", "%d bytes exceed the memory budget of %d", least, limit)
 	}
 	x := &Executable{dev: d, plan: p, o: o, ios: ioFactsOf(p), views: newViews(d)}
-	x.slots = pool.New(o.MaxSlots, func(context.Context) (*slot, error) { return x.newSlot() })
+	pools, most := 1, o.MaxSlots
+	if o.Arenas != nil {
+		pools, most = o.Arenas.count, 1
+	}
+	for n := range pools {
+		x.slots = append(x.slots, pool.New(most, func(context.Context) (*slot, error) { return x.newSlot(n) }))
+	}
 	if err := x.build(ctx, data); err != nil {
 		x.destroy()
 		return nil, err
@@ -113,7 +121,7 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 	allocated := make(chan error, 1)
 	go func() {
 		var err error
-		s, err = x.allocateSlot()
+		s, err = x.allocateSlot(0)
 		allocated <- err
 	}()
 	err := x.loadWeights(ctx, data)
@@ -128,7 +136,7 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 	if s, err = s.complete(); err != nil {
 		return err
 	}
-	x.slots.Add(s)
+	x.slots[0].Add(s)
 	facts := d.Facts()
 	x.estimates = facts.SegmentTimes(p)
 	x.stats = backend.Stats{
@@ -218,7 +226,7 @@ func (x *Executable) queue() *queue {
 
 // Weights reads the packed constants back from the device, so that nobody needs to keep them for Store.
 func (x *Executable) Weights() ([]byte, error) {
-	done, err := x.slots.Use()
+	done, err := x.slots[0].Use()
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +248,13 @@ func (x *Executable) Stats() backend.Stats { return x.stats }
 //
 // Errors: INVALID_ARGUMENT for an output that lies where an input or another output does.
 func (x *Executable) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
-	e, err := x.begin(ctx, inputs, outputs)
+	return x.BeginIn(ctx, 0, inputs, outputs)
+}
+
+// BeginIn is Begin for execution n, from 0, of those that ExecutableOptions.Arenas has arenas for: it waits for no other.
+// Precondition: no execution n is under way, in no executable of these arenas.
+func (x *Executable) BeginIn(ctx context.Context, n int, inputs, outputs []backend.Binding) (backend.Execution, error) {
+	e, err := x.begin(ctx, n, inputs, outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -255,10 +269,10 @@ func (x *Executable) Later() time.Duration { return 0 }
 
 // BeginRun is Begin with inputs and outputs in host memory, and with the concrete result.
 func (x *Executable) BeginRun(ctx context.Context, inputs, outputs [][]byte) (*Execution, error) {
-	return x.begin(ctx, backend.Hosts(inputs), backend.Hosts(outputs))
+	return x.begin(ctx, 0, backend.Hosts(inputs), backend.Hosts(outputs))
 }
 
-func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Binding) (*Execution, error) {
+func (x *Executable) begin(ctx context.Context, n int, inputs, outputs []backend.Binding) (*Execution, error) {
 	if err := x.checkBindings("input", x.plan.Inputs, inputs); err != nil {
 		return nil, err
 	}
@@ -273,7 +287,7 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	}
 	t := backend.TraceOf(ctx)
 	began := t.Now()
-	s, err := x.slots.Take(ctx)
+	s, err := x.slots[n].Take(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +309,7 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 	if err != nil {
 		*e = Execution{}
 		s.forget()
-		x.slots.Give(s)
+		x.slots[n].Give(s)
 		return nil, err
 	}
 	if t != nil {
@@ -307,7 +321,7 @@ func (x *Executable) begin(ctx context.Context, inputs, outputs []backend.Bindin
 
 // Close implements backend.Executable. It blocks until every execution is released.
 func (x *Executable) Close() error {
-	if x.slots.Close((*slot).destroy) {
+	if x.destroySlots() {
 		x.views.close()
 		x.dev.weights.letGo(x.weights)
 		x.dev.Release()
@@ -315,9 +329,17 @@ func (x *Executable) Close() error {
 	return nil
 }
 
+// destroySlots waits for all executions. It reports false where it was called before.
+func (x *Executable) destroySlots() (first bool) {
+	for _, p := range x.slots {
+		first = p.Close((*slot).destroy)
+	}
+	return first
+}
+
 // destroy undoes what a failed build has done.
 func (x *Executable) destroy() {
-	x.slots.Close((*slot).destroy)
+	x.destroySlots()
 	x.views.close()
 	x.dev.weights.letGo(x.weights)
 }

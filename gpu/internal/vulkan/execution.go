@@ -210,7 +210,7 @@ func (e *Execution) Release() {
 	}
 	e.slot, e.recording, e.last, e.exported, e.traced = nil, nil, nil, nil, nil
 	s.forget()
-	s.x.slots.Give(s)
+	s.x.slots[s.number].Give(s)
 }
 
 var (

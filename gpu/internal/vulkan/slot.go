@@ -14,7 +14,9 @@ import (
 // slot is what one execution needs for itself. It is used by one execution at a time.
 type slot struct {
 	x      *Executable
+	number int // in Executable.slots
 	arena  *block
+	shared *Arena // that arena is, where it is not the slot's own
 	host   *block
 	views  *viewTable   // of arena and host
 	stamps vk.QueryPool // 0 where executions are timed by the host, or not at all
@@ -53,24 +55,23 @@ func (s *slot) cleared() error {
 	return s.dirty
 }
 
-// newSlot makes a slot; see allocateSlot and complete.
-func (x *Executable) newSlot() (*slot, error) {
-	s, err := x.allocateSlot()
+// newSlot makes a slot for pool n; see allocateSlot and complete.
+func (x *Executable) newSlot(n int) (*slot, error) {
+	s, err := x.allocateSlot(n)
 	if err != nil {
 		return nil, err
 	}
 	return s.complete()
 }
 
-// allocateSlot allocates the memory of a slot and begins to clear it, which takes most of the time if it is the first to
-// touch the pages.
-func (x *Executable) allocateSlot() (*slot, error) {
+// allocateSlot allocates the memory of a slot for pool n and begins to clear it, which takes most of the time if it is the
+// first to touch the pages.
+func (x *Executable) allocateSlot(n int) (*slot, error) {
 	d, s := x.dev, x.emptySlot()
+	s.number = n
 	var group sync.WaitGroup
 	var arenaErr, hostErr error
-	group.Go(func() {
-		s.arena, arenaErr = d.newBlock(x.plan.ArenaBytes, x.o.MemoryBudget, deviceBlock, "arena")
-	})
+	group.Go(func() { arenaErr = s.takeArena() })
 	s.host, hostErr = d.newBlock(x.plan.HostBytes, x.o.MemoryBudget, hostBlock, "inputs and outputs")
 	group.Wait()
 	if err := cmp.Or(arenaErr, hostErr); err != nil {
@@ -81,9 +82,28 @@ func (x *Executable) allocateSlot() (*slot, error) {
 	s.clean = make(chan struct{})
 	go func() {
 		defer close(s.clean)
-		s.dirty = errors.Join(s.arena.zero(), s.host.zero())
+		s.dirty = errors.Join(s.clearArena(), s.host.zero())
 	}()
 	return s, nil
+}
+
+func (s *slot) takeArena() (err error) {
+	x := s.x
+	if x.o.Arenas == nil {
+		s.arena, err = x.dev.newBlock(x.plan.ArenaBytes, x.o.MemoryBudget, deviceBlock, "arena")
+		return err
+	}
+	if s.shared, err = x.o.Arenas.take(x.dev, s.number, x.plan.ArenaBytes, x.o.MemoryBudget); s.shared != nil {
+		s.arena = s.shared.block
+	}
+	return err
+}
+
+func (s *slot) clearArena() error {
+	if s.shared != nil {
+		return s.shared.clear()
+	}
+	return s.arena.zero()
 }
 
 // complete writes the descriptors and records the command buffers of a slot that has its memory. On an error it
@@ -200,5 +220,9 @@ func (s *slot) destroy() {
 		return
 	}
 	s.host.free()
+	if s.shared != nil {
+		s.shared.Close()
+		return
+	}
 	s.arena.free()
 }
