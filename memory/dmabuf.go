@@ -79,9 +79,7 @@ func (d *DMABuf) unmap() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.pages != nil {
-		if err := unix.Munmap(d.pages); err != nil {
-			panic(fmt.Sprintf("memory: munmap: %v", err))
-		}
+		munmap(d.pages)
 	}
 	d.file.Close()
 }

@@ -61,12 +61,7 @@ func (e *external) Regular() bool { return e.regular }
 func (e *external) OnRelease(f func()) { e.life.onClose(f) }
 
 // Hold implements External.
-func (e *external) Hold() (release func(), err error) {
-	if err := e.life.acquire(); err != nil {
-		return nil, err
-	}
-	return e.base.release, nil
-}
+func (e *external) Hold() (release func(), err error) { return e.acquire() }
 
 // DupFD implements External.
 func (e *external) DupFD() (int, error) {

@@ -27,12 +27,7 @@ func (f *File) Bytes() ([]byte, error) {
 }
 
 // Acquire implements nn.Shared: the file can be read and written until release, closed or not.
-func (f *File) Acquire() (release func(), err error) {
-	if err := f.life.acquire(); err != nil {
-		return nil, err
-	}
-	return f.release, nil
-}
+func (f *File) Acquire() (release func(), err error) { return f.acquire() }
 
 // ReadOnly implements nn.Shared: whether WriteAt will refuse.
 func (f *File) ReadOnly() bool { return !f.write }

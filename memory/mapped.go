@@ -50,11 +50,15 @@ func mapFile(b base, s stat) (*Mapped, error) {
 }
 
 func (m *Mapped) unmap() {
-	// munmap of what mmap returned fails only if the address space is corrupt.
-	if err := unix.Munmap(m.pages); err != nil {
+	munmap(m.pages)
+	m.file.Close()
+}
+
+// munmap ends a mapping, which fails only if the address space is corrupt.
+func munmap(pages []byte) {
+	if err := unix.Munmap(pages); err != nil {
 		panic(fmt.Sprintf("memory: munmap: %v", err))
 	}
-	m.file.Close()
 }
 
 // Bytes implements nn.Memory. The slice is valid until the pool is closed and released by everybody.
@@ -66,12 +70,7 @@ func (m *Mapped) Bytes() ([]byte, error) {
 }
 
 // Acquire implements nn.Shared. One release too many panics.
-func (m *Mapped) Acquire() (release func(), err error) {
-	if err := m.life.acquire(); err != nil {
-		return nil, err
-	}
-	return m.release, nil
-}
+func (m *Mapped) Acquire() (release func(), err error) { return m.acquire() }
 
 // ReadOnly implements nn.Shared: writing to read-only Bytes is a fault.
 func (m *Mapped) ReadOnly() bool { return m.readOnly }

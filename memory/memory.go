@@ -12,8 +12,8 @@
 // The first three are nn.Located.
 //
 // Contents are shared with whoever holds another descriptor of the same file, and may change while they are read,
-// unless the file is sealed (nn.Sealed): what decides anything is to be copied first. Pools are safe for concurrent use, as far as the bytes are not
-// fought over. Linux only.
+// unless the file is sealed (nn.Sealed): copy first what decides anything. Pools are safe for concurrent use; who writes
+// which bytes is for their users to agree on. Linux only.
 package memory
 
 import (

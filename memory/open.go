@@ -107,6 +107,14 @@ func newBase(h Handle, f *os.File, size int64) base {
 	return base{h: h, file: f, size: size, life: l, release: l.release}
 }
 
+// acquire keeps the memory open until release.
+func (b *base) acquire() (release func(), err error) {
+	if err := b.life.acquire(); err != nil {
+		return nil, err
+	}
+	return b.release, nil
+}
+
 // Kind implements Pool.
 func (b *base) Kind() Kind { return b.h.Kind }
 

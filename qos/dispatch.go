@@ -21,9 +21,8 @@ const (
 // dispatch fills the free places on the device and lets those begin who are next. It is called whenever a place
 // or the order may have changed, and is cheap when there is nothing to do.
 //
-// A long queue must not take all arenas while the first ones are still at it, so that of one client only one more than
-// has places on the device may be at work in Begin; but who is blocked there must not keep out others, nor may a
-// client whose jobs never come out of it.
+// A long queue must not take all arenas while the first jobs are still in Begin: of one client, one job more than there
+// are places on the device may be at work there. One that is blocked does not count, so that it keeps nobody out.
 //
 // Preconditions: s.mu held.
 func (s *Scheduler) dispatch(now time.Duration) {
@@ -105,7 +104,7 @@ func (r *run) eligible(now time.Duration) bool {
 	return r.err == nil && !r.c.busyBeginning(now) && (g == nil || len(g.begins) == 0 || !g.begins[0].blocked(now))
 }
 
-// lastAtWork is which of c.begins must be blocked before another job of c may begin; negative where none is.
+// lastAtWork is the index in c.begins of the job that must be blocked before another of c may begin; negative: none need be.
 func (c *Client) lastAtWork() int { return len(c.begins) - c.s.slots - 1 }
 
 // busyBeginning reports whether as many jobs of c are at work in Begin as may be.

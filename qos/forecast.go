@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// forecastGrain bounds how finely the turns of several clients are foreseen: never finer than by segments, nor by
-	// less than this part of the time until then. What is near must be right, and what is far may take few steps.
+	// forecastGrain limits the steps in which the turns of several clients are played: a segment at least, and this part
+	// of the time until then. So what is near is exact, and what is far takes few steps.
 	forecastGrain = 64
-	// forecastAge is how long what there is counts as lined up, though nothing happened meanwhile: jobs age.
+	// forecastAge is how long a line-up serves while nothing happens: jobs age meanwhile.
 	forecastAge = 50 * time.Millisecond
-	// laterGrain is as what segments count that a job will only say later.
+	// laterGrain is how long a segment counts that the job has not announced yet (Job.Later).
 	laterGrain = 5 * time.Millisecond
-	// ordered is how many jobs of a queue are looked for one by one before the rest is sorted.
+	// ordered is how many jobs of a queue are selected one by one; most forecasts need no more. Then the rest is sorted.
 	ordered = 8
 )
 

@@ -32,7 +32,7 @@ const (
 	longestGap = time.Millisecond
 	// deviations is how many standard deviations are kept in reserve: of a normal distribution 0.6 % lies beyond.
 	deviations = 2.5
-	// enoughBlocks say how work varies.
+	// enoughBlocks is from how many blocks on a variance is believed.
 	enoughBlocks = 3
 )
 
@@ -40,8 +40,8 @@ const (
 // of a tenth of a second varies more than ten independent pieces of it would.
 var paceBlocks = [...]time.Duration{10 * time.Millisecond, 40 * time.Millisecond, 160 * time.Millisecond}
 
-// add notes that work of an estimated time took that long, and that the device waited for it, though it was there,
-// for gap.
+// add notes that work took a time that was estimated before it, and that the device was idle for gap although the work was
+// there.
 func (p *pace) add(took, estimated, gap time.Duration) {
 	gap = min(gap, longestGap)
 	expected := p.expect(estimated, 1)
@@ -59,7 +59,7 @@ func (p *pace) add(took, estimated, gap time.Duration) {
 	}
 }
 
-// add notes that work took that long, gaps apart, which was expected to take expected with them.
+// add notes that work took a time, gaps apart, and was expected to take another with them. block is how much is judged at once.
 func (s *spread) add(took, gap, expected, block time.Duration) {
 	s.took, s.expected = min(s.took+took, never)+gap, s.expected+expected
 	if s.expected >= block {
@@ -70,7 +70,7 @@ func (s *spread) add(took, gap, expected, block time.Duration) {
 	}
 }
 
-// expect is how long segments are expected to take that are estimated to take that long together.
+// expect is how long segments are expected to take whose estimates add up to estimated.
 func (p *pace) expect(estimated time.Duration, segments int) time.Duration {
 	ratio := 1.0
 	if p.estimated > 0 {
@@ -82,12 +82,12 @@ func (p *pace) expect(estimated time.Duration, segments int) time.Duration {
 	return time.Duration(min(float64(estimated)*ratio, float64(never)))
 }
 
-// atBest is the shorter of what segments are estimated and expected to take: what takes longer is given up no sooner.
+// atBest is the shorter of estimate and expectation: nothing is given up that one of both says can be done.
 func (p *pace) atBest(estimated time.Duration, segments int) time.Duration {
 	return min(estimated, p.expect(estimated, segments))
 }
 
-// reserve is what to keep free for work that is expected to take that long.
+// reserve is the time to keep free behind work that is expected to take that long.
 func (p *pace) reserve(expected time.Duration) time.Duration {
 	most := 0.0
 	for i := range p.spreads {

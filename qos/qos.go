@@ -26,9 +26,9 @@
 //
 //	L * (n-1 + InFlight*(W-w)/w)
 //
-// For it is never more than InFlight submissions ahead of its share, and the others, which divide by their shares what
-// that is worth, may each exceed theirs by one. A new client takes over how far ahead those were that were closed, so
-// that for its first job w is the least of their shares and its own. With four clients, shares as far apart as
+// For it is never more than InFlight submissions ahead of its share, which is worth InFlight*(W-w)/w to the others
+// together, and each of them may exceed its own share by one submission. A new client starts as far ahead as closed ones
+// were, so that for its first job w is the least of their shares and its own. With four clients, shares as far apart as
 // MinShare and MaxShare, and segments of 5 ms that is 0.26 s for one in flight. Options.NoPreempt has no such bound.
 //
 // Invariants: at most Options.InFlight submissions are on the device; a Run returns only when nothing of its job
@@ -103,12 +103,12 @@ type Job struct {
 	Segments []time.Duration
 	// Later is the estimated time of what More will say. It must not change during Run.
 	Later time.Duration
-	// Fastest is less than which the segments never took together; 0 where nothing is known. A deadline that is nearer
+	// Fastest is the least time that all segments together ever took; 0 where nothing is known. A deadline that is nearer
 	// is MISSED_DEADLINE_PERSISTENT.
 	Fastest time.Duration
-	// Trial lets the job through, although its estimates say that it will be late even alone, when they have refused
-	// its Group for half a second with nothing of it measured meanwhile, and no other trial was let through for most
-	// of a second. Others that were admitted do not pay for it. It is given up when its deadline has passed.
+	// Trial allows the job to test its estimates: where these say that it will be late even alone, it is let through if they
+	// have refused its Group for half a second in which nothing of it was measured, and the last trial was most of a second
+	// ago. It makes nobody late who was admitted, and is given up when its deadline has passed.
 	Trial bool
 	// Begin is optional and called once, before the first Submit, as soon as the job is next in the order of
 	// choice; jobs that are refused never begin. It may block, for instance until arenas are free: meanwhile
@@ -181,8 +181,8 @@ type Scheduler struct {
 	stats    Stats                // guarded by mu: totals; Clients unused
 	pace     pace                 // guarded by mu
 	version  uint64               // guarded by mu: changes with all that a forecast depends on
-	forecast forecast             // guarded by mu: memory of the admission test
-	above    []*run               // guarded by mu: memory of rescue
+	forecast forecast             // guarded by mu: room that the admission test uses again
+	above    []*run               // guarded by mu: room that rescue uses again
 	spare    []*run               // guarded by mu: for jobs to come
 }
 

@@ -13,12 +13,10 @@ import (
 // or TENSOR_QUANT8_ASYMM_SIGNED, c being at most the format's channels, of which the first c are taken. What becomes
 // of a channel:
 //
-//   - in a tensor of floats, what a Vulkan sampler reads: 0 to 1 of 8 bits, which are divided by 255, and half floats
-//     as they are;
-//   - in an 8-bit tensor, of 8 bits the byte itself as the stored value, less 128 for a signed tensor, whatever scale
-//     and zero point say: a model over 0..255 needs no arithmetic;
-//   - in an 8-bit tensor, of a half float the quantised value, rounded half to even and clamped to what the type
-//     holds; NaN counts as 0.
+//   - A tensor of floats has what a Vulkan sampler reads: bytes divided by 255, half floats as they are.
+//   - An 8-bit tensor has bytes as they are, less 128 where it is signed, whatever its scale and zero point: a model over
+//     0..255 needs no arithmetic.
+//   - An 8-bit tensor has half floats quantised, rounded half to even and clamped to what the type holds; NaN counts as 0.
 type Image interface {
 	Memory
 	// Layout describes the texels. It does not change, and may be a client's invention.

@@ -15,9 +15,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// ErrNotConstant marks an error about a call that is valid, but whose parameters (a paddings or axes
-// tensor, a shape) are computed at run time or given by the request, so that nothing can be decided when the model is
-// compiled.
+// ErrNotConstant marks an error about a valid call with parameters (paddings, axes, a shape) that are computed at run time or
+// given by the request, so that nothing can be decided when the model is compiled.
 var ErrNotConstant = errors.New("parameter is not a constant")
 
 // ErrOpenShape marks an error about a call whose input shapes are not known when the model is compiled.
@@ -77,10 +76,10 @@ func (c *Call) In(i int) *nn.Operand {
 	return o
 }
 
-// leftOff reports whether input i, an input of the model, is an optional tensor without a value. Only a request tells,
-// and what is compiled has to be one or the other: it is left off where its dimensions are open, or where the first of
-// the tensors that cannot be left off, behind input 0, is no input of the model, because weights come from outside
-// together or not at all. A request that says otherwise is refused: by Row.Optional, or because the plan has no such input.
+// leftOff reports whether input i, an input of the model, is an optional tensor without a value. Only a request can tell,
+// but a plan is for one of both. So the tensor counts as left off where its dimensions are open, and where the first
+// mandatory tensor behind input 0 is not an input of the model: weights are inputs together or not at all. A request that
+// says otherwise is refused: by Row.Optional, or because the plan has no such input.
 func (c *Call) leftOff(i int) bool {
 	f, n := c.form, len(c.Op.Inputs)
 	if f == nil {

@@ -2,9 +2,8 @@ package ops
 
 import "slices"
 
-// Relations are what is true of the dimensions of a call whatever those of its inputs are, as far as its row says so: what
-// needs numbers that are not known is left to Infer. Operands are numbered as in the graph; those that are left off are not
-// there.
+// Relations are what a row knows of the dimensions of a call before those of its inputs are known. What depends on numbers is
+// left to Infer. Operands are numbered as in the graph, without those that are left off.
 type Relations struct {
 	// Ranks has those that operands may have.
 	Ranks []OperandRanks

@@ -9,8 +9,8 @@ import (
 )
 
 // Open reports whether m leaves dimensions of its inputs open that its operations need, so that only Resolve makes it a
-// model whose sizes are known. Dimensions that merely say that an optional input is left off are not among them, nor those
-// that follow from what else the model states.
+// model whose sizes are known. Open dimensions of an optional input that is left off do not count, nor those that follow
+// from what else the model states.
 //
 // Precondition: m passed Model.
 func Open(m *nn.Model) bool { return (&graph{Graph: &m.Main, model: m}).open() }
@@ -64,12 +64,13 @@ func (g *graph) neededValues(row *ops.Row, call *ops.Call) (list []int) {
 func (g *graph) isOpen(i uint32) bool { return isOpen(g.Operands[i].Type, g.Operands[i].Dims) }
 
 // Resolve returns m with the dimensions that its inputs have in one request: inputs has those of each input of the main
-// graph, none at all where they are as the model states. In what it returns the dimensions of all that operations write agree
-// with what m states, are no larger than a buffer can be, and are known where they follow from those of the inputs: those that
-// stay open only the data tells, or an operation that the table does not have. In graphs that IF and WHILE refer to they are
-// those that are the same for every reference, and in every iteration. The dimensions of inputs that stay open are of optional
-// ones that count as left off, or nobody reads them. What is returned has operands of its own and shares all else, values and
-// pools too, with m, which it only reads. Its work is that of Shapes.
+// graph, none at all where they are as m states. What it returns has operands of its own and shares all else, values and
+// pools too, with m, which it only reads.
+//
+// Dimensions of results agree with what m states and fit into a buffer. They are known where they follow from those of the
+// inputs; what stays open depends on data, or on an operation that is not in the table. In graphs that IF and WHILE refer to
+// they are those that hold for every reference and every iteration. Inputs that stay open are optional ones that count as left
+// off, or nobody reads them. Its work is that of Shapes.
 //
 // Precondition: m passed Model, or what is left of it passes it with these dimensions.
 //
@@ -146,9 +147,9 @@ const (
 	maxExampleWork = 1 << 19
 )
 
-// Example returns m, which Open says is open, with sizes that it could have: to judge by what does not depend on them; such
-// that no dimensions are left to the data, where there are. Nil where none were found, which says nothing: all inputs are
-// tried with the same few sizes and ranks, and with as many channels, last or first, as some constant has of something.
+// Example returns m, which is Open, with sizes that it could have, for questions whose answer does not depend on them; if it
+// can, with sizes that leave none to the data. Nil where none was found, which proves nothing: all inputs are tried with the
+// same few sizes and ranks, and with numbers of channels, last or first, that stand in m.
 //
 // Precondition: m passed Model.
 func Example(m *nn.Model) *nn.Model {

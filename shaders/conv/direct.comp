@@ -1,5 +1,5 @@
 #version 450
-// Convolution of any kind with the filter and bias as ordinary tensors: for filters that are computed or fed
+// Convolution of any kind with the filter and bias as ordinary tensors: for filters that are known only
 // at run time, depth multipliers, and whatever the faster kernels refuse. One invocation computes 4 output
 // channels of one pixel.
 //
