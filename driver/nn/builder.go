@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -117,20 +116,12 @@ func (b *Builder) PerChannel(dims Dims, scales []float32, dim uint32, value []by
 
 // Floats adds a constant TENSOR_FLOAT32.
 func (b *Builder) Floats(dims Dims, v ...float32) uint32 {
-	var value []byte
-	for _, x := range v {
-		value = binary.LittleEndian.AppendUint32(value, math.Float32bits(x))
-	}
-	return b.constant("Floats", Operand{Type: TensorFloat32, Dims: dims}, value)
+	return b.constant("Floats", Operand{Type: TensorFloat32, Dims: dims}, Bytes(v))
 }
 
 // Ints adds a constant TENSOR_INT32.
 func (b *Builder) Ints(dims Dims, v ...int32) uint32 {
-	var value []byte
-	for _, x := range v {
-		value = binary.LittleEndian.AppendUint32(value, uint32(x))
-	}
-	return b.constant("Ints", Operand{Type: TensorInt32, Dims: dims}, value)
+	return b.constant("Ints", Operand{Type: TensorInt32, Dims: dims}, Bytes(v))
 }
 
 // Scalar adds a constant scalar. A signed integer of any size becomes INT32, and so do the constants of this
@@ -147,30 +138,28 @@ func (b *Builder) Scalar(v any) uint32 {
 func scalar(v any) (OperandType, []byte, error) {
 	none := make([]byte, 4)
 	if h, ok := v.(Half); ok {
-		return Float16, binary.LittleEndian.AppendUint16(nil, uint16(h)), nil
+		return Float16, Bytes([]Half{h}), nil
 	}
 	r := reflect.ValueOf(v)
 	switch {
-	case r.Kind() == reflect.Bool && r.Bool():
-		return Bool, []byte{1}, nil
 	case r.Kind() == reflect.Bool:
-		return Bool, []byte{0}, nil
+		return Bool, Bytes([]bool{r.Bool()}), nil
 	case r.CanInt():
 		if n := r.Int(); n != int64(int32(n)) {
 			return Int32, none, fmt.Errorf("%d does not fit into an INT32", n)
 		}
-		return Int32, binary.LittleEndian.AppendUint32(nil, uint32(r.Int())), nil
+		return Int32, Bytes([]int32{int32(r.Int())}), nil
 	case r.CanUint():
 		if n := r.Uint(); n > math.MaxUint32 {
 			return Uint32, none, fmt.Errorf("%d does not fit into a UINT32", n)
 		}
-		return Uint32, binary.LittleEndian.AppendUint32(nil, uint32(r.Uint())), nil
+		return Uint32, Bytes([]uint32{uint32(r.Uint())}), nil
 	case r.CanFloat():
 		x := float32(r.Float())
 		if math.IsInf(float64(x), 0) && !math.IsInf(r.Float(), 0) {
 			return Float32, none, fmt.Errorf("%v does not fit into a FLOAT32", r.Float())
 		}
-		return Float32, binary.LittleEndian.AppendUint32(nil, math.Float32bits(x)), nil
+		return Float32, Bytes([]float32{x}), nil
 	}
 	return Int32, none, fmt.Errorf("there is no scalar operand for a %T", v)
 }

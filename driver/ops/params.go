@@ -155,7 +155,7 @@ func (p *params) real(name string) (v float64, ok bool) {
 const MaxIndices = 1 << 10
 
 // int32s returns a TENSOR_INT32; ok is false when it is absent or not known.
-func (p *params) int32s(name string) (v []int32, ok bool) {
+func (p *params) int32s(name string) (_ []int32, ok bool) {
 	b, ok := p.bytes(name, 4)
 	if !ok {
 		return nil, false
@@ -164,10 +164,8 @@ func (p *params) int32s(name string) (v []int32, ok bool) {
 		p.fail("%s has %d elements", name, len(b)/4)
 		return nil, false
 	}
-	for ; len(b) >= 4; b = b[4:] {
-		v = append(v, int32(binary.LittleEndian.Uint32(b)))
-	}
-	return v, true
+	v, err := nn.Values[int32](b[:len(b)&^3])
+	return v, err == nil
 }
 
 // axisOf reads the axis of the given name, of -rank..rank-1, and brings it to 0..rank-1; 0 where one of both is not known.

@@ -7,11 +7,14 @@ import (
 
 // check tests operands, lists and the order of reads and writes, but not what operations mean.
 func (g *graph) check() error {
-	if len(g.Operands) == 0 {
+	switch {
+	case len(g.Operands) == 0:
 		return nn.Invalid(g.name+"graph", "has no operands")
-	}
-	if len(g.Operations) == 0 {
+	case len(g.Operations) == 0:
 		return nn.Invalid(g.name+"graph", "has no operations")
+	}
+	if err := g.checkIndexes(); err != nil {
+		return err
 	}
 	for i := range g.Operands {
 		if err := checkOperand(g.model, &g.Operands[i]); err != nil {
@@ -31,9 +34,6 @@ func (g *graph) check() error {
 func (g *graph) checkList(what string, list []uint32, lifetime nn.Lifetime) error {
 	listed := make([]bool, len(g.Operands))
 	for _, i := range list {
-		if uint64(i) >= uint64(len(g.Operands)) {
-			return nn.Invalid(g.name+what, "operand %d of %d", i, len(g.Operands))
-		}
 		if listed[i] {
 			return nn.Invalid(g.operand(int(i)), "stands twice in the list of %s", what)
 		}
@@ -65,18 +65,12 @@ func (g *graph) checkOrder() error {
 		if len(op.Inputs) == 0 || len(op.Outputs) == 0 {
 			return nn.Invalid(g.operation(i), "%d inputs, %d outputs", len(op.Inputs), len(op.Outputs))
 		}
-		for k, x := range op.Inputs {
-			if uint64(x) >= uint64(len(g.Operands)) {
-				return nn.Invalid(g.operation(i), "input %d is operand %d of %d", k, x, len(g.Operands))
-			}
+		for _, x := range op.Inputs {
 			if !ready[x] {
 				return nn.Invalid(g.operation(i), "reads operand %d, which no operation has written before", x)
 			}
 		}
-		for k, y := range op.Outputs {
-			if uint64(y) >= uint64(len(g.Operands)) {
-				return nn.Invalid(g.operation(i), "output %d is operand %d of %d", k, y, len(g.Operands))
-			}
+		for _, y := range op.Outputs {
 			if l := g.Operands[y].Lifetime; l != nn.Temporary && l != nn.SubgraphOutput {
 				return nn.Invalid(g.operation(i), "writes operand %d of lifetime %v", y, l)
 			}

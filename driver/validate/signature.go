@@ -1,36 +1,29 @@
 package validate
 
 import (
-	"fmt"
+	"cmp"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // Signature checks that every index of g lies in its operands: what Request relies on, for a graph that did
 // not pass Model in this process.
-func Signature(g *nn.Graph) error {
-	check := func(what string, list []uint32) error {
-		for _, i := range list {
-			if int64(i) >= int64(len(g.Operands)) {
-				return nn.Invalid(what, "operand %d of %d", i, len(g.Operands))
+func Signature(g *nn.Graph) error { return (&graph{Graph: g}).checkIndexes() }
+
+// checkIndexes is Signature of any graph of a model.
+func (g *graph) checkIndexes() error {
+	check := func(where, what string, list []uint32) error {
+		for k, i := range list {
+			if uint64(i) >= uint64(len(g.Operands)) {
+				return nn.Invalid(where, "%s %d is operand %d of %d", what, k, i, len(g.Operands))
 			}
 		}
 		return nil
 	}
-	if err := check("inputs", g.Inputs); err != nil {
-		return err
+	err := cmp.Or(check(g.name+"inputs", "input", g.Inputs), check(g.name+"outputs", "output", g.Outputs))
+	for k := 0; k < len(g.Operations) && err == nil; k++ {
+		op := &g.Operations[k]
+		err = cmp.Or(check(g.operation(k), "input", op.Inputs), check(g.operation(k), "output", op.Outputs))
 	}
-	if err := check("outputs", g.Outputs); err != nil {
-		return err
-	}
-	for k, op := range g.Operations {
-		where := fmt.Sprintf("operation %d (%v)", k, op.Type)
-		if err := check(where, op.Inputs); err != nil {
-			return err
-		}
-		if err := check(where, op.Outputs); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
