@@ -40,7 +40,7 @@ func BenchmarkBind(b *testing.B) {
 	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
-		a := newAttempt(p, r)
+		a := newExecution(p, r)
 		if err := a.b.start(context.Background(), a); err != nil {
 			b.Fatal(err)
 		}

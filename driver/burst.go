@@ -24,8 +24,8 @@ const maxRecent = 4
 
 // burstRequest is a request that was bound, and the slots of its pools.
 type burstRequest struct {
-	attempt *attempt
-	slots   []int32
+	execution *execution
+	slots     []int32
 }
 
 // NoSlot is the slot of a pool without identity: it is bound anew each time.
@@ -54,9 +54,9 @@ func (b *Burst) Execute(ctx context.Context, r *nn.Request, slots []int32, opts 
 	}
 	x := b.find(r, slots)
 	if x == nil {
-		x = &burstRequest{newAttempt(b.model, r), slices.Clone(slots)}
+		x = &burstRequest{newExecution(b.model, r), slices.Clone(slots)}
 	}
-	a := x.attempt
+	a := x.execution
 	if err := a.again(ctx, &executeOptions{}, opts); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (b *Burst) find(r *nn.Request, slots []int32) (found *burstRequest) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, x := range b.recent {
-		if slices.Equal(x.slots, slots) && x.attempt.b.isOf(r) {
+		if slices.Equal(x.slots, slots) && x.execution.b.isOf(r) {
 			return x
 		}
 	}

@@ -152,14 +152,14 @@ type Result struct {
 // cannot be mapped or read, with ErrClosed for a closed model, and with context.Canceled where ctx was cancelled;
 // MISSED_DEADLINE_* as WithDeadline says, where ctx ended by its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
 func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request, opts ...ExecuteOption) (*Result, error) {
-	a := newAttempt(p, r)
+	a := newExecution(p, r)
 	res, err := a.once(ctx, opts)
 	a.recycle()
 	return res, err
 }
 
-// once runs an attempt with options.
-func (a *attempt) once(ctx context.Context, opts []ExecuteOption) (*Result, error) {
+// once runs an execution with options.
+func (a *execution) once(ctx context.Context, opts []ExecuteOption) (*Result, error) {
 	if err := decodeExecute(ctx, opts, &a.o); err != nil {
 		return nil, err
 	}
@@ -170,15 +170,15 @@ func (a *attempt) once(ctx context.Context, opts []ExecuteOption) (*Result, erro
 	return a.execute(ctx, &Result{})
 }
 
-// execute runs an attempt of an entered model, and puts what it reports into res.
-func (a *attempt) execute(ctx context.Context, res *Result) (*Result, error) {
+// execute runs an execution of an entered model, and puts what it reports into res.
+func (a *execution) execute(ctx context.Context, res *Result) (*Result, error) {
 	res, err := a.bindAndRun(ctx, res)
 	a.p.client.device.counters.executionEnded(a, res, err)
 	return res, err
 }
 
 // bindAndRun binds the request, runs it and brings its outputs to their places.
-func (a *attempt) bindAndRun(ctx context.Context, res *Result) (*Result, error) {
+func (a *execution) bindAndRun(ctx context.Context, res *Result) (*Result, error) {
 	o, b := &a.o, a.b
 	if err := a.p.checkPriority(o); err != nil {
 		return nil, err

@@ -47,15 +47,15 @@ var errStillRunning = errors.New("the execution has not ended")
 // context.Canceled, as GENERAL_FAILURE, where ctx was cancelled. Where it is cancelled later that is the error of the
 // fence, and its deadline is one like WithDeadline.
 func (p *PreparedModel) ExecuteFenced(ctx context.Context, r *nn.Request, waits []*Fence, opts ...ExecuteOption) (*FencedExecution, error) {
-	a := newAttempt(p, r)
+	a := newExecution(p, r)
 	if err := decodeExecute(ctx, opts, &a.o); err != nil {
 		return nil, err
 	}
 	return a.executeFenced(ctx, waits)
 }
 
-// executeFenced is ExecuteFenced of an attempt that has its options.
-func (a *attempt) executeFenced(ctx context.Context, waits []*Fence) (*FencedExecution, error) {
+// executeFenced is ExecuteFenced of an execution that has its options.
+func (a *execution) executeFenced(ctx context.Context, waits []*Fence) (*FencedExecution, error) {
 	a.o.since = a.start
 	e, err := a.launch(ctx, waits)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *attempt) executeFenced(ctx context.Context, waits []*Fence) (*FencedExe
 }
 
 // launch starts what executeFenced starts.
-func (a *attempt) launch(ctx context.Context, waits []*Fence) (*FencedExecution, error) {
+func (a *execution) launch(ctx context.Context, waits []*Fence) (*FencedExecution, error) {
 	p, o := a.p, &a.o
 	if err := p.checkPriority(o); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (b *boundRequest) checkFenced() error {
 		return err
 	}
 	for i, dims := range outputs {
-		o := &b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]]
+		o := b.output(i)
 		if !known(o.Type, dims) {
 			return nn.Invalid(fmt.Sprintf("output %d", i), "dimensions %v are open in a fenced execution", []uint32(dims))
 		}
@@ -131,7 +131,7 @@ func (b *boundRequest) checkFenced() error {
 }
 
 // run is what the execution does once it was launched.
-func (e *FencedExecution) run(ctx context.Context, a *attempt, waits []*Fence) error {
+func (e *FencedExecution) run(ctx context.Context, a *execution, waits []*Fence) error {
 	o, launch := &a.o, a.start
 	waiting, cancel := prepare.WithDeadline(ctx, o.deadline)
 	err := waitForAll(waiting, waits)
@@ -141,7 +141,7 @@ func (e *FencedExecution) run(ctx context.Context, a *attempt, waits []*Fence) e
 		return err
 	}
 	begin := time.Now()
-	a.attemptState = attemptState{start: begin}
+	a.executionState = executionState{start: begin}
 	if o.after > 0 {
 		if t := begin.Add(o.after); o.deadline.IsZero() || t.Before(o.deadline) {
 			o.deadline, o.since = t, begin

@@ -23,7 +23,7 @@ func (p *PreparedModel) CanMeet(deadline time.Time, opts ...ExecuteOption) error
 	if err := checkDeadline("execution", o.deadline, o.since); err != nil {
 		return err
 	}
-	return p.ask(o, func(a *attempt) error { return a.verdict(p.client.queue.CanMeet(&a.job)) })
+	return p.ask(o, func(a *execution) error { return a.verdict(p.client.queue.CanMeet(&a.job)) })
 }
 
 // Forecast says when an execution that is called now would end, behind all that goes before it, if nothing else came: the
@@ -40,7 +40,7 @@ func (p *PreparedModel) Forecast(opts ...ExecuteOption) (end time.Time, err erro
 	if err != nil {
 		return end, err
 	}
-	err = p.ask(o, func(a *attempt) (err error) {
+	err = p.ask(o, func(a *execution) (err error) {
 		end, err = p.client.queue.Forecast(&a.job)
 		return err
 	})
@@ -57,12 +57,12 @@ func (p *PreparedModel) asking(opts []ExecuteOption) (o executeOptions, err erro
 }
 
 // ask calls f with an execution whose job was made and will not be run. It does not where nothing is known of the model.
-func (p *PreparedModel) ask(o executeOptions, f func(*attempt) error) error {
+func (p *PreparedModel) ask(o executeOptions, f func(*execution) error) error {
 	if err := p.enter(); err != nil {
 		return err
 	}
 	defer p.running.Done()
-	a := &attempt{p: p, o: o, attemptState: attemptState{job: qos.Job{Deadline: o.deadline}}}
+	a := &execution{p: p, o: o, executionState: executionState{job: qos.Job{Deadline: o.deadline}}}
 	if !a.plan() {
 		return nil
 	}

@@ -257,7 +257,7 @@ func (b *boundRequest) conversions() (list []time.Duration) {
 		if a.HasNoValue || b.poolOf(a).image == nil || len(b.dims.InputDims[i]) != 4 {
 			continue
 		}
-		o := b.model.signature.Main.Operands[b.model.signature.Main.Inputs[i]]
+		o := *b.input(i)
 		o.Dims = b.dims.InputDims[i]
 		list = append(list, b.model.images.expected(imageKeyOf(*b.poolOf(a).image, &o))...)
 	}
@@ -267,9 +267,9 @@ func (b *boundRequest) conversions() (list []time.Duration) {
 // convertImage has the device make input i of the image in x, which takes its turn like any execution.
 func (b *boundRequest) convertImage(ctx context.Context, to *backend.Binding, x *pool, i int) error {
 	p := b.model
-	o := p.signature.Main.Operands[p.signature.Main.Inputs[i]]
+	o := *b.input(i)
 	o.Dims = b.inputDims[i]
-	ctx, cancel := prepare.WithDeadline(ctx, b.attempt.o.deadline)
+	ctx, cancel := prepare.WithDeadline(ctx, b.execution.o.deadline)
 	defer cancel()
 	tensor, err := p.takeTensor(ctx, *x.image, &o)
 	if err != nil {
@@ -319,9 +319,9 @@ func (b *boundRequest) runConverter(ctx context.Context, exe backend.Executable,
 		}
 	}()
 	segments := exe.Estimates()
-	b.attempt.converting += total(segments)
+	b.execution.converting += total(segments)
 	job := qos.Job{
-		Priority: b.attempt.priority(), Segments: segments,
+		Priority: b.execution.priority(), Segments: segments,
 		Begin: func(ctx context.Context) (err error) {
 			x, err = exe.Begin(ctx, []backend.Binding{from}, []backend.Binding{to})
 			return err
@@ -329,7 +329,7 @@ func (b *boundRequest) runConverter(ctx context.Context, exe backend.Executable,
 		Submit: func(first, last int) (qos.Fence, error) { return x.Submit(first, last) },
 	}
 	if _, err := b.model.client.queue.Run(ctx, &job); err != nil {
-		return fmt.Errorf("image: %w", b.attempt.verdict(err))
+		return fmt.Errorf("image: %w", b.execution.verdict(err))
 	}
 	if err := x.Finish(); err != nil {
 		return fmt.Errorf("image: %w", err)

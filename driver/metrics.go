@@ -172,7 +172,7 @@ func (c *counters) Prepared(s prepare.Status) {
 }
 
 // executionEnded notes how a ended; res is its result, nil where there is none.
-func (c *counters) executionEnded(a *attempt, res *Result, err error) {
+func (c *counters) executionEnded(a *execution, res *Result, err error) {
 	x := &c.executions[min(max(int(a.priority()), 0), priorities-1)]
 	status := int(nn.StatusOf(err))
 	if status < 0 || status >= statuses {

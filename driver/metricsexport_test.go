@@ -22,8 +22,8 @@ func BucketOf(d time.Duration) int {
 }
 
 // ended is an execution that succeeded, for executionEnded.
-func ended() (*attempt, *Result) {
-	a := newAttempt(&PreparedModel{}, nil)
+func ended() (*execution, *Result) {
+	a := newExecution(&PreparedModel{}, nil)
 	a.o.deadline = time.Now().Add(time.Hour)
 	a.submitted, a.queued, a.onDevice, a.took = true, 3*time.Microsecond, 2*time.Millisecond, 3*time.Millisecond
 	return a, &Result{Traffic: backend.Traffic{Copied: 1, Converted: 2}}

@@ -49,7 +49,7 @@ func (b *boundRequest) place(ctx context.Context) error {
 	}
 	for i := range b.outputs {
 		x, l := b.poolOf(&b.request.Outputs[i]), b.request.Outputs[i].Location
-		o := nn.Operand{Type: b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]].Type, Dims: b.shapes[i].Dims}
+		o := nn.Operand{Type: b.output(i).Type, Dims: b.shapes[i].Dims}
 		size, isKnown := l.Length, known(o.Type, o.Dims)
 		if isKnown {
 			size, _ = o.ByteSize() // as fit did
@@ -88,7 +88,7 @@ func (b *boundRequest) buffer(argument int, n uint32) []byte {
 
 // inputSize is the size in bytes of input i, which is not omitted. Precondition: its dimensions are resolved.
 func (b *boundRequest) inputSize(i int) (uint32, error) {
-	o := nn.Operand{Type: b.model.signature.Main.Operands[b.model.signature.Main.Inputs[i]].Type, Dims: b.inputDims[i]}
+	o := nn.Operand{Type: b.input(i).Type, Dims: b.inputDims[i]}
 	size, err := o.ByteSize()
 	if err != nil {
 		return 0, nn.Invalid(fmt.Sprintf("input %d", i), "%w", err)

@@ -96,7 +96,7 @@ type Execution struct {
 // those of Execute.
 func (p *PreparedModel) ExecuteAsync(ctx context.Context, r *nn.Request, opts ...ExecuteOption) *Execution {
 	e := &Execution{done: make(chan struct{})}
-	a := newAttempt(p, r)
+	a := newExecution(p, r)
 	if e.err = decodeExecute(ctx, opts, &a.o); e.err == nil {
 		a.o.since = a.start
 		e.err = p.enter() // here, so that a Close after this call waits for the execution

@@ -17,8 +17,8 @@ type ReusableExecution struct {
 	running sync.Mutex
 
 	// Of the run that goes on, or the last one.
-	attempt *attempt
-	result  Result
+	execution *execution
+	result    Result
 }
 
 // errRunning is the error of a run that begins before the last one has ended.
@@ -30,7 +30,7 @@ var errRunning = errors.New("a run of this execution is going on")
 //
 // Errors: INVALID_ARGUMENT for what is wrong with r or an option; GENERAL_FAILURE, with ErrClosed, for a closed model.
 func (p *PreparedModel) NewExecution(r *nn.Request, opts ...ExecuteOption) (*ReusableExecution, error) {
-	e := &ReusableExecution{attempt: newAttempt(p, r), given: slices.Clone(opts)}
+	e := &ReusableExecution{execution: newExecution(p, r), given: slices.Clone(opts)}
 	if err := decodeExecute(context.Background(), opts, &e.options); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (p *PreparedModel) NewExecution(r *nn.Request, opts ...ExecuteOption) (*Reu
 		return nil, err
 	}
 	defer p.running.Done()
-	if _, err := e.attempt.b.checkOutputs(); err != nil {
+	if _, err := e.execution.b.checkOutputs(); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -51,7 +51,7 @@ func (e *ReusableExecution) Run(ctx context.Context, opts ...ExecuteOption) (*Re
 		return nil, busyExecution()
 	}
 	defer e.running.Unlock()
-	a := e.attempt
+	a := e.execution
 	if err := a.again(ctx, &e.options, opts); err != nil {
 		return nil, err
 	}
@@ -76,10 +76,10 @@ func (e *ReusableExecution) RunFenced(ctx context.Context, waits []*Fence, opts 
 		}
 	}()
 	// Each run has a sync_file of its own: the options are applied anew.
-	if err := e.attempt.again(ctx, &executeOptions{}, slices.Concat(e.given, opts)); err != nil {
+	if err := e.execution.again(ctx, &executeOptions{}, slices.Concat(e.given, opts)); err != nil {
 		return nil, err
 	}
-	run, err := e.attempt.executeFenced(ctx, waits)
+	run, err := e.execution.executeFenced(ctx, waits)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ var errRestless = errors.New("the outputs have other dimensions each time: the i
 
 // runSized is run of a request some of whose outputs have dimensions that only the data tells. A buffer of open dimensions
 // takes what has those that it has already; otherwise it becomes as large, and the execution runs once more.
-func (a *attempt) runSized(ctx context.Context, res *Result) error {
+func (a *execution) runSized(ctx context.Context, res *Result) error {
 	for range maxResized {
 		a.b.heard = nil
 		err := a.run(ctx, res)
@@ -106,7 +106,7 @@ func (b *boundRequest) settle(err error) (again bool, _ error) {
 
 // reportedOutput is output i with the dimensions that model, request, buffer and report give together.
 func (b *boundRequest) reportedOutput(i int) (o nn.Operand, err error) {
-	o.Type = b.model.signature.Main.Operands[b.model.signature.Main.Outputs[i]].Type
+	o.Type = b.output(i).Type
 	o.Dims = b.computed[i]
 	heard := b.heard[i]
 	if len(heard) == 0 {

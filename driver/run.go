@@ -15,13 +15,13 @@ import (
 	"github.com/nngpu/nngpu/qos"
 )
 
-// attempt is an execution on its way through the scheduler and the device. One that has ended can be made again: what it
+// execution is one on its way through the scheduler and the device. One that has ended can be made again: what it
 // has to itself stays, and so does the request. Not safe for concurrent use.
-type attempt struct {
+type execution struct {
 	p *PreparedModel
 	b *boundRequest
 	o executeOptions
-	attemptState
+	executionState
 
 	// What is made once: the functions of the job, and room for the estimates of its segments.
 	begins    func(context.Context) error
@@ -31,8 +31,8 @@ type attempt struct {
 	segments  []time.Duration
 }
 
-// attemptState is what begins anew with each execution.
-type attemptState struct {
+// executionState is what begins anew with each execution.
+type executionState struct {
 	instance *prepare.Instance // that it runs on; nil before the request is bound
 	form     *prepare.Form     // that job was made for; nil before plan
 	job      qos.Job
@@ -56,37 +56,37 @@ type attemptState struct {
 	earlier    time.Duration // on the device, before it ran once more
 }
 
-// newAttempt returns an execution of r as it is now, without options. Where it has ended for good, recycle may follow.
-func newAttempt(p *PreparedModel, r *nn.Request) *attempt {
-	a := spareAttempts.Get().(*attempt)
+// newExecution returns an execution of r as it is now, without options. Where it has ended for good, recycle may follow.
+func newExecution(p *PreparedModel, r *nn.Request) *execution {
+	a := spareExecutions.Get().(*execution)
 	a.p, a.start = p, time.Now()
 	a.b.reset(p, r)
 	return a
 }
 
-// spareAttempts are empty but for what is made once.
-var spareAttempts = sync.Pool{New: func() any { return &attempt{b: &boundRequest{}} }}
+// spareExecutions are empty but for what is made once.
+var spareExecutions = sync.Pool{New: func() any { return &execution{b: &boundRequest{}} }}
 
 // recycle keeps a, which nobody will use, for another execution, and nothing of what the caller gave or gets.
-func (a *attempt) recycle() {
+func (a *execution) recycle() {
 	*a.b = boundRequest{}
-	*a = attempt{b: a.b, begins: a.begins, submits: a.submits, observes: a.observes, continues: a.continues, segments: a.segments[:0]}
-	spareAttempts.Put(a)
+	*a = execution{b: a.b, begins: a.begins, submits: a.submits, observes: a.observes, continues: a.continues, segments: a.segments[:0]}
+	spareExecutions.Put(a)
 }
 
 // again makes a, which has ended if it ever began, an execution that begins now, with such options.
-func (a *attempt) again(ctx context.Context, o *executeOptions, more []ExecuteOption) error {
-	a.o, a.attemptState = *o, attemptState{start: time.Now()}
+func (a *execution) again(ctx context.Context, o *executeOptions, more []ExecuteOption) error {
+	a.o, a.executionState = *o, executionState{start: time.Now()}
 	return decodeExecute(ctx, more, &a.o)
 }
 
 // refused counts an execution that ends with err before it was bound.
-func (a *attempt) refused(err error) {
+func (a *execution) refused(err error) {
 	a.p.client.device.counters.executionEnded(a, nil, err)
 }
 
 // on is the instance that it runs on, as far as that can be told; nil: it cannot.
-func (a *attempt) on() *prepare.Instance {
+func (a *execution) on() *prepare.Instance {
 	if a.instance != nil {
 		return a.instance
 	}
@@ -99,7 +99,7 @@ func (a *attempt) on() *prepare.Instance {
 
 // plan makes the job, without its functions. It reports false where the model is not compiled yet, so that nothing is
 // known of it.
-func (a *attempt) plan() bool {
+func (a *execution) plan() bool {
 	on := a.on()
 	if on == nil {
 		return false
@@ -118,13 +118,13 @@ func (a *attempt) plan() bool {
 }
 
 // deviceTime is what it took on the device, as far as that is known.
-func (a *attempt) deviceTime() time.Duration { return a.earlier + cmp.Or(a.onDevice, a.used) }
+func (a *execution) deviceTime() time.Duration { return a.earlier + cmp.Or(a.onDevice, a.used) }
 
 // expected is how long the job is estimated to take.
-func (a *attempt) expected() time.Duration { return total(a.job.Segments) + a.job.Later }
+func (a *execution) expected() time.Duration { return total(a.job.Segments) + a.job.Later }
 
 // priority is that of the execution.
-func (a *attempt) priority() nn.Priority {
+func (a *execution) priority() nn.Priority {
 	if a.o.priority != nil {
 		return *a.o.priority
 	}
@@ -133,7 +133,7 @@ func (a *attempt) priority() nn.Priority {
 
 // admit refuses what the scheduler would refuse, before anything is done for it. It costs nothing without a deadline.
 // What it lets through is tested again by run: time goes on meanwhile. Precondition: the request was checked.
-func (a *attempt) admit() error {
+func (a *execution) admit() error {
 	if a.o.deadline.IsZero() || !a.plan() {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (a *attempt) admit() error {
 
 // admitFenced refuses what no execution was ever quick enough for. How busy this one is says nothing before the
 // fences are signalled that the execution waits for.
-func (a *attempt) admitFenced() error {
+func (a *execution) admitFenced() error {
 	o := &a.o
 	if o.deadline.IsZero() && o.after == 0 || !a.plan() {
 		return nil
@@ -156,37 +156,37 @@ func (a *attempt) admitFenced() error {
 	if end := o.since.Add(o.after); o.after > 0 && (o.deadline.IsZero() || end.Before(o.deadline)) {
 		a.job.Deadline = end
 	}
-	if !a.hopeless() {
+	if !a.unreachable() {
 		return nil
 	}
 	return a.verdict(a.p.client.queue.Admit(&a.job))
 }
 
 // given is the time between the call and the deadline; without one the longest.
-func (a *attempt) given() time.Duration {
+func (a *execution) given() time.Duration {
 	if a.job.Deadline.IsZero() {
 		return math.MaxInt64
 	}
 	return a.job.Deadline.Sub(a.o.since)
 }
 
-// hopeless reports whether no execution was ever quick enough.
-func (a *attempt) hopeless() bool { return a.form != nil && a.given() < a.form.Est.Fastest() }
+// unreachable reports whether no execution was ever quick enough.
+func (a *execution) unreachable() bool { return a.form != nil && a.given() < a.form.Est.Fastest() }
 
 // verdict is err, of the scheduler, with the status that it has for the client, who counts from the call: what would
 // have been in time, had it not waited for fences, buffers or a compilation, may be so the next time.
-func (a *attempt) verdict(err error) error {
+func (a *execution) verdict(err error) error {
 	if nn.StatusOf(err) != nn.StatusMissedDeadlinePersistent || !errors.Is(err, qos.ErrDeadline) {
 		return err
 	}
-	if !a.hopeless() {
+	if !a.unreachable() {
 		return &nn.Error{Status: nn.StatusMissedDeadlineTransient, Where: "execution", Err: err}
 	}
 	return err
 }
 
 // run waits for its turn, takes a slot, and has the device do the work. Precondition: the request is bound.
-func (a *attempt) run(ctx context.Context, res *Result) (err error) {
+func (a *execution) run(ctx context.Context, res *Result) (err error) {
 	p, on := a.p, a.on()
 	a.b.unsubmitted = true
 	if err := on.Ready(ctx, a.o.deadline); err != nil {
@@ -242,7 +242,7 @@ func (a *attempt) run(ctx context.Context, res *Result) (err error) {
 }
 
 // begin takes a slot. What idle instances of the same template keep of the device gives way to it.
-func (a *attempt) begin(ctx context.Context) (err error) {
+func (a *execution) begin(ctx context.Context) (err error) {
 	from := a.profiler.now()
 	for {
 		a.x, err = a.on().Begin(a.profiler.traced(ctx), a.b.inputs, a.b.outputs)
@@ -259,7 +259,7 @@ func (a *attempt) begin(ctx context.Context) (err error) {
 }
 
 // goOn asks the execution what comes now.
-func (a *attempt) goOn(ctx context.Context) (segments []time.Duration, later time.Duration, err error) {
+func (a *execution) goOn(ctx context.Context) (segments []time.Duration, later time.Duration, err error) {
 	segments, later, err = a.continuing.Next(ctx)
 	if len(segments) > 0 {
 		a.part = segments
@@ -268,7 +268,7 @@ func (a *attempt) goOn(ctx context.Context) (segments []time.Duration, later tim
 }
 
 // submit hands segments to the device.
-func (a *attempt) submit(first, last int) (qos.Fence, error) {
+func (a *execution) submit(first, last int) (qos.Fence, error) {
 	if n := a.x.Segments(); a.part == nil && n != len(a.job.Segments) { // the executable was replaced in between
 		first, last = first*n/len(a.job.Segments), last*n/len(a.job.Segments)
 	}
@@ -288,7 +288,7 @@ func (a *attempt) submit(first, last int) (qos.Fence, error) {
 }
 
 // observe notes what segments took.
-func (a *attempt) observe(first, last int, took time.Duration) {
+func (a *execution) observe(first, last int, took time.Duration) {
 	a.used += took
 	if a.o.profiling == everyStep {
 		return
