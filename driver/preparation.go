@@ -162,13 +162,21 @@ func (c *Client) prepare(ctx context.Context, opts []Option, made func(*prepareO
 	p := &PreparedModel{
 		client: c, model: m, signature: m.Signature, needed: m.Needed, outputs: m.Outputs, saved: o.Saved, priority: o.Priority,
 	}
+	if !c.add(p) {
+		return nil, errors.Join(closed("client"), m.Close())
+	}
+	return p, nil
+}
+
+// add makes p one of the client's models; false: the client is closed.
+func (c *Client) add(p *PreparedModel) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.models == nil {
-		return nil, errors.Join(closed("client"), m.Close())
+		return false
 	}
 	c.models[p] = true
-	return p, nil
+	return true
 }
 
 // decodePrepare decodes and checks options.

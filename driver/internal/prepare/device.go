@@ -80,9 +80,6 @@ func NewDevice(b backend.Backend, log *slog.Logger, s *qos.Scheduler, counts Cou
 	return d
 }
 
-// Stores reports whether the backend can store compiled models.
-func (d *Device) Stores() bool { return d.restorer != nil }
-
 // notKept tells of the first compiled model that could not be kept for a reason that the cache knows nothing of.
 func (d *Device) notKept(err error) {
 	d.keeping.Do(func() { d.log.Warn("a compiled model is not kept", "error", err) })
