@@ -75,8 +75,15 @@ var layers = map[string][]string{
 	"gpu/null": {"driver/nn", "driver/backend"},
 
 	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "driver", "driver/nn", "driver/validate",
-		"driver/importer", "driver/picture", "memory", "qos", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/report"},
-	"cmd/nngpu/internal/report": {"driver"},
+		"driver/importer", "driver/picture", "memory", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/against", "cmd/nngpu/internal/console",
+		"cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},
+	"cmd/nngpu/internal/against":  {".", "driver", "driver/nn", "qos", "cmd/nngpu/internal/console", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},
+	"cmd/nngpu/internal/console":  {},
+	"cmd/nngpu/internal/npy":      {"driver/nn", "cmd/nngpu/internal/console"},
+	"cmd/nngpu/internal/profile":  {"driver", "gpu", "cmd/nngpu/internal/console", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},
+	"cmd/nngpu/internal/progress": {},
+	"cmd/nngpu/internal/report":   {"driver", "cmd/nngpu/internal/console"},
+	"cmd/nngpu/internal/stats":    {},
 
 	"examples/digits/recognise":     {".", "driver/importer", "driver/picture"},
 	"examples/internal/exampletest": {"driver", "driver/nn/nntest", "gpu"},

@@ -1,70 +1,69 @@
 package main
 
 import (
-	"fmt"
+	"bytes"
+	"errors"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/nngpu/nngpu"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/against"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
+	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// againstResult is the JSON of `nngpu bench --against`; its field names are an interface.
-type againstResult struct {
-	Device       string      `json:"device"`
-	Driver       string      `json:"driver"`
-	Version      string      `json:"version"`
-	Model        string      `json:"model"`
-	Against      string      `json:"against"`
-	Priority     string      `json:"priority"`   // of the second model
-	Alone        againstCase `json:"alone"`      // nothing else on the device
-	Loaded       againstCase `json:"loaded"`     // while the background saturates it
-	NoPreempt    againstCase `json:"no_preempt"` // the same, and what runs is never interrupted
-	SegmentBound float64     `json:"segment_bound_ms"`
+// againstFlags are the flags of bench that go with --against.
+type againstFlags struct {
+	rival     string
+	rate      float64
+	deadline  time.Duration
+	noPreempt bool
+	plot      string
+	files     reportFlags
 }
 
-// againstCase is what was seen of the foreground in one case: latencies in milliseconds, of the executions that
-// ended with a result (0 where there were none), and counts.
-type againstCase struct {
-	Runs int `json:"runs"` // that ended with a result
+// againstOnly are the flags that mean nothing without --against.
+var againstOnly = []string{"rate", "deadline", "no-preempt", "plot", "trace", "html"}
 
-	P50 float64 `json:"p50"`
-	P90 float64 `json:"p90"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
-	// Missed were admitted but ended late or not at all; Refused were turned away at once.
-	Missed  int `json:"missed"`
-	Refused int `json:"refused"`
-	// Preemptions counts how often executions gave way, BackgroundPerSecond those of the background that ended.
-	Preemptions         int64   `json:"preemptions"`
-	BackgroundPerSecond float64 `json:"background_per_second"`
+// againstDuration is how long each case is measured by default: the three, with preparations before, stay within a
+// minute.
+const againstDuration = 10 * time.Second
 
-	// percentiles has the latencies at plotPercentiles.
-	percentiles []float64
+func (f *againstFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.rival, "against", "", "another model, MODEL[:low|:medium|:high] (default low), that saturates the device meanwhile")
+	flags.Float64Var(&f.rate, "rate", 0, "executions a second (default: one after the other, with short random pauses)")
+	flags.DurationVar(&f.deadline, "deadline", 0, "time that each execution has (default: any)")
+	flags.BoolVar(&f.noPreempt, "no-preempt", false, "no preemption in any case: submit every execution whole")
+	flags.StringVar(&f.plot, "plot", "", "write a picture of the latencies, FILE.svg")
+	f.files.register(c)
 }
 
-// row is a case with its name.
-type row struct {
-	name string
-	c    *againstCase
-}
-
-// rows are the cases in the order of the tables.
-func (r *againstResult) rows() []row {
-	return []row{{"alone", &r.Alone}, {"loaded", &r.Loaded}, {"no preemption", &r.NoPreempt}}
-}
-
-// figures sums o up.
-func (o *observations) figures() againstCase {
-	m := measurement{times: o.times}
-	c := againstCase{
-		P50: m.quantile(0.5), P90: m.quantile(0.9), P99: m.quantile(0.99), Max: m.quantile(1),
-		Missed: o.missed, Refused: o.refused, Preemptions: o.preemptions, BackgroundPerSecond: o.background,
-		Runs: len(o.times),
+// check reports flags that contradict each other or make no sense.
+func (f *againstFlags) check(c *cobra.Command) error {
+	for _, other := range []string{"startup", "runs", "warmup", "concurrency", "io"} {
+		if c.Flags().Changed(other) {
+			return usageError("--against and --%s exclude each other", other)
+		}
 	}
-	for _, q := range plotPercentiles(len(o.times)) {
-		c.percentiles = append(c.percentiles, m.quantile(q))
+	changed := c.Flags().Changed
+	switch {
+	case changed("rate") && !(f.rate > 0 && f.rate <= 1e6): // not a number neither
+		return usageError("--rate must be above 0 and at most a million a second, not %v", f.rate)
+	case changed("deadline") && f.deadline <= 0:
+		return usageError("--deadline must be positive, not %v", f.deadline)
+	case changed("plot") && !strings.EqualFold(filepath.Ext(f.plot), ".svg"):
+		return usageError("--plot writes .svg files, not %q", f.plot)
 	}
-	return c
+	if err := f.files.check(); err != nil || f.plot == "" {
+		return err
+	}
+	return checkFolder("--plot", filepath.Dir(f.plot))
 }
 
 // rival is the second model of --against: a file and the priority that it runs with.
@@ -101,45 +100,74 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// againstTable is the result for people. What was missed and refused is left out where there was no deadline, which
-// is 0 then, and nothing was refused all the same.
-func againstTable(r *againstResult, deadline time.Duration) string {
-	misses := deadline > 0
-	for _, row := range r.rows() {
-		misses = misses || row.c.Missed+row.c.Refused > 0
+func (a *app) against(c *cobra.Command, path string, f *benchFlags) error {
+	g := &f.against
+	if err := g.check(c); err != nil {
+		return err
 	}
-	var b strings.Builder
-	printf(&b, "              runs     p50 ms     p90 ms     p99 ms     max ms")
-	if misses {
-		b.WriteString("   missed  refused")
+	duration := f.duration
+	if !c.Flags().Changed("duration") {
+		duration = againstDuration
 	}
-	b.WriteString("  preemptions  background/s\n")
-	for _, row := range r.rows() {
-		c := row.c
-		printf(&b, "%-13s %4d %10.3f %10.3f %10.3f %10.3f", row.name, c.Runs, c.P50, c.P90, c.P99, c.Max)
-		if misses {
-			printf(&b, " %8d %8d", c.Missed, c.Refused)
+	if duration <= 0 {
+		return usageError("--duration must be positive, not %v", duration)
+	}
+	second, err := parseRival(g.rival)
+	if err != nil {
+		return err
+	}
+	front, err := a.loadNetwork(path)
+	if err != nil {
+		return err
+	}
+	back, err := loadFile(second.path)
+	if err != nil {
+		return err
+	}
+	inputs, err := a.benchInputs(front, f)
+	if err != nil {
+		return err
+	}
+	bar := a.progress(against.Cases, "measure")
+	s := against.Setup{
+		Foreground: against.Network{Path: path, Model: front.Model, Inputs: inputs, Priority: nn.PriorityHigh},
+		Background: against.Network{Path: second.path, Model: back.Model, Inputs: randomInputs(back.Model), Priority: second.priority},
+		Open: func(noPreempt bool) (*nngpu.Device, error) {
+			return a.openWith(nngpu.Options{Cache: a.cacheOptions(), Scheduling: driver.SchedulingOptions{NoPreempt: noPreempt}})
+		},
+		Rate: g.rate, Deadline: g.deadline, Duration: duration, NoPreempt: g.noPreempt, Record: g.files.wanted(), Step: bar.Step,
+	}
+	res, err := s.Measure(c.Context())
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	res.Version = version()
+	if err := g.savePlot(res); err != nil {
+		return err
+	}
+	if g.files.wanted() {
+		if err := g.files.write(res.Recording(), res.Page); err != nil {
+			return err
 		}
-		printf(&b, " %12d %13.2f\n", c.Preemptions, c.BackgroundPerSecond)
 	}
-	b.WriteString(againstVerdict(r))
-	return b.String()
+	return a.print(res, func() {
+		a.printf("%s at high priority against %s at %s, on %s\n", path, second.path, res.Priority, res.Device)
+		console.Lines(a.out, res.Table(g.deadline))
+	})
 }
 
-// againstVerdict says in words what the load costs at p99.
-func againstVerdict(r *againstResult) string {
-	if r.Alone.Runs == 0 || r.Loaded.Runs == 0 {
-		return "No execution of the first model ended in time: choose a later deadline.\n"
+// savePlot writes the file of --plot, where there is one.
+func (f *againstFlags) savePlot(r *against.Result) error {
+	if f.plot == "" {
+		return nil
 	}
-	text := "Under load p99 is no later than alone"
-	if extra := r.Loaded.P99 - r.Alone.P99; extra > 0 {
-		text = fmt.Sprintf("Under load p99 is %+.3f ms, %.1f segments of at most %g ms", extra, extra/r.SegmentBound, r.SegmentBound)
+	var b bytes.Buffer
+	switch err := r.Plot(&b, stats.Milliseconds(f.deadline)); {
+	case errors.Is(err, against.ErrNothing):
+		return usageError("%w", err)
+	case err != nil:
+		return err
 	}
-	switch {
-	case r.NoPreempt.Runs == 0:
-		text += "; without preemption no execution ended in time"
-	case r.Loaded.P99 > 0:
-		text += fmt.Sprintf("; without preemption it is %.1f times as long", r.NoPreempt.P99/r.Loaded.P99)
-	}
-	return text + ".\n"
+	return saveOutputs(filepath.Dir(f.plot), []outputFile{{f.plot, b.Bytes()}})
 }

@@ -14,6 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/report"
 	"github.com/nngpu/nngpu/driver"
 )
 
@@ -21,8 +24,8 @@ import (
 type app struct {
 	args     []string
 	exit     func(int)
-	out      *output
-	err      *output
+	out      *console.Output
+	err      *console.Output
 	screen   *os.File // standard error, where that is a terminal
 	json     bool
 	verbose  bool
@@ -36,7 +39,7 @@ type app struct {
 	printed  bool   // standard output holds the result
 	ended    bool   // results are being written; belongs to the main goroutine
 	lastWord sync.Mutex
-	events   *eventLog // nil: nobody asked
+	events   *report.EventLog // nil: nobody asked
 	shape    shapeFlags
 }
 
@@ -46,16 +49,16 @@ const orderly = 700 * time.Millisecond
 // run executes a command line and returns the exit code. Some time after ctx has ended it calls exit itself,
 // when the command does not return: a device may be busy for minutes.
 func run(ctx context.Context, args []string, out, errOut io.Writer, exit func(int)) int {
-	a := &app{args: args, exit: exit, out: &output{w: out}, err: &output{w: errOut}, screen: terminal(errOut)}
+	a := &app{args: args, exit: exit, out: &console.Output{W: out}, err: &console.Output{W: errOut}, screen: progress.Terminal(errOut)}
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	err := root.ExecuteContext(ctx)
 	a.end()
-	if err == nil && a.out.err != nil {
+	if err == nil && a.out.Err != nil {
 		a.printed = true
-		err = usageError("standard output: %w", a.out.err)
+		err = usageError("standard output: %w", a.out.Err)
 	}
 	if err == nil {
 		return exitOK
@@ -244,23 +247,31 @@ func (a *app) print(v any, text func()) error {
 		text()
 		return nil
 	}
-	err := writeJSON(a.out, v, "  ")
-	if a.out.err != nil {
-		return usageError("standard output: %w", a.out.err)
+	err := console.JSON(a.out, v, "  ")
+	if a.out.Err != nil {
+		return usageError("standard output: %w", a.out.Err)
 	}
 	return err
 }
 
+// progress shows how far a step is that takes over a second; nothing where standard error is no terminal.
+func (a *app) progress(total int, what string) *progress.Bar {
+	return progress.Start(a.screen, total, what)
+}
+
+// printf writes a part of the result for people.
+func (a *app) printf(format string, args ...any) { console.Printf(a.out, format, args...) }
+
 // note says something on standard error when -v is given.
 func (a *app) note(format string, args ...any) {
 	if a.verbose {
-		printf(a.err, format+"\n", args...)
+		console.Printf(a.err, format+"\n", args...)
 	}
 }
 
 // warn says on standard error that a result may not be what was meant.
 func (a *app) warn(format string, args ...any) {
-	printf(a.err, "nngpu: warning: "+format+"\n", args...)
+	console.Printf(a.err, "nngpu: warning: "+format+"\n", args...)
 }
 
 // cacheOptions are those of the command line.

@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
+	"github.com/nngpu/nngpu/driver/importer"
 )
 
 type benchFlags struct {
@@ -163,11 +167,9 @@ func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	inputs := randomInputs(net.Model)
-	if len(f.inputs.files) > 0 {
-		if inputs, err = a.gatherInputs(net, &f.inputs); err != nil {
-			return err
-		}
+	inputs, err := a.benchInputs(net, f)
+	if err != nil {
+		return err
 	}
 	cold, err := a.coldStart(ctx, path)
 	if err != nil {
@@ -185,6 +187,14 @@ func (a *app) bench(ctx context.Context, path string, f *benchFlags) error {
 	return a.print(res, func() { a.printBench(res, len(m.times)) })
 }
 
+// benchInputs are those of --input, or random ones.
+func (a *app) benchInputs(net *importer.Network, f *benchFlags) ([][]byte, error) {
+	if len(f.inputs.files) > 0 {
+		return a.gatherInputs(net, &f.inputs)
+	}
+	return randomInputs(net.Model), nil
+}
+
 // measurement is the times of all executions, ascending, the time that they took together, and what else they
 // tell.
 type measurement struct {
@@ -196,10 +206,7 @@ type measurement struct {
 
 // quantile is in milliseconds; 0 when nothing was measured.
 func (m *measurement) quantile(q float64) float64 {
-	if len(m.times) == 0 {
-		return 0
-	}
-	return milliseconds(m.times[int(q*float64(len(m.times)-1)+0.5)])
+	return stats.Milliseconds(stats.Quantile(m.times, q))
 }
 
 func (a *app) measure(ctx context.Context, s *session, inputs [][]byte, f *benchFlags) (m *measurement, err error) {
@@ -219,19 +226,19 @@ func (a *app) measure(ctx context.Context, s *session, inputs [][]byte, f *bench
 		}
 		warm.add(res)
 	}
-	total := unknownTotal
+	total := progress.Unknown
 	if f.runs > 0 {
 		total = f.runs
 	}
 	bar := a.progress(total, "measure")
-	defer bar.finish()
+	defer bar.Finish()
 	start := time.Now()
-	m.times, err = repeat(ctx, runs, f, m.details, bar.step)
+	m.times, err = repeat(ctx, runs, f, m.details, bar.Step)
 	m.wall = time.Since(start)
 	for _, took := range m.times {
-		m.samples = append(m.samples, milliseconds(took))
+		m.samples = append(m.samples, stats.Milliseconds(took))
 	}
-	m.samples = thin(m.samples, maxSamples)
+	m.samples = stats.Thin(m.samples, stats.MaxSamples)
 	slices.Sort(m.times)
 	if f.warmup > 0 {
 		m.details.first = warm.first
@@ -240,15 +247,15 @@ func (a *app) measure(ctx context.Context, s *session, inputs [][]byte, f *bench
 }
 
 func (a *app) benchFigures(s *session, path string, cold time.Duration, m *measurement, f *benchFlags) *benchResult {
-	info, stats := s.device.Info(), s.model.Stats()
+	info, plan := s.device.Info(), s.model.Stats()
 	r := &benchResult{
 		Device: info.Name, Driver: info.Driver, Version: version(), Model: path,
-		ColdStart: milliseconds(cold), Prepare: milliseconds(s.prepare), Cache: string(s.model.Cached()),
+		ColdStart: stats.Milliseconds(cold), Prepare: stats.Milliseconds(s.prepare), Cache: string(s.model.Cached()),
 		Latency:   benchLatency{m.quantile(0), m.quantile(0.5), m.quantile(0.9), m.quantile(0.99)},
-		Pipelines: stats.Pipelines, Dispatches: stats.Dispatches, Segments: stats.Segments,
-		ArenaBytes: stats.ArenaBytes, WeightBytes: stats.WeightBytes,
+		Pipelines: plan.Pipelines, Dispatches: plan.Dispatches, Segments: plan.Segments,
+		ArenaBytes: plan.ArenaBytes, WeightBytes: plan.WeightBytes,
 	}
-	r.PredictedFirst, r.Predicted = milliseconds(m.details.first), milliseconds(m.details.last)
+	r.PredictedFirst, r.Predicted = stats.Milliseconds(m.details.first), stats.Milliseconds(m.details.last)
 	r.OnDevice = m.details.onDevice()
 	r.IO, r.Samples = f.io, m.samples
 	r.BytesCopied, r.BytesConverted = m.details.perRun()
@@ -256,7 +263,7 @@ func (a *app) benchFigures(s *session, path string, cold time.Duration, m *measu
 		r.Throughput = float64(len(m.times)) / m.wall.Seconds()
 	}
 	if r.Latency.Median > 0 {
-		r.GFLOPS = stats.GFLOP / (r.Latency.Median / 1e3)
+		r.GFLOPS = plan.GFLOP / (r.Latency.Median / 1e3)
 	}
 	return r
 }
@@ -311,24 +318,17 @@ func repeat(ctx context.Context, runs []*boundRun, f *benchFlags, details *runDe
 }
 
 func (a *app) printBench(r *benchResult, runs int) {
-	printf(a.out, "%s on %s (%s)\n", r.Model, r.Device, r.Driver)
-	printf(a.out, "  cold start  %9.1f ms   process start to first result, caches off\n", r.ColdStart)
-	printf(a.out, "  prepare     %9.1f ms   cache: %s\n", r.Prepare, r.Cache)
-	printf(a.out, "  latency     %9.3f ms   median of %d; min %.3f, p90 %.3f, p99 %.3f\n", r.Latency.Median, runs, r.Latency.Min, r.Latency.P90, r.Latency.P99)
-	printf(a.out, "  predicted   %9.3f ms   on the device, %.3f before the first execution", r.Predicted, r.PredictedFirst)
+	a.printf("%s on %s (%s)\n", r.Model, r.Device, r.Driver)
+	a.printf("  cold start  %9.1f ms   process start to first result, caches off\n", r.ColdStart)
+	a.printf("  prepare     %9.1f ms   cache: %s\n", r.Prepare, r.Cache)
+	a.printf("  latency     %9.3f ms   median of %d; min %.3f, p90 %.3f, p99 %.3f\n", r.Latency.Median, runs, r.Latency.Min, r.Latency.P90, r.Latency.P99)
+	a.printf("  predicted   %9.3f ms   on the device, %.3f before the first execution", r.Predicted, r.PredictedFirst)
 	if r.OnDevice > 0 {
-		printf(a.out, "; measured %.3f, median", r.OnDevice)
+		a.printf("; measured %.3f, median", r.OnDevice)
 	}
-	printf(a.out, "\n")
-	printf(a.out, "  throughput  %9.1f runs/s, %.1f GFLOP/s at the median\n", r.Throughput, r.GFLOPS)
-	printf(a.out, "  plan        %s, %s, %s\n", count(r.Pipelines, "pipeline"), count(r.Dispatches, "dispatch"), count(r.Segments, "segment"))
-	printf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
-	printf(a.out, "  io          %s; %s copied and %s converted a run\n", r.IO, bytesText(r.BytesCopied), bytesText(r.BytesConverted))
-}
-
-func bytesText(n int64) string {
-	if n < 1e6 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	a.printf("\n")
+	a.printf("  throughput  %9.1f runs/s, %.1f GFLOP/s at the median\n", r.Throughput, r.GFLOPS)
+	a.printf("  plan        %s, %s, %s\n", console.Count(r.Pipelines, "pipeline"), console.Count(r.Dispatches, "dispatch"), console.Count(r.Segments, "segment"))
+	a.printf("  memory      %s arena, %s weights\n", console.Bytes(r.ArenaBytes), console.Bytes(r.WeightBytes))
+	a.printf("  io          %s; %s copied and %s converted a run\n", r.IO, console.Bytes(r.BytesCopied), console.Bytes(r.BytesConverted))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nngpu/nngpu/cache"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 )
 
 // cacheList is the JSON of `nngpu cache ls` and `verify`; its field names are an interface.
@@ -126,7 +127,7 @@ func (a *app) completeEntries(_ *cobra.Command, args []string, begin string) ([]
 		id := entryName(e.ID)
 		taken := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(id, arg) })
 		if !taken && strings.HasPrefix(id, begin) {
-			words = append(words, cobra.CompletionWithDesc(clean(id), clean(brief(e.Identity.Device)+", "+brief(e.Label))))
+			words = append(words, cobra.CompletionWithDesc(console.Clean(id), console.Clean(console.Brief(e.Identity.Device)+", "+console.Brief(e.Label))))
 		}
 	}
 	return words, none
@@ -139,7 +140,7 @@ func (a *app) openStore() (*cache.Store, error) {
 		return nil, err
 	}
 	s, err := cache.Open(cache.Options{Dir: o.Dir, StateDir: o.StateDir, MaxBytes: o.MaxBytes,
-		Warn: func(err error) { a.warn("%s", oneLine(err.Error())) }})
+		Warn: func(err error) { a.warn("%s", console.OneLine(err.Error())) }})
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
@@ -155,7 +156,7 @@ func describeEntries(s *cache.Store, list []cache.Info) *cacheList {
 			ModelBytes: e.ModelBytes, DataBytes: e.DataBytes,
 		}
 		if e.Err != nil {
-			item.Error = oneLine(e.Err.Error())
+			item.Error = console.OneLine(e.Err.Error())
 			res.Damaged++
 		}
 		res.Entries = append(res.Entries, item)
@@ -195,7 +196,7 @@ func (a *app) cacheVerify(s *cache.Store) error {
 		})
 	})
 	if err == nil && res.Damaged > 0 {
-		return wrongResult("%d of %s damaged; what is damaged is compiled anew when it is needed", res.Damaged, count(len(res.Entries), "entry"))
+		return wrongResult("%d of %s damaged; what is damaged is compiled anew when it is needed", res.Damaged, console.Count(len(res.Entries), "entry"))
 	}
 	return err
 }
@@ -207,10 +208,10 @@ func (a *app) printEntries(res *cacheList, last func(*cacheItem) string) {
 	for i := range res.Entries {
 		e := &res.Entries[i]
 		bytes += e.ModelBytes + e.DataBytes
-		printf(t, "%.12s\t%s\t%s\t%s\t%s\n", e.ID, brief(e.Device), brief(e.Label), bytesText(e.ModelBytes+e.DataBytes), last(e))
+		console.Printf(t, "%.12s\t%s\t%s\t%s\t%s\n", e.ID, console.Brief(e.Device), console.Brief(e.Label), console.Bytes(e.ModelBytes+e.DataBytes), last(e))
 	}
 	_ = t.Flush() // a.out remembers its error
-	printf(a.out, "%s, %s\n", count(len(res.Entries), "entry"), bytesText(bytes))
+	a.printf("%s, %s\n", console.Count(len(res.Entries), "entry"), console.Bytes(bytes))
 }
 
 func (a *app) cacheRm(names []string, all bool) error {
@@ -244,7 +245,7 @@ func (a *app) cacheRm(names []string, all bool) error {
 			return usageError("no entry has an ID that begins with %q; see nngpu cache ls", name)
 		}
 		if len(found) > 1 {
-			return usageError("%q is the start of the IDs of %s, not of one; see nngpu cache ls", name, count(len(found), "entry"))
+			return usageError("%q is the start of the IDs of %s, not of one; see nngpu cache ls", name, console.Count(len(found), "entry"))
 		}
 		take(found[0])
 	}
@@ -252,7 +253,7 @@ func (a *app) cacheRm(names []string, all bool) error {
 		return fileError(err)
 	}
 	res.Removed = len(ids)
-	return a.print(res, func() { printf(a.out, "%s removed, %s\n", count(res.Removed, "entry"), bytesText(res.Bytes)) })
+	return a.print(res, func() { a.printf("%s removed, %s\n", console.Count(res.Removed, "entry"), console.Bytes(res.Bytes)) })
 }
 
 func (a *app) cacheStats(s *cache.Store) error {
@@ -270,8 +271,8 @@ func (a *app) cacheStats(s *cache.Store) error {
 	}
 	res := &cacheStats{cachePaths{s.Path(), s.StatePath()}, stats.Entries, len(devices), stats.Bytes, stats.MaxBytes}
 	return a.print(res, func() {
-		printf(a.out, "%s for %s, %s of at most %s\n", count(res.Entries, "entry"), count(res.Devices, "device"), bytesText(res.Bytes), bytesText(res.MaxBytes))
-		printf(a.out, "in %s, with hashes in %s\n", res.Path, res.State)
+		a.printf("%s for %s, %s of at most %s\n", console.Count(res.Entries, "entry"), console.Count(res.Devices, "device"), console.Bytes(res.Bytes), console.Bytes(res.MaxBytes))
+		a.printf("in %s, with hashes in %s\n", res.Path, res.State)
 	})
 }
 
@@ -280,5 +281,5 @@ func (a *app) cachePath(s *cache.Store) error {
 	if res.Path == "" {
 		return usageError("there is no cache: neither $XDG_CACHE_HOME nor $HOME names a folder; --cache-dir does")
 	}
-	return a.print(res, func() { printf(a.out, "%s\n", res.Path) })
+	return a.print(res, func() { a.printf("%s\n", res.Path) })
 }

@@ -8,6 +8,9 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 )
 
 // compareResult is the JSON of `nngpu bench --compare`; its field names are an interface.
@@ -131,7 +134,7 @@ func (a *app) compareFiles(before, after string) error {
 		return err
 	}
 	if res.Slower > 0 {
-		return wrongResult("%s became slower", count(res.Slower, "figure"))
+		return wrongResult("%s became slower", console.Count(res.Slower, "figure"))
 	}
 	return nil
 }
@@ -152,12 +155,12 @@ func compareFigure(name string, before, after []float64) (c comparedFigures, fou
 	if len(before) == 0 || len(after) == 0 {
 		return c, false
 	}
-	c = comparedFigures{Name: name, Before: middle(before), After: middle(after), Runs: min(len(before), len(after))}
-	var e estimate
+	c = comparedFigures{Name: name, Before: stats.Median(before), After: stats.Median(after), Runs: min(len(before), len(after))}
+	var e stats.Estimate
 	if c.Paired = len(before) == len(after) && len(before) > 1; c.Paired {
-		e = pairedShift(logs(before), logs(after))
+		e = stats.Paired(stats.Logs(before), stats.Logs(after))
 	} else {
-		e = unpairedShift(logs(before), logs(after))
+		e = stats.Unpaired(stats.Logs(before), stats.Logs(after))
 	}
 	c.judge(e)
 	return c, true
@@ -170,19 +173,19 @@ func compareSamples(name string, before, after []float64, otherwise comparedFigu
 	if len(before) < 2 || len(after) < 2 {
 		return otherwise, found
 	}
-	c := comparedFigures{Name: name, Before: middle(before), After: middle(after), Runs: 1}
-	c.judge(unpairedShift(logs(thin(before, maxSamples)), logs(thin(after, maxSamples))))
+	c := comparedFigures{Name: name, Before: stats.Median(before), After: stats.Median(after), Runs: 1}
+	c.judge(stats.Unpaired(stats.Logs(stats.Thin(before, stats.MaxSamples)), stats.Logs(stats.Thin(after, stats.MaxSamples))))
 	return c, true
 }
 
 // judge fills in what e, of logarithms, means.
-func (c *comparedFigures) judge(e estimate) {
+func (c *comparedFigures) judge(e stats.Estimate) {
 	percent := func(shift float64) float64 { return 100 * math.Expm1(shift) }
-	c.Change, c.Verdict = percent(e.shift), tooFew
-	if !e.bounded {
+	c.Change, c.Verdict = percent(e.Shift), tooFew
+	if !e.Bounded {
 		return
 	}
-	low, high := percent(e.low), percent(e.high)
+	low, high := percent(e.Low), percent(e.High)
 	c.Low, c.High = &low, &high
 	switch {
 	case low > 0:
@@ -196,18 +199,18 @@ func (c *comparedFigures) judge(e estimate) {
 
 func (a *app) printCompare(r *compareResult) {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	printf(t, "figure\tbefore\tafter\tchange\t95 %% between\truns\t\n")
+	console.Printf(t, "figure\tbefore\tafter\tchange\t95 %% between\truns\t\n")
 	for i := range r.Figures {
 		c := &r.Figures[i]
 		between := "-"
 		if c.Low != nil {
 			between = fmt.Sprintf("%+.1f and %+.1f %%", *c.Low, *c.High)
 		}
-		how := count(c.Runs, "run")
+		how := console.Count(c.Runs, "run")
 		if c.Paired {
-			how = count(c.Runs, "pair")
+			how = console.Count(c.Runs, "pair")
 		}
-		printf(t, "%s\t%.3f ms\t%.3f ms\t%+.1f %%\t%s\t%s\t%s\n", c.Name, c.Before, c.After, c.Change, between, how, c.Verdict)
+		console.Printf(t, "%s\t%.3f ms\t%.3f ms\t%+.1f %%\t%s\t%s\t%s\n", c.Name, c.Before, c.After, c.Change, between, how, c.Verdict)
 	}
 	_ = t.Flush() // a.out remembers its error
 }

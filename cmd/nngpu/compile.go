@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nngpu/nngpu"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu"
@@ -96,7 +98,7 @@ func (a *app) describeModel(ctx context.Context, dev *nngpu.Device, m *nn.Model,
 		Device: info.Name, Driver: info.Driver,
 		Pipelines: d.Stats.Pipelines, Dispatches: d.Stats.Dispatches, Segments: d.Stats.Segments,
 		ArenaBytes: d.Stats.ArenaBytes, LargestLiveBytes: d.LargestLive, LayoutBytes: d.Layout, WeightBytes: d.Stats.WeightBytes,
-		GFLOP: d.Stats.GFLOP, Predicted: milliseconds(d.Predicted), SegmentBound: milliseconds(dev.Vulkan.SegmentBound()),
+		GFLOP: d.Stats.GFLOP, Predicted: stats.Milliseconds(d.Predicted), SegmentBound: stats.Milliseconds(dev.Vulkan.SegmentBound()),
 	}
 	if dump != "" {
 		res.Dump = dumps[dump](d)
@@ -105,17 +107,17 @@ func (a *app) describeModel(ctx context.Context, dev *nngpu.Device, m *nn.Model,
 }
 
 func (a *app) printCompile(r *compileResult) {
-	printf(a.out, "%s for %s (%s)\n", r.Model, r.Device, r.Driver)
-	printf(a.out, "  plan        %s, %s, %s\n", count(r.Pipelines, "pipeline"), count(r.Dispatches, "dispatch"), count(r.Segments, "segment"))
-	printf(a.out, "  memory      %s arena, %s weights\n", bytesText(r.ArenaBytes), bytesText(r.WeightBytes))
+	a.printf("%s for %s (%s)\n", r.Model, r.Device, r.Driver)
+	a.printf("  plan        %s, %s, %s\n", console.Count(r.Pipelines, "pipeline"), console.Count(r.Dispatches, "dispatch"), console.Count(r.Segments, "segment"))
+	a.printf("  memory      %s arena, %s weights\n", console.Bytes(r.ArenaBytes), console.Bytes(r.WeightBytes))
 	if r.LargestLiveBytes > 0 {
-		printf(a.out, "  layout      %s of the arena, %.2f times the largest live set\n",
-			bytesText(r.LayoutBytes), float64(r.LayoutBytes)/float64(r.LargestLiveBytes))
+		a.printf("  layout      %s of the arena, %.2f times the largest live set\n",
+			console.Bytes(r.LayoutBytes), float64(r.LayoutBytes)/float64(r.LargestLiveBytes))
 	}
-	printf(a.out, "  work        %.3f GFLOP\n", r.GFLOP)
-	printf(a.out, "  predicted   %.3f ms, by the cost model; no segment is meant to exceed %g ms\n", r.Predicted, r.SegmentBound)
+	a.printf("  work        %.3f GFLOP\n", r.GFLOP)
+	a.printf("  predicted   %.3f ms, by the cost model; no segment is meant to exceed %g ms\n", r.Predicted, r.SegmentBound)
 	if r.Dump != "" {
-		printf(a.out, "\n")
-		printLines(a.out, r.Dump)
+		a.printf("\n")
+		console.Lines(a.out, r.Dump)
 	}
 }

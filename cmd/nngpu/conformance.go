@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
 	"github.com/nngpu/nngpu/internal/conformancedata"
 	"github.com/nngpu/nngpu/internal/conformancerun"
 )
@@ -83,7 +85,7 @@ func (a *app) conformance(ctx context.Context, dir, filter string, form conforma
 		return errors.Join(err, dev.Close())
 	}
 	res := conformanceResult{Operations: map[string]*conformCount{}, Failures: []conformFailure{}}
-	bar := a.progress(unknownTotal, "models")
+	bar := a.progress(progress.Unknown, "models")
 	match := func(name string) bool {
 		ok, _ := path.Match(filter, name) // the pattern was checked
 		return ok
@@ -92,7 +94,7 @@ func (a *app) conformance(ctx context.Context, dir, filter string, form conforma
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		bar.step()
+		bar.Step()
 		if form != "" {
 			res.add(c, conformancerun.RunForm(ctx, dev.Device, client, c, form))
 		} else {
@@ -100,7 +102,7 @@ func (a *app) conformance(ctx context.Context, dir, filter string, form conforma
 		}
 		return nil
 	})
-	bar.finish()
+	bar.Finish()
 	closing := dev.Close()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -117,7 +119,7 @@ func (a *app) conformance(ctx context.Context, dir, filter string, form conforma
 		return err
 	}
 	if res.Failed > 0 {
-		return wrongResult("%d of %s failed", res.Failed, count(res.total(), "model"))
+		return wrongResult("%d of %s failed", res.Failed, console.Count(res.total(), "model"))
 	}
 	return nil
 }
@@ -151,7 +153,7 @@ func (r *conformanceResult) add(c *conformancedata.Case, o conformancerun.Outcom
 	case conformancerun.Failed:
 		r.Failed++
 		each(func(n *conformCount) { n.Failed++ })
-		r.Failures = append(r.Failures, conformFailure{c.Name, oneLine(o.Err.Error())})
+		r.Failures = append(r.Failures, conformFailure{c.Name, console.OneLine(o.Err.Error())})
 	}
 }
 
@@ -161,13 +163,13 @@ func (a *app) printConformance(r *conformanceResult) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	printf(a.out, "%-32s %7s %7s %7s\n", "operation", "passed", "failed", "refused")
+	a.printf("%-32s %7s %7s %7s\n", "operation", "passed", "failed", "refused")
 	for _, name := range names {
 		n := r.Operations[name]
-		printf(a.out, "%-32s %7d %7d %7d\n", name, n.Passed, n.Failed, n.Refused)
+		a.printf("%-32s %7d %7d %7d\n", name, n.Passed, n.Failed, n.Refused)
 	}
 	for _, f := range r.Failures {
-		printf(a.out, "FAILED %s: %s\n", brief(f.Name), f.Reason)
+		a.printf("FAILED %s: %s\n", console.Brief(f.Name), f.Reason)
 	}
-	printf(a.out, "models: %d passed (%d of them failed as they must), %d failed, %d refused\n", r.Passed, r.Expected, r.Failed, r.Refused)
+	a.printf("models: %d passed (%d of them failed as they must), %d failed, %d refused\n", r.Passed, r.Expected, r.Failed, r.Refused)
 }

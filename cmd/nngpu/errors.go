@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nngpu/nngpu/cgo/vk"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -76,7 +77,7 @@ func (a *app) describe(ctx context.Context, err error) (failure, int) {
 			status = nn.StatusInvalidArgument.String()
 		}
 	}
-	message := oneLine(err.Error())
+	message := console.OneLine(err.Error())
 	if h := a.hint(err); h != "" && code == exitRefused {
 		message += "; " + h
 	}
@@ -87,9 +88,9 @@ func (a *app) describe(ctx context.Context, err error) (failure, int) {
 func (a *app) report(ctx context.Context, err error) int {
 	f, code := a.describe(ctx, err)
 	if (a.json || !a.started && wantsJSON(a.args)) && !a.printed {
-		_ = writeJSON(a.out, f, "")
+		_ = console.JSON(a.out, f, "")
 	} else {
-		printf(a.err, "nngpu: %s\n", refusalLines(f.Error, err))
+		console.Printf(a.err, "nngpu: %s\n", refusalLines(f.Error, err))
 	}
 	return code
 }
@@ -102,20 +103,9 @@ func refusalLines(message string, err error) string {
 	}
 	lines := u.Reasons()
 	for i := range lines {
-		lines[i] = oneLine(lines[i])
+		lines[i] = console.OneLine(lines[i])
 	}
 	return strings.Replace(message, ": "+strings.Join(lines, "; "), ":\n  "+strings.Join(lines, "\n  "), 1)
-}
-
-// oneLine joins the lines of a message.
-func oneLine(s string) string {
-	var parts []string
-	for line := range strings.Lines(s) {
-		if line = strings.Join(strings.Fields(line), " "); line != "" {
-			parts = append(parts, line)
-		}
-	}
-	return strings.Join(parts, "; ")
 }
 
 // hint says what to do about an error that is not one of the command line, whose message says it itself.

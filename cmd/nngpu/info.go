@@ -2,11 +2,15 @@ package main
 
 import (
 	"errors"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
 )
@@ -160,17 +164,17 @@ func (a *app) printDevice(d *infoDevice) {
 	if d.Index == named {
 		selector = lavapipe
 	}
-	printf(a.out, "%s %s: %s\n", star, selector, d.Name)
-	printf(a.out, "     driver   %s, Vulkan %s, %s\n", d.Driver, d.APIVersion, d.Type)
+	a.printf("%s %s: %s\n", star, selector, d.Name)
+	a.printf("     driver   %s, Vulkan %s, %s\n", d.Driver, d.APIVersion, d.Type)
 	if d.Unusable != "" {
-		printf(a.out, "     cannot be used: %s\n", d.Unusable)
+		a.printf("     cannot be used: %s\n", d.Unusable)
 		return
 	}
 	l, f := d.Limits, d.Features
-	printf(a.out, "     class    %s, %s\n", d.Class, d.Variants)
-	printf(a.out, "     limits   %d MiB a storage buffer, %d texels a texel buffer, %d invocations a workgroup, subgroups of %d\n",
+	a.printf("     class    %s, %s\n", d.Class, d.Variants)
+	a.printf("     limits   %d MiB a storage buffer, %d texels a texel buffer, %d invocations a workgroup, subgroups of %d\n",
 		l.StorageBufferBytes>>20, l.TexelBufferElements, l.WorkgroupInvocations, l.SubgroupSize)
-	printf(a.out, "     features integer dot product %s, unified memory %s, timestamps %s\n",
+	a.printf("     features integer dot product %s, unified memory %s, timestamps %s\n",
 		dotText(f), yesNo(f.UnifiedMemory), yesNo(f.TimestampNanoseconds > 0))
 	a.printMeasured(d.Measured)
 	a.printMemory(d)
@@ -188,4 +192,78 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// printMemory prints what the device does with each kind of pool, and its queues.
+func (a *app) printMemory(d *infoDevice) {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	title := "memory"
+	for _, p := range d.Memory {
+		kind := p.Kind
+		if p.Source != "" {
+			kind += ", " + p.Source
+		}
+		console.Printf(w, "     %-8s %s\t%s\t%s\n", title, kind, p.Use, p.Why)
+		title = ""
+	}
+	console.Printf(w, "     %-8s %s\t%s\t%s\n", title, "buffers of the driver", exported(d.ExportsBuffers), "to other processes, as opaque fds")
+	_ = w.Flush()
+	if d.Queues > 0 {
+		a.printf("     queues   %d, of global priority %s\n", d.Queues, d.GlobalPriority)
+	}
+}
+
+func exported(b bool) string {
+	if b {
+		return "exported"
+	}
+	return "kept"
+}
+
+// lavapipe is the selector of that software device, see gpu.Open.
+const lavapipe = "lavapipe"
+
+// named is the index of a device that is no part of the installed drivers' list: only its name opens it.
+const named = -1
+
+// namedDevices are the devices of the driver whose manifest $NNGPU_LAVAPIPE names, which --device lavapipe opens,
+// without those in list. None where the driver cannot be started: opening it says why.
+//
+// It changes the environment for as long as it runs, and so must not run beside anything that uses Vulkan.
+func namedDevices(list []gpu.Device) []gpu.Device {
+	manifest := os.Getenv("NNGPU_LAVAPIPE")
+	if st, err := os.Stat(manifest); err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	// Both names: older loaders know the second one only.
+	for _, name := range []string{"VK_DRIVER_FILES", "VK_ICD_FILENAMES"} {
+		defer restoreEnv(name)()
+		if err := os.Setenv(name, manifest); err != nil {
+			return nil
+		}
+	}
+	found, err := gpu.Devices()
+	if err != nil {
+		return nil
+	}
+	found = slices.DeleteFunc(found, func(d gpu.Device) bool {
+		return slices.ContainsFunc(list, func(l gpu.Device) bool { return l.Name == d.Name && l.Driver == d.Driver })
+	})
+	for i := range found {
+		found[i].Index = named
+	}
+	return found
+}
+
+// restoreEnv returns what gives the variable the value back that it has now.
+func restoreEnv(name string) func() {
+	value, set := os.LookupEnv(name)
+	return func() {
+		// Neither fails for a name that was set before.
+		if set {
+			_ = os.Setenv(name, value)
+		} else {
+			_ = os.Unsetenv(name)
+		}
+	}
 }

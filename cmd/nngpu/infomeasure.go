@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
 	"github.com/nngpu/nngpu/gpu"
 )
 
@@ -60,9 +62,9 @@ func (a *app) measureChosen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bar := a.progress(nothingToCount, "measure")
+	bar := a.progress(progress.None, "measure")
 	_, err = dev.Vulkan.Measure(ctx)
-	bar.finish()
+	bar.Finish()
 	return errors.Join(err, dev.Close())
 }
 
@@ -71,25 +73,17 @@ func (a *app) printMeasured(m *infoMeasured) {
 		return
 	}
 	if m.FMAF32 > 0 {
-		printf(a.out, "     at most  %s GFLOP/s f32, %s f16, %s GOP/s int8; %s GB/s in a cache, %s in memory, %s by copies\n",
-			rate(m.FMAF32), rate(m.FMAF16), rate(m.Dot), rate(m.Cache), rate(m.Memory), rate(m.Copy))
+		a.printf("     at most  %s GFLOP/s f32, %s f16, %s GOP/s int8; %s GB/s in a cache, %s in memory, %s by copies\n",
+			console.Rate(m.FMAF32), console.Rate(m.FMAF16), console.Rate(m.Dot), console.Rate(m.Cache), console.Rate(m.Memory), console.Rate(m.Copy))
 	}
-	printf(a.out, "     reached  %s GFLOP/s in matrix products, %s depthwise; %s GB/s by sums of tensors\n",
-		rate(m.Matrix), rate(m.Depthwise), rate(m.Elementwise))
-	printf(a.out, "     costs    submission %.1f µs, dispatch %.1f, barrier %.1f, timestamp %.1f\n", m.Submit, m.Dispatch, m.Barrier, m.Timestamp)
+	a.printf("     reached  %s GFLOP/s in matrix products, %s depthwise; %s GB/s by sums of tensors\n",
+		console.Rate(m.Matrix), console.Rate(m.Depthwise), console.Rate(m.Elementwise))
+	a.printf("     costs    submission %.1f µs, dispatch %.1f, barrier %.1f, timestamp %.1f\n", m.Submit, m.Dispatch, m.Barrier, m.Timestamp)
 	busy := ""
 	if m.Busy {
 		busy = "; on a busy machine: --measure on an idle one tells more"
 	} else if m.Unsteady {
 		busy = fmt.Sprintf("; the machine's speed changed by %.0f %% meanwhile: another measurement may differ as much", 100*m.Drift)
 	}
-	printf(a.out, "     measured %s, others used %.0f %% of the processors%s\n", m.At.Local().Format("2006-01-02 15:04"), 100*m.Load, busy)
-}
-
-// rate is a rate for people, of which three digits mean something.
-func rate(x float64) string {
-	if x == 0 {
-		return "no"
-	}
-	return fmt.Sprintf("%.*f", max(0, 2-int(math.Floor(math.Log10(x)))), x)
+	a.printf("     measured %s, others used %.0f %% of the processors%s\n", m.At.Local().Format("2006-01-02 15:04"), 100*m.Load, busy)
 }

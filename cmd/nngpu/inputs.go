@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/npy"
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/picture"
@@ -73,9 +75,9 @@ func assignInputs(names, args []string) ([]string, error) {
 		path := arg[len(names[i])+1:]
 		switch {
 		case paths[i] != "":
-			return nil, usageError("input %q is given twice", brief(names[i]))
+			return nil, usageError("input %q is given twice", console.Brief(names[i]))
 		case path == "":
-			return nil, usageError("input %q has no file; give %s=FILE", brief(names[i]), brief(names[i]))
+			return nil, usageError("input %q has no file; give %s=FILE", console.Brief(names[i]), console.Brief(names[i]))
 		}
 		paths[i] = path
 	}
@@ -89,13 +91,13 @@ func assignInputs(names, args []string) ([]string, error) {
 		}
 		// A name that is no input's looks like a file that does not exist; say what it is.
 		if name, file, ok := strings.Cut(arg, "="); ok && !strings.ContainsRune(name, filepath.Separator) && !exists(arg) {
-			return nil, usageError("there is no input %q for %s: %s", brief(name), file, inputList(names))
+			return nil, usageError("there is no input %q for %s: %s", console.Brief(name), file, inputList(names))
 		}
 		paths[next] = arg
 	}
 	for i, path := range paths {
 		if path == "" {
-			return nil, usageError("input %d (%s) is missing; give --input FILE for each: %s", i, brief(names[i]), inputList(names))
+			return nil, usageError("input %d (%s) is missing; give --input FILE for each: %s", i, console.Brief(names[i]), inputList(names))
 		}
 	}
 	return paths, nil
@@ -118,11 +120,11 @@ func inputNamed(names, paths []string, arg string) (int, bool) {
 
 func inputList(names []string) string {
 	if len(names) == 1 {
-		return fmt.Sprintf("the model takes one input, %q", brief(names[0]))
+		return fmt.Sprintf("the model takes one input, %q", console.Brief(names[0]))
 	}
 	short := make([]string, len(names))
 	for i := range names {
-		short[i] = brief(names[i])
+		short[i] = console.Brief(names[i])
 	}
 	return fmt.Sprintf("the model takes %d inputs, %q", len(names), short)
 }
@@ -145,14 +147,14 @@ func (a *app) readInput(net *importer.Network, i int, path string, f *inputFlags
 	var b []byte
 	switch ext {
 	case ".npy":
-		b, err = readNPY(file, size, o)
+		b, err = npy.Read(file, size, o)
 	case ".bin":
 		b, err = readDense(file, size, o)
 	default:
 		b, err = a.readPicture(net, i, file, size, f)
 	}
 	if err != nil {
-		return nil, usageError("%s for input %d (%s, %s): %w", path, i, brief(net.Inputs[i].Name), shapeText(o), err)
+		return nil, usageError("%s for input %d (%s, %s): %w", path, i, console.Brief(net.Inputs[i].Name), shapeText(o), err)
 	}
 	return b, nil
 }
@@ -160,7 +162,7 @@ func (a *app) readInput(net *importer.Network, i int, path string, f *inputFlags
 // readDense reads a .bin file.
 func readDense(file *os.File, size int64, o *nn.Operand) ([]byte, error) {
 	if want := byteSize(o); size != int64(want) {
-		return nil, fmt.Errorf("%s, the input takes %d", count(int(size), "byte"), want)
+		return nil, fmt.Errorf("%s, the input takes %d", console.Count(int(size), "byte"), want)
 	}
 	return readWhole(file, size)
 }
@@ -188,7 +190,7 @@ func (a *app) readPicture(net *importer.Network, i int, file *os.File, size int6
 	if err != nil {
 		return nil, err
 	}
-	switch name, pixels := brief(net.Inputs[i].Name), p.Bounds().Size(); {
+	switch name, pixels := console.Brief(net.Inputs[i].Name), p.Bounds().Size(); {
 	case assumed:
 		a.warn("input %s: the model does not say how colours are normalised; -1 to 1 is assumed, and --mean and --std change that (--mean 0 leaves them 0 to 255)", name)
 	case given:

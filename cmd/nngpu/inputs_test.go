@@ -50,8 +50,3 @@ func TestBest(t *testing.T) {
 	require.Empty(t, best(nil, nil, 5))
 	require.Equal(t, []topEntry{{2, "", math.MaxFloat64}, {1, "", 0}, {3, "", -math.MaxFloat64}}, best([]float32{nan, 0, inf, -inf}, nil, 9))
 }
-
-func TestOneLine(t *testing.T) {
-	require.Equal(t, "a b; c", oneLine(" a \t b\n\n  c\n"))
-	require.Equal(t, "", oneLine("\n"))
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -83,14 +84,14 @@ func (a *app) inspect(path string) error {
 	for i, why := range reasons {
 		if why != nil {
 			name := fmt.Sprintf("operation %d (%v)", i, net.Model.Main.Operations[i].Type)
-			res.Refused = append(res.Refused, inspectedRefusal{name, oneLine(why.Error())})
+			res.Refused = append(res.Refused, inspectedRefusal{name, console.OneLine(why.Error())})
 		}
 	}
 	res.Supported = len(res.Refused) == 0
 	if res.Supported {
 		return a.print(&res, func() { a.printInspect(&res) })
 	}
-	return a.printRefused(&res, nn.Errorf(nn.StatusGeneralFailure, path, "%d of %s not supported on %s", len(res.Refused), count(len(reasons), "operation"), res.Device))
+	return a.printRefused(&res, nn.Errorf(nn.StatusGeneralFailure, path, "%d of %s not supported on %s", len(res.Refused), console.Count(len(reasons), "operation"), res.Device))
 }
 
 // inspectUnsupported tells what a file says whose model is refused, and everything in the way.
@@ -124,7 +125,7 @@ func fileTensors(list []importer.Tensor) []inspectedTensor {
 
 // printRefused prints a result that holds its own error.
 func (a *app) printRefused(res *inspectResult, err error) error {
-	res.Error, res.Status = oneLine(err.Error()), nn.StatusOf(err).String()
+	res.Error, res.Status = console.OneLine(err.Error()), nn.StatusOf(err).String()
 	if perr := a.print(res, func() { a.printInspect(res) }); perr != nil {
 		return perr
 	}
@@ -155,37 +156,37 @@ func countOperators(net *importer.Network) []inspectedOp {
 
 func (a *app) printInspect(r *inspectResult) {
 	if r.Description != "" {
-		printf(a.out, "%s\n", brief(r.Description))
+		a.printf("%s\n", console.Brief(r.Description))
 	}
 	tensors := func(what string, list []inspectedTensor) {
 		for i, t := range list {
-			printf(a.out, "%s %d  %s\n", what, i, t.text())
+			a.printf("%s %d  %s\n", what, i, t.text())
 		}
 	}
 	tensors("input ", r.Inputs)
 	tensors("output", r.Outputs)
 	for _, op := range r.Operators {
-		printf(a.out, "%5d × %s v%d\n", op.Count, brief(op.Name), op.Version)
+		a.printf("%5d × %s v%d\n", op.Count, console.Brief(op.Name), op.Version)
 	}
 	for _, ref := range r.Refused {
-		printf(a.out, "refused: %s: %s\n", brief(ref.Operation), ref.Reason)
+		a.printf("refused: %s: %s\n", console.Brief(ref.Operation), ref.Reason)
 	}
 	if r.Supported {
-		printf(a.out, "all operations are supported on %s\n", r.Device)
+		a.printf("all operations are supported on %s\n", r.Device)
 	}
 }
 
 func (t *inspectedTensor) text() string {
 	var b strings.Builder
-	printf(&b, "%-28s %s %v", brief(t.Name), t.Type, t.Shape)
+	console.Printf(&b, "%-28s %s %v", console.Brief(t.Name), t.Type, t.Shape)
 	if t.Scale != 0 {
-		printf(&b, " scale %g zero point %d", t.Scale, t.ZeroPoint)
+		console.Printf(&b, " scale %g zero point %d", t.Scale, t.ZeroPoint)
 	}
 	if len(t.Mean) > 0 || len(t.Std) > 0 {
-		printf(&b, " mean %v std %v", t.Mean, t.Std)
+		console.Printf(&b, " mean %v std %v", t.Mean, t.Std)
 	}
 	if t.Labels > 0 {
-		printf(&b, ", %s", count(t.Labels, "label"))
+		console.Printf(&b, ", %s", console.Count(t.Labels, "label"))
 	}
 	return b.String()
 }

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/nngpu/nngpu/driver/picture"
+import (
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/driver/picture"
+)
 
 // maxLabelBytes bounds what is read into memory as a file of labels.
 const maxLabelBytes = 16 << 20
@@ -16,7 +19,7 @@ type topEntry struct {
 func best(values []float32, labels []string, top int) []topEntry {
 	var list []topEntry
 	for _, c := range picture.Top(values, labels, top) {
-		list = append(list, topEntry{c.Index, c.Label, finite(float64(c.Score))})
+		list = append(list, topEntry{c.Index, c.Label, console.Finite(float64(c.Score))})
 	}
 	return list
 }

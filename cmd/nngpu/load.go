@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -170,16 +172,16 @@ func (a *app) prepareOn(ctx context.Context, path string, net *importer.Network)
 		return nil, err
 	}
 	s := &session{device: dev, net: net}
-	bar := a.progress(nothingToCount, "prepare")
+	bar := a.progress(progress.None, "prepare")
 	err = s.prepareModel(ctx)
-	bar.finish()
+	bar.Finish()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), dev.Close())
 	}
-	stats := s.model.Stats()
+	plan := s.model.Stats()
 	a.note("cache: %s", s.model.Cached())
 	a.note("prepared in %v: %s, %s, %s, %d bytes of weights, %d of activations",
-		s.prepare.Round(time.Microsecond), count(stats.Pipelines, "pipeline"), count(stats.Dispatches, "dispatch"), count(stats.Segments, "segment"), stats.WeightBytes, stats.ArenaBytes)
+		s.prepare.Round(time.Microsecond), console.Count(plan.Pipelines, "pipeline"), console.Count(plan.Dispatches, "dispatch"), console.Count(plan.Segments, "segment"), plan.WeightBytes, plan.ArenaBytes)
 	return s, nil
 }
 
@@ -205,6 +207,9 @@ func byteSize(o *nn.Operand) int {
 	n, _ := o.ByteSize()
 	return int(n)
 }
+
+// shapeText is the type and dimensions of an operand for people.
+func shapeText(o *nn.Operand) string { return fmt.Sprintf("%v %v", o.Type, []uint32(o.Dims)) }
 
 // shape is the dimensions of an operand for JSON, where none is an empty list.
 func shape(o *nn.Operand) []uint32 { return append([]uint32{}, o.Dims...) }

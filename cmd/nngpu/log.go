@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 )
 
 // logHandler shows what the library logs as the command's own words: warnings in a line each, everything with -v.
@@ -33,8 +35,8 @@ func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 	if len(more) > 0 {
 		text.WriteString(fmt.Sprintf(" (%s)", strings.Join(more, ", ")))
 	}
-	line := oneLine(text.String())
-	h.app.events.add(&r, line)
+	line := console.OneLine(text.String())
+	h.app.events.Add(&r, line)
 	if r.Level >= slog.LevelWarn {
 		h.app.warn("%s", line)
 	} else {

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 )
 
 func TestLogHandler(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{err: &output{w: &out}}
+	a := &app{err: &console.Output{W: &out}}
 	l := a.logger().With("device", "llvmpipe")
 	l.Warn("the cache does not work", "error", errors.New("no\nhome"))
 	l.Warn("it cannot be opened again", "next_try", time.Minute, "error", "gone")

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/profile"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/report"
 	"github.com/nngpu/nngpu/driver"
 )
@@ -17,42 +19,6 @@ type profileFlags struct {
 	runs  int
 	by    string
 	files reportFlags
-}
-
-// Values of --by: what rows of the device are put together.
-const (
-	byOp      = "op"
-	byKernel  = "kernel"
-	bySegment = "segment"
-)
-
-// profileResult is the JSON of `nngpu profile`; its field names are an interface.
-type profileResult struct {
-	Device string `json:"device"`
-	Driver string `json:"driver"`
-	Model  string `json:"model"`
-	Runs   int    `json:"runs"`
-	// Wall is the time of a run, the mean of those in the middle, and Sum that of all rows of the same runs.
-	Wall float64      `json:"wall_ms"`
-	Sum  float64      `json:"sum_ms"`
-	Rows []profileRow `json:"rows"`
-}
-
-// profileRow is a part of the time. What it has of the device is 0, or empty, for rows of the host.
-type profileRow struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"` // op, or what it is else: see driver.ProfileKind
-	// MS is the mean over the runs of the middle fifth, and Uncertainty by how much it may be wrong (a standard deviation).
-	MS          float64 `json:"ms"`
-	Uncertainty float64 `json:"uncertainty_ms"`
-	Share       float64 `json:"share"` // of the sum of all rows
-	GFLOPS      float64 `json:"gflops"`
-	GBPS        float64 `json:"gbps"`
-	// Ceiling is what binds on this device at most, and Percent how much of that was reached.
-	Ceiling string  `json:"ceiling"`
-	Percent float64 `json:"percent"`
-	Kernel  string  `json:"kernel"`
-	Why     string  `json:"why"` // the kernel was chosen
 }
 
 func (a *app) profileCommand() *cobra.Command {
@@ -75,7 +41,7 @@ The ceilings are those of info --measure, which is done first where the device w
 			switch {
 			case c.Flags().Changed("runs") && f.runs < 1:
 				return usageError("--runs must be at least 1, not %d", f.runs)
-			case !slices.Contains([]string{byOp, byKernel, bySegment}, f.by):
+			case !slices.Contains([]string{profile.ByOp, profile.ByKernel, profile.BySegment}, f.by):
 				return usageError("--by is op, kernel or segment, not %q", f.by)
 			}
 			if err := f.files.check(); err != nil {
@@ -86,10 +52,10 @@ The ceilings are those of info --measure, which is done first where the device w
 	}
 	flags := c.Flags()
 	flags.IntVar(&f.runs, "runs", 0, "number of runs (default: as many as fit three seconds, from 10 to 10,000)")
-	flags.StringVar(&f.by, "by", byOp, "what a row of the device is: op, kernel or segment")
+	flags.StringVar(&f.by, "by", profile.ByOp, "what a row of the device is: op, kernel or segment")
 	f.files.register(c)
 	flags.StringVar(&f.files.pprof, "pprof", "", "write a profile, FILE.pb.gz, which go tool pprof opens")
-	complete(c, "by", byOp, byKernel, bySegment)
+	complete(c, "by", profile.ByOp, profile.ByKernel, profile.BySegment)
 	return c
 }
 
@@ -99,30 +65,30 @@ func (a *app) profile(ctx context.Context, path string, f *profileFlags) error {
 		return err
 	}
 	if f.files.trace != "" {
-		a.events = &eventLog{}
+		a.events = &report.EventLog{}
 	}
 	began := time.Now()
 	s, err := a.prepareOn(ctx, path, net)
 	if err != nil {
 		return err
 	}
-	a.events.span("prepare", fmt.Sprintf("%s: cache %s", path, s.model.Cached()), began)
-	p, err := a.takeProfiles(ctx, s, f)
+	a.events.Span("prepare", fmt.Sprintf("%s: cache %s", path, s.model.Cached()), began)
+	t, err := a.takeProfiles(ctx, s, f)
 	if err == nil && f.files.html != "" {
-		err = p.describe(ctx, s)
+		err = describe(ctx, s, t)
 	}
 	info := s.device.Info()
 	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
-	res := &profileResult{Device: info.Name, Driver: info.Driver, Model: path, Runs: len(p.runs)}
-	res.fill(p.runs, f.by)
+	res := &profile.Result{Device: info.Name, Driver: info.Driver, Model: path, Runs: len(t.Runs)}
+	res.Fill(t.Runs, f.by)
 	if f.files.wanted() {
-		if err := f.files.write(p.recording(a, res), func() (*report.Page, error) { return p.page(res), nil }); err != nil {
+		if err := f.files.write(t.Recording(res, a.events.Events()), func() *report.Page { return t.Page(res) }); err != nil {
 			return err
 		}
 	}
-	return a.print(res, func() { a.printProfile(res) })
+	return a.print(res, func() { res.Print(a.out) })
 }
 
 const (
@@ -135,47 +101,46 @@ const (
 )
 
 // takeProfiles measures the device where it never was, finds out about each step, and then takes the profiles.
-func (a *app) takeProfiles(ctx context.Context, s *session, f *profileFlags) (*profiles, error) {
-	bar := a.progress(nothingToCount, "profile")
-	defer bar.finish()
+func (a *app) takeProfiles(ctx context.Context, s *session, f *profileFlags) (*profile.Taken, error) {
+	bar := a.progress(progress.None, "profile")
+	defer bar.Finish()
 	if m, _ := s.device.Vulkan.Measured(); m.FMA32 == 0 {
 		a.note("measuring what the device can do")
 		began := time.Now()
 		if _, err := s.device.Vulkan.Measure(ctx); err != nil {
 			return nil, err
 		}
-		a.events.span("measure", "what the device can do", began)
+		a.events.Span("measure", "what the device can do", began)
 	}
 	r, err := bindRun(ctx, s, randomInputs(s.net.Model), ioHost)
 	if err != nil {
 		return nil, err
 	}
-	p := &profiles{}
-	err = p.take(ctx, r, f)
-	return p, errors.Join(err, r.close())
+	runs, err := f.take(ctx, r)
+	return &profile.Taken{Runs: runs}, errors.Join(err, r.close())
 }
 
-func (p *profiles) take(ctx context.Context, r *boundRun, f *profileFlags) error {
+func (f *profileFlags) take(ctx context.Context, r *boundRun) (runs []*driver.Profile, err error) {
 	for range 3 {
 		if _, err := r.run(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := learnSteps(ctx, r); err != nil {
-		return err
+		return nil, err
 	}
 	var results []*driver.Result
 	for begin := time.Now(); !f.enough(len(results), time.Since(begin)); {
 		res, err := r.runWith(ctx, driver.WithProfile())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		results = append(results, res)
 	}
 	for _, res := range results { // afterwards: it takes time
-		p.runs = append(p.runs, res.Profile())
+		runs = append(runs, res.Profile())
 	}
-	return nil
+	return runs, nil
 }
 
 // enough: so many runs, which took that long, are as many as were asked for.
@@ -221,4 +186,11 @@ func learnSteps(ctx context.Context, r *boundRun) error {
 			return nil
 		}
 	}
+}
+
+// describe keeps what the page needs of the device and the plan.
+func describe(ctx context.Context, s *session, t *profile.Taken) (err error) {
+	t.Measured, _ = s.device.Vulkan.Measured()
+	t.Description, err = s.device.Vulkan.Describe(ctx, s.net.Model)
+	return err
 }

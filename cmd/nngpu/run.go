@@ -9,6 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/npy"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 	"github.com/nngpu/nngpu/driver/importer"
 )
 
@@ -103,11 +107,11 @@ func (a *app) runModel(ctx context.Context, path string, f *runFlags) error {
 	}
 	res := &runResult{Device: s.device.Info().Name, Outputs: []runOutput{}, Cache: string(s.model.Cached())}
 	outputs := s.model.NewOutputs()
-	bar := a.progress(nothingToCount, "run")
+	bar := a.progress(progress.None, "run")
 	start := time.Now()
 	_, err = s.model.Run(ctx, inputs, outputs)
-	res.Latency = milliseconds(time.Since(start))
-	bar.finish()
+	res.Latency = stats.Milliseconds(time.Since(start))
+	bar.Finish()
 	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
@@ -128,7 +132,7 @@ func (a *app) deliver(ctx context.Context, net *importer.Network, f *runFlags, l
 		if f.output != "" {
 			r.File = outputPath(f.output, i, f.format)
 			if f.format == "npy" {
-				data = npyFile(o, data)
+				data = npy.File(o, data)
 			}
 			files = append(files, outputFile{r.File, data})
 		}
@@ -148,7 +152,7 @@ func (a *app) deliver(ctx context.Context, net *importer.Network, f *runFlags, l
 			return err
 		}
 		if f.labels != "" && len(labels) != len(values) {
-			a.warn("%s has %s for %s", f.labels, count(len(labels), "label"), count(len(values), "value"))
+			a.warn("%s has %s for %s", f.labels, console.Count(len(labels), "label"), console.Count(len(values), "value"))
 		}
 		res.Top = best(values, labels, f.top)
 	}
@@ -160,11 +164,11 @@ const barWidth = 40
 func (a *app) printRun(r *runResult) {
 	for _, o := range r.Outputs {
 		if o.File != "" {
-			printf(a.out, "%s  %s %v -> %s\n", brief(o.Name), o.Type, o.Shape, o.File)
+			a.printf("%s  %s %v -> %s\n", console.Brief(o.Name), o.Type, o.Shape, o.File)
 		}
 	}
 	for _, t := range r.Top {
-		label := brief(t.Label)
+		label := console.Brief(t.Label)
 		if label == "" {
 			label = fmt.Sprintf("#%d", t.Index)
 		}
@@ -172,9 +176,7 @@ func (a *app) printRun(r *runResult) {
 		if t.Score >= 0 && t.Score <= 1 {
 			bar = strings.Repeat("█", int(t.Score*barWidth+0.5))
 		}
-		printf(a.out, "%s\n", strings.TrimRight(fmt.Sprintf("%-28s %9.4f  %s", label, t.Score, bar), " "))
+		a.printf("%s\n", strings.TrimRight(fmt.Sprintf("%-28s %9.4f  %s", label, t.Score, bar), " "))
 	}
-	printf(a.out, "%.2f ms on %s\n", r.Latency, r.Device)
+	a.printf("%.2f ms on %s\n", r.Latency, r.Device)
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -66,7 +67,7 @@ func (f *shapeFlags) apply(path string, net *importer.Network) (*importer.Networ
 			return nil, err
 		}
 		if given[i] {
-			return nil, usageError("--shape gives input %d (%s) dimensions twice", i, brief(net.Inputs[i].Name))
+			return nil, usageError("--shape gives input %d (%s) dimensions twice", i, console.Brief(net.Inputs[i].Name))
 		}
 		given[i], dims[i] = true, d
 	}
@@ -104,7 +105,7 @@ func parseShape(names []string, arg string) (int, nn.Dims, error) {
 func briefList(names []string) string {
 	list := make([]string, len(names))
 	for i, n := range names {
-		list[i] = strconv.Quote(brief(n))
+		list[i] = strconv.Quote(console.Brief(n))
 	}
 	return strings.Join(list, ", ")
 }

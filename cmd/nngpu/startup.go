@@ -1,18 +1,27 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nngpu/nngpu/cache"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -79,7 +88,7 @@ func (a *app) startup(ctx context.Context, path string) error {
 // measureStartup keeps all caches of the processes that it starts below dir.
 func (a *app) measureStartup(ctx context.Context, path, dir string) (*startupResult, error) {
 	bar := a.progress(startupRounds+1, "start-up")
-	defer bar.finish()
+	defer bar.Finish()
 	var cold, miss, hit []start
 	for round := range startupRounds {
 		caches := filepath.Join(dir, strconv.Itoa(round))
@@ -105,7 +114,7 @@ func (a *app) measureStartup(ctx context.Context, path, dir string) (*startupRes
 			}
 			*m.starts = append(*m.starts, s)
 		}
-		bar.step()
+		bar.Step()
 	}
 	res := &startupResult{}
 	res.Cold, res.ColdResident, res.ColdDevice = medians(cold)
@@ -115,7 +124,7 @@ func (a *app) measureStartup(ctx context.Context, path, dir string) (*startupRes
 	if err != nil || json.Unmarshal([]byte(line), &res.prepareTimes) != nil {
 		return nil, coldError(err, line, rest)
 	}
-	bar.step()
+	bar.Step()
 	return res, nil
 }
 
@@ -134,26 +143,26 @@ func medians(starts []start) (took float64, resident, device int64) {
 	}
 	slices.Sort(residents)
 	slices.Sort(devices)
-	return median(times), residents[len(residents)/2], devices[len(devices)/2]
+	return median(times), stats.Quantile(residents, 0.5), stats.Quantile(devices, 0.5)
 }
 
-// median is in milliseconds.
+// median is in milliseconds; 0 of none.
 func median(times []time.Duration) float64 {
 	slices.Sort(times)
-	return milliseconds(times[len(times)/2])
+	return stats.Milliseconds(stats.Quantile(times, 0.5))
 }
 
 func (a *app) printStartup(r *startupResult, path, device string) {
-	printf(a.out, "%s on %s\n", path, device)
-	printf(a.out, "  cold               %9.1f ms   process start to first result, caches off\n", r.Cold)
-	printf(a.out, "  miss               %9.1f ms   caches empty\n", r.Miss)
-	printf(a.out, "  hit                %9.1f ms   caches filled\n", r.Hit)
-	printf(a.out, "  memory             %s, %s, %s at most in the process, in that order; %s, %s, %s on the device\n",
-		bytesText(r.ColdResident), bytesText(r.MissResident), bytesText(r.HitResident),
-		bytesText(r.ColdDevice), bytesText(r.MissDevice), bytesText(r.HitDevice))
-	printf(a.out, "  prepare            %9.1f ms   in full, without making pipelines\n", r.Prepare)
-	printf(a.out, "  prepare from cache %9.1f ms   without making pipelines\n", r.PrepareFromCache)
-	printf(a.out, "  pipelines          %9.1f ms   making them, beside either\n", r.Pipelines)
+	a.printf("%s on %s\n", path, device)
+	a.printf("  cold               %9.1f ms   process start to first result, caches off\n", r.Cold)
+	a.printf("  miss               %9.1f ms   caches empty\n", r.Miss)
+	a.printf("  hit                %9.1f ms   caches filled\n", r.Hit)
+	a.printf("  memory             %s, %s, %s at most in the process, in that order; %s, %s, %s on the device\n",
+		console.Bytes(r.ColdResident), console.Bytes(r.MissResident), console.Bytes(r.HitResident),
+		console.Bytes(r.ColdDevice), console.Bytes(r.MissDevice), console.Bytes(r.HitDevice))
+	a.printf("  prepare            %9.1f ms   in full, without making pipelines\n", r.Prepare)
+	a.printf("  prepare from cache %9.1f ms   without making pipelines\n", r.PrepareFromCache)
+	a.printf("  pipelines          %9.1f ms   making them, beside either\n", r.Pipelines)
 }
 
 // prepareTimesCommand measures preparations in a process of its own, with the Vulkan driver's caches off.
@@ -172,7 +181,7 @@ func (a *app) prepareTimesCommand() *cobra.Command {
 				return err
 			}
 			a.printed = true
-			return writeJSON(a.out, res, "")
+			return console.JSON(a.out, res, "")
 		},
 	}
 }
@@ -246,7 +255,7 @@ func (p *preparations) measure(c *driver.Client) error {
 	if err := p.load(c); err != nil {
 		return err
 	}
-	first := milliseconds(time.Since(start))
+	first := stats.Milliseconds(time.Since(start))
 	full := func(c *driver.Client) error {
 		_, err := c.PrepareModel(p.ctx, p.model)
 		return err
@@ -267,4 +276,138 @@ func (p *preparations) measure(c *driver.Client) error {
 	}
 	p.res.Pipelines = max(0, first-p.res.PrepareFromCache)
 	return nil
+}
+
+// noDriverCaches switches off the shader caches that Vulkan drivers keep on disk.
+var noDriverCaches = []string{
+	"MESA_SHADER_CACHE_DISABLE=true", "MESA_GLSL_CACHE_DISABLE=true", // Mesa, by version
+	"__GL_SHADER_DISK_CACHE=0", // NVIDIA
+}
+
+// coldDone is what the child process prints when it has its first result; behind it, what the cache did, the peak
+// of its resident memory, and that of the device's memory.
+const coldDone = "first result"
+
+// coldStart measures from the start of a child process to its first result, with every cache off. An error of
+// the child becomes that of this process.
+func (a *app) coldStart(ctx context.Context, path string) (time.Duration, error) {
+	bar := a.progress(progress.None, "cold start")
+	defer bar.Finish()
+	s, err := a.firstResult(ctx, path, driver.CacheOff, []string{"--no-cache"}, noDriverCaches)
+	return s.took, err
+}
+
+// start is what it took a process to have its first result.
+type start struct {
+	took time.Duration // since the process was started
+	// Bytes at most until then: resident in the process, and of the device's account. A software device's memory is
+	// in both.
+	resident, device int64
+}
+
+// firstResult measures a child process up to its first result. cached is what the cache must have done.
+func (a *app) firstResult(ctx context.Context, path string, cached driver.CacheStatus, flags, env []string) (start, error) {
+	took, line, rest, err := a.child(ctx, append([]string{"cold-start"}, flags...), env, path)
+	if err != nil || !strings.HasPrefix(line, coldDone) {
+		return start{}, coldError(err, line, rest)
+	}
+	s, status := start{took: took}, driver.CacheStatus("")
+	if _, err := fmt.Sscan(strings.TrimPrefix(line, coldDone), &status, &s.resident, &s.device); err != nil {
+		return start{}, coldError(err, line, rest)
+	}
+	if status != cached {
+		return start{}, coldError(fmt.Errorf("%s instead of %s in the cache", status, cached), line, rest)
+	}
+	return s, nil
+}
+
+// child runs a subcommand of this program on path and measures up to its first line of output.
+func (a *app) child(ctx context.Context, args, env []string, path string) (took time.Duration, line string, rest []byte, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return 0, "", nil, err
+	}
+	args = append(args, a.shape.args()...)
+	args = append(args, "--json", "--device", a.device, "--memory-budget", strconv.FormatInt(a.budget, 10), "--", path)
+	cmd := exec.CommandContext(ctx, exe, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var messages bytes.Buffer
+	cmd.Stderr = &messages
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, "", nil, err
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, "", nil, err
+	}
+	r := bufio.NewReader(out)
+	line, _ = r.ReadString('\n')
+	took = time.Since(start)
+	// What follows is an error while the child closes its device; Wait must not find the pipe full.
+	rest, _ = io.ReadAll(io.LimitReader(r, 1<<16))
+	err = cmd.Wait()
+	return took, line, append(rest, messages.Bytes()...), err
+}
+
+// coldError is why the child process has no result: what it said itself, else how it ended.
+func coldError(err error, line string, rest []byte) error {
+	var f failure
+	if json.Unmarshal([]byte(line), &f) == nil && f.Error != "" {
+		code := exitRefused
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() > 0 {
+			code = exit.ExitCode()
+		}
+		return &exitError{code: code, status: f.Status, err: fmt.Errorf("cold start: %s", f.Error)}
+	}
+	if err == nil {
+		err = errors.New("it ended without a result")
+	}
+	if said := console.OneLine(string(rest)); said != "" {
+		err = fmt.Errorf("%w: %.500s", err, said)
+	}
+	return &nn.Error{Status: nn.StatusGeneralFailure, Where: "cold start in a process of its own", Err: err}
+}
+
+// coldCommand is the child's side of firstResult.
+func (a *app) coldCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "cold-start MODEL",
+		Hidden: true,
+		Args:   exactArgs(1, "one model"),
+		RunE: func(c *cobra.Command, args []string) error {
+			net, err := a.loadNetwork(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := a.prepareOn(c.Context(), args[0], net)
+			if err != nil {
+				return err
+			}
+			if _, err := s.model.Run(c.Context(), randomInputs(net.Model), s.model.NewOutputs()); err != nil {
+				return errors.Join(err, s.close())
+			}
+			_, device, _ := s.device.Vulkan.Memory()
+			a.printf("%s %s %d %d\n", coldDone, s.model.Cached(), peakResident(), device)
+			a.printed = true
+			return s.close()
+		},
+	}
+}
+
+// peakResident is the most that was resident of this process so far, in bytes; 0 where nobody knows. It is not what
+// getrusage tells: that counts the process that started this one, too.
+func peakResident() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		var kb int64
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &kb); err == nil {
+			return kb << 10
+		}
+	}
+	return 0
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nngpu/nngpu"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/internal/modeldata"
 )
@@ -69,12 +70,12 @@ func (a *app) verify(ctx context.Context, dirs []string) error {
 	bar := a.progress(len(folders), "verify")
 	for _, f := range folders {
 		res.add(a.verifyFolder(ctx, dev, f))
-		bar.step()
+		bar.Step()
 		if err = ctx.Err(); err != nil {
 			break
 		}
 	}
-	bar.finish()
+	bar.Finish()
 	if err = errors.Join(err, dev.Close()); err != nil {
 		return err
 	}
@@ -82,7 +83,7 @@ func (a *app) verify(ctx context.Context, dirs []string) error {
 		return err
 	}
 	if res.Failed > 0 {
-		return wrongResult("%d of %s failed", res.Failed, count(res.Failed+res.Passed, "network"))
+		return wrongResult("%d of %s failed", res.Failed, console.Count(res.Failed+res.Passed, "network"))
 	}
 	if res.Passed == 0 {
 		return usageError("nothing was verified: %s", res.Models[0].Reason)
@@ -150,7 +151,7 @@ func (a *app) verifyFolder(ctx context.Context, dev *nngpu.Device, dir folder) v
 	}
 	f, err := modeldata.Open(dir.path)
 	if err != nil {
-		item.Reason = oneLine(err.Error())
+		item.Reason = console.OneLine(err.Error())
 		return item
 	}
 	item.Name = f.Name
@@ -160,7 +161,7 @@ func (a *app) verifyFolder(ctx context.Context, dev *nngpu.Device, dir folder) v
 		return item
 	}
 	if err := a.verifyModel(ctx, dev, f, &item); err != nil {
-		item.Reason = oneLine(err.Error())
+		item.Reason = console.OneLine(err.Error())
 		return item
 	}
 	item.Pass = true
@@ -192,10 +193,10 @@ func (a *app) verifyModel(ctx context.Context, dev *nngpu.Device, f *modeldata.F
 
 func verifyCase(ctx context.Context, s *session, f *modeldata.Folder, c *modeldata.Case, item *verifiedItem) error {
 	if len(c.Outputs) != len(s.net.Outputs) {
-		return fmt.Errorf("%s, the model has %d", count(len(c.Outputs), "output"), len(s.net.Outputs))
+		return fmt.Errorf("%s, the model has %d", console.Count(len(c.Outputs), "output"), len(s.net.Outputs))
 	}
 	if len(c.Inputs) != len(s.net.Inputs) {
-		return fmt.Errorf("%s, the model takes %d", count(len(c.Inputs), "input"), len(s.net.Inputs))
+		return fmt.Errorf("%s, the model takes %d", console.Count(len(c.Inputs), "input"), len(s.net.Inputs))
 	}
 	inputs, err := modeldata.Read(c.Inputs, sizes(s.net.Model, s.net.Model.Main.Inputs))
 	if err != nil {
@@ -213,7 +214,7 @@ func verifyCase(ctx context.Context, s *session, f *modeldata.Folder, c *modelda
 	for i := range got {
 		d, err := modeldata.Compare(operand(s.net.Model, s.net.Model.Main.Outputs, i).Type, got[i], want[i])
 		item.compared = true
-		item.MaxError = finite(max(item.MaxError, d.Max))
+		item.MaxError = console.Finite(max(item.MaxError, d.Max))
 		if err != nil {
 			err = fmt.Errorf("output %d: %w", i, err)
 		} else {
@@ -237,7 +238,7 @@ func sizes(m *nn.Model, list []uint32) []int {
 
 func (a *app) printVerify(r *verifyResult, device string) {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	printf(t, "network\tresult\tmax error\treason\n")
+	console.Printf(t, "network\tresult\tmax error\treason\n")
 	for _, m := range r.Models {
 		verdict, difference := "ok", "-"
 		switch {
@@ -249,8 +250,8 @@ func (a *app) printVerify(r *verifyResult, device string) {
 		if m.compared {
 			difference = fmt.Sprintf("%.3g", m.MaxError)
 		}
-		printf(t, "%s\t%s\t%s\t%s\n", brief(m.Name), verdict, difference, m.Reason)
+		console.Printf(t, "%s\t%s\t%s\t%s\n", console.Brief(m.Name), verdict, difference, m.Reason)
 	}
 	_ = t.Flush() // a.out remembers its error
-	printf(a.out, "%d passed, %d failed, %d skipped on %s\n", r.Passed, r.Failed, r.Skipped, device)
+	a.printf("%d passed, %d failed, %d skipped on %s\n", r.Passed, r.Failed, r.Skipped, device)
 }

@@ -23,7 +23,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:  exactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			v := versionResult{version(), gpu.ShaderSet()[:16], runtime.Version()}
-			return a.print(v, func() { printf(a.out, "nngpu %s, shaders %s, %s\n", v.Version, v.Shaders, v.Go) })
+			return a.print(v, func() { a.printf("nngpu %s, shaders %s, %s\n", v.Version, v.Shaders, v.Go) })
 		},
 	}
 }

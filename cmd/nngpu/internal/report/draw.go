@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 )
 
 // Drawings are laid out here and written by page.html. Lengths are in pixels.
@@ -234,7 +236,7 @@ func (p *Page) MemoryChart() *MemoryChart {
 	for _, s := range p.Memory.Steps {
 		total += s.MS
 		if float64(s.Live) > most {
-			most, m.Most, m.MostAt = float64(s.Live), bytesText(s.Live), s.Name
+			most, m.Most, m.MostAt = float64(s.Live), console.Bytes(s.Live), s.Name
 		}
 	}
 	if total == 0 || most == 0 {
@@ -246,13 +248,13 @@ func (p *Page) MemoryChart() *MemoryChart {
 		w := s.MS / total * (chartRight - chartLeft)
 		m.Bars = append(m.Bars, Bar{
 			X: px(chartLeft + at), Y: px(memBottom - h), W: px(max(w-0.3, 0.2)), H: px(h),
-			Title: fmt.Sprintf("%s: %s live, %.3f ms", s.Name, bytesText(s.Live), s.MS),
+			Title: fmt.Sprintf("%s: %s live, %.3f ms", s.Name, console.Bytes(s.Live), s.MS),
 		})
 		at += w
 	}
 	for _, v := range steps125(most, 4) {
 		y := memBottom - v/most*(memBottom-memTop)
-		m.YTicks = append(m.YTicks, Tick{Y: px(y), TextY: px(y + 4), Text: bytesText(int64(v))})
+		m.YTicks = append(m.YTicks, Tick{Y: px(y), TextY: px(y + 4), Text: console.Bytes(int64(v))})
 	}
 	for _, v := range steps125(total, 8) {
 		m.XTicks = append(m.XTicks, Tick{X: px(chartLeft + v/total*(chartRight-chartLeft)), Text: fmt.Sprintf("%g ms", px(v))})

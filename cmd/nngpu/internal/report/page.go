@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 )
 
 // Page is what a page shows beside the recording. What is empty is left out.
@@ -56,7 +58,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"left":  func(t Table, column int) bool { return column == 0 || slices.Contains(t.Left, column) },
-	"bytes": bytesText,
+	"bytes": console.Bytes,
 }).Parse(pageText))
 
 // WritePage writes p as one HTML page that needs nothing else: no script, no font, no network.
@@ -90,10 +92,3 @@ func (p *Page) WaitTable() Table {
 }
 
 func millis(t time.Duration) string { return fmt.Sprintf("%.3f", float64(t)/1e6) }
-
-func bytesText(n int64) string {
-	if n < 1e6 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-}

@@ -6,12 +6,16 @@ package report
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"sort"
 	"time"
 
 	"github.com/nngpu/nngpu/driver"
 )
+
+// MostTraced is how many runs a timeline shows; others are as those.
+const MostTraced = 300
 
 // Recording is what executions on one device told.
 type Recording struct {
@@ -146,4 +150,13 @@ func (r *Recording) start() time.Time {
 		earlier(e.From)
 	}
 	return at
+}
+
+// NetworkName is a file's name, or its folder's: networks often lie in folders that have their names.
+func NetworkName(path string) string {
+	base := filepath.Base(path)
+	if base = base[:len(base)-len(filepath.Ext(base))]; base != "model" {
+		return base
+	}
+	return filepath.Base(filepath.Dir(path))
 }

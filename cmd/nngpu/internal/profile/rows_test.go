@@ -1,4 +1,4 @@
-package main
+package profile
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 	"github.com/nngpu/nngpu/driver"
 )
 
@@ -32,11 +33,11 @@ func TestProfileRows(t *testing.T) {
 	}
 	runs = append(runs, profileOf(time.Second), profileOf(time.Microsecond)) // somebody was in the way
 	for by, want := range map[string][]string{
-		byOp: {"CONV_2D #0", "CONV_2D #1", "bind"}, byKernel: {"conv", "bind"}, bySegment: {"segment 0", "segment 1", "bind"},
+		ByOp: {"CONV_2D #0", "CONV_2D #1", "bind"}, ByKernel: {"conv", "bind"}, BySegment: {"segment 0", "segment 1", "bind"},
 	} {
 		t.Run(by, func(t *testing.T) {
-			var r profileResult
-			r.fill(runs, by)
+			var r Result
+			r.Fill(runs, by)
 			var names []string
 			var sum, share float64
 			for _, row := range r.Rows {
@@ -51,8 +52,8 @@ func TestProfileRows(t *testing.T) {
 			require.InDelta(t, 1, share, 1e-9)
 		})
 	}
-	var r profileResult
-	r.fill(runs, byOp)
+	var r Result
+	r.Fill(runs, ByOp)
 	conv := r.Rows[0]
 	require.InDelta(t, 6, conv.MS, 0.1)
 	require.InDelta(t, 2e6/6e-3/1e9, conv.GFLOPS, 0.01)
@@ -62,11 +63,11 @@ func TestProfileRows(t *testing.T) {
 	require.Equal(t, "conv", conv.Kernel)
 	require.Equal(t, "for CONV_2D #0", conv.Why)
 	require.InDelta(t, math.Hypot(0.4, 0.2), conv.Uncertainty, 0.05)
-	require.Equal(t, profileRow{Name: "bind", Kind: "bind", MS: r.Rows[2].MS, Uncertainty: r.Rows[2].Uncertainty, Share: r.Rows[2].Share}, r.Rows[2])
+	require.Equal(t, Row{Name: "bind", Kind: "bind", MS: r.Rows[2].MS, Uncertainty: r.Rows[2].Uncertainty, Share: r.Rows[2].Share}, r.Rows[2])
 
 	for n := 1; n < 8; n++ { // also of few runs
-		var r profileResult
-		r.fill(runs[:n], byOp)
+		var r Result
+		r.Fill(runs[:n], ByOp)
 		require.Len(t, r.Rows, 3, n)
 		require.InDelta(t, r.Wall, r.Sum, 1e-5)
 	}
@@ -81,10 +82,10 @@ func TestProfileRowsUnderLoad(t *testing.T) {
 			runs = append(runs, profileOf(wall))
 			wall += wall / 4
 		}
-		var r profileResult
-		r.fill(runs, byOp)
+		var r Result
+		r.Fill(runs, ByOp)
 		require.InEpsilon(t, r.Wall, r.Sum, 1e-4, n)
-		require.Greater(t, r.Wall, milliseconds(runs[n/4].Wall))
-		require.Less(t, r.Wall, milliseconds(runs[n-1-n/4].Wall)+1e-9)
+		require.Greater(t, r.Wall, stats.Milliseconds(runs[n/4].Wall))
+		require.Less(t, r.Wall, stats.Milliseconds(runs[n-1-n/4].Wall)+1e-9)
 	}
 }

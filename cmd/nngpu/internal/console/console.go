@@ -1,4 +1,11 @@
-package main
+// Package console writes what the command says: on lines of its own, whatever the texts in it hold, and as JSON.
+//
+// Names, descriptions and labels come from files, and paths and device names from others too: they may hold what
+// steers a terminal, turns its text around, or looks like lines of this program. All that is printed therefore goes
+// through Printf, which makes one line of each argument, or through JSON; and whatever is written at all goes
+// through an Output, which lets nothing invisible pass but line ends and tabs. Progress bars alone write beside it:
+// all their words are this program's.
+package console
 
 import (
 	"encoding/json"
@@ -11,16 +18,10 @@ import (
 	"unicode/utf8"
 )
 
-// Names, descriptions and labels come from files, and paths and device names from others too: they may hold what
-// steers a terminal, turns its text around, or looks like lines of this program. All that is printed therefore goes
-// through printf, which makes one line of each argument, or through writeJSON; and whatever is written at all goes
-// through an output, which lets nothing invisible pass but line ends and tabs. Progress bars alone write beside it, see
-// progress.go: all their words are this program's.
-
 const (
 	// maxText is how many characters of an argument are printed; of longer ones the beginning, the end and the length.
 	maxText = 4096
-	// maxName is the same in tables, see brief.
+	// maxName is the same in tables, see Brief.
 	maxName = 60
 )
 
@@ -52,8 +53,8 @@ func appendVisible(b []byte, s, keep string) ([]byte, int) {
 	return fmt.Appendf(b, `\u%04x`, r), size
 }
 
-// clean makes one line of s, of bounded length, in which every character is visible.
-func clean(s string) string {
+// Clean makes one line of s, of bounded length, in which every character is visible.
+func Clean(s string) string {
 	const end = maxText / 4
 	text := shorten(s, maxText, maxText-end, end)
 	b := make([]byte, 0, len(text))
@@ -65,8 +66,8 @@ func clean(s string) string {
 	return string(b)
 }
 
-// brief is a name for a table: shortened, with a note of its length.
-func brief(name string) string { return shorten(name, maxName, maxName, 0) }
+// Brief is a name for a table: shortened, with a note of its length.
+func Brief(name string) string { return shorten(name, maxName, maxName, 0) }
 
 // shorten keeps so many characters at the beginning and the end of a text that has more than limit.
 func shorten(s string, limit, first, last int) string {
@@ -89,17 +90,17 @@ func shorten(s string, limit, first, last int) string {
 	return text
 }
 
-// foreign is an argument of printf whose text is cleaned after it was formatted.
+// foreign is an argument of Printf whose text is cleaned after it was formatted.
 type foreign struct{ v any }
 
 // Format implements fmt.Formatter.
 func (f foreign) Format(s fmt.State, verb rune) {
-	_, _ = io.WriteString(s, clean(fmt.Sprintf(fmt.FormatString(s, verb), f.v)))
+	_, _ = io.WriteString(s, Clean(fmt.Sprintf(fmt.FormatString(s, verb), f.v)))
 }
 
-// printf is fmt.Fprintf with every argument but numbers cleaned. The format is this program's own. An error of the
-// writer is not returned: an output remembers its first.
-func printf(w io.Writer, format string, args ...any) {
+// Printf is fmt.Fprintf with every argument but numbers cleaned. The format is this program's own. An error of the
+// writer is not returned: an Output remembers its first.
+func Printf(w io.Writer, format string, args ...any) {
 	for i, arg := range args {
 		if kind := reflect.ValueOf(arg).Kind(); kind < reflect.Bool || kind > reflect.Complex128 {
 			args[i] = foreign{arg}
@@ -108,22 +109,22 @@ func printf(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format, args...)
 }
 
-// printLines prints a text of several lines, such as a table that printf filled.
-func printLines(w io.Writer, text string) {
+// Lines prints a text of several lines, such as a table that Printf filled.
+func Lines(w io.Writer, text string) {
 	for line := range strings.Lines(text) {
-		printf(w, "%s\n", strings.TrimSuffix(line, "\n"))
+		Printf(w, "%s\n", strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// output writes what is visible, line ends and tabs, and anything else escaped. It remembers the first error, so that
+// Output writes what is visible, line ends and tabs, and anything else escaped. It remembers the first error, so that
 // a full disk does not look like success.
-type output struct {
-	w   io.Writer
-	err error
+type Output struct {
+	W   io.Writer
+	Err error // the first
 }
 
 // Write implements io.Writer.
-func (o *output) Write(b []byte) (int, error) {
+func (o *Output) Write(b []byte) (int, error) {
 	text := string(b)
 	safe := make([]byte, 0, len(b))
 	for len(text) > 0 {
@@ -131,17 +132,17 @@ func (o *output) Write(b []byte) (int, error) {
 		safe, n = appendVisible(safe, text, "\n\t")
 		text = text[n:]
 	}
-	if _, err := o.w.Write(safe); err != nil {
-		if o.err == nil {
-			o.err = err
+	if _, err := o.W.Write(safe); err != nil {
+		if o.Err == nil {
+			o.Err = err
 		}
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// writeJSON writes v on lines of its own. What is not visible is escaped, which leaves its value as it is.
-func writeJSON(w io.Writer, v any, indent string) error {
+// JSON writes v on lines of its own. What is not visible is escaped, which leaves its value as it is.
+func JSON(w io.Writer, v any, indent string) error {
 	var text strings.Builder
 	e := json.NewEncoder(&text)
 	e.SetIndent("", indent)

@@ -1,4 +1,5 @@
-package main
+// Package progress shows how far a step of the command is, on a terminal.
+package progress
 
 import (
 	"io"
@@ -13,8 +14,8 @@ import (
 
 // Totals of a progress bar whose number of steps is not known, or that has no steps.
 const (
-	unknownTotal   = -1
-	nothingToCount = 0
+	Unknown = -1
+	None    = 0
 )
 
 // A step of the program that takes longer than quiet shows its progress.
@@ -23,27 +24,26 @@ const (
 	refresh = 100 * time.Millisecond
 )
 
-// progress is a bar on standard error that appears when a step takes over a second; nothing where standard
-// error is no terminal.
-type progress struct {
+// Bar appears when a step takes over a second.
+type Bar struct {
 	steps atomic.Int64
 	stop  chan struct{} // nil when nothing is shown
 	ended sync.WaitGroup
 }
 
-// progress starts a bar of total steps. The caller calls finish. The bar steers the terminal: what is a word of the
-// program's own.
-func (a *app) progress(total int, what string) *progress {
-	p := &progress{}
-	if a.screen != nil {
+// Start starts a bar of total steps; nothing is shown where screen is nil. The caller calls Finish. The bar steers the
+// terminal: what is a word of the program's own.
+func Start(screen *os.File, total int, what string) *Bar {
+	p := &Bar{}
+	if screen != nil {
 		p.stop = make(chan struct{})
-		p.ended.Go(func() { p.show(a.screen, total, what) })
+		p.ended.Go(func() { p.show(screen, total, what) })
 	}
 	return p
 }
 
-// terminal is the file that w is, if that is a terminal; else nil.
-func terminal(w io.Writer) *os.File {
+// Terminal is the file that w is, if that is a terminal; else nil.
+func Terminal(w io.Writer) *os.File {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return nil
@@ -51,18 +51,18 @@ func terminal(w io.Writer) *os.File {
 	return file
 }
 
-// step counts one step. Safe for concurrent use.
-func (p *progress) step() { p.steps.Add(1) }
+// Step counts one step. Safe for concurrent use.
+func (p *Bar) Step() { p.steps.Add(1) }
 
-// finish removes the bar.
-func (p *progress) finish() {
+// Finish removes the bar.
+func (p *Bar) Finish() {
 	if p.stop != nil {
 		close(p.stop)
 		p.ended.Wait()
 	}
 }
 
-func (p *progress) show(w io.Writer, total int, what string) {
+func (p *Bar) show(w io.Writer, total int, what string) {
 	select {
 	case <-p.stop:
 		return
@@ -92,7 +92,7 @@ func newBar(w io.Writer, total int, what string) *progressbar.ProgressBar {
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionClearOnFinish(),
 	}
-	if total == nothingToCount {
+	if total == None {
 		return progressbar.NewOptions(-1, options...)
 	}
 	return progressbar.NewOptions(total, append(options, progressbar.OptionShowCount())...)

@@ -1,4 +1,5 @@
-package main
+// Package npy reads and writes arrays in files of NumPy's format.
+package npy
 
 import (
 	"bytes"
@@ -10,18 +11,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// npyMagic begins every file of NumPy's format; two bytes of version follow.
+// magic begins every file of NumPy's format; two bytes of version follow.
 // From numpy/lib/format.py, "Format Version 1.0".
-const npyMagic = "\x93NUMPY"
+const magic = "\x93NUMPY"
 
-// maxNPYHeader bounds the header, which version 1.0 limits to 65,535 bytes and later ones hardly at all.
-const maxNPYHeader = 1 << 16
+// maxHeader bounds the header, which version 1.0 limits to 65,535 bytes and later ones hardly at all.
+const maxHeader = 1 << 16
 
-// npyHeader is what a .npy file says about its array.
-type npyHeader struct {
+// header is what a .npy file says about its array.
+type header struct {
 	descr   string // "<f4"
 	fortran bool
 	shape   []string
@@ -30,17 +32,17 @@ type npyHeader struct {
 
 // The dictionary of the header: a Python literal. Structured types have a list for descr and do not match.
 var (
-	npyDescr   = regexp.MustCompile(`'descr'\s*:\s*'([^']*)'`)
-	npyFortran = regexp.MustCompile(`'fortran_order'\s*:\s*(True|False)`)
-	npyShape   = regexp.MustCompile(`'shape'\s*:\s*\(([0-9,\s]*)\)`)
+	descrOf   = regexp.MustCompile(`'descr'\s*:\s*'([^']*)'`)
+	fortranOf = regexp.MustCompile(`'fortran_order'\s*:\s*(True|False)`)
+	shapeOf   = regexp.MustCompile(`'shape'\s*:\s*\(([0-9,\s]*)\)`)
 )
 
-// parseNPY reads the header.
-func parseNPY(data []byte) (*npyHeader, error) {
-	if len(data) < len(npyMagic)+4 || string(data[:len(npyMagic)]) != npyMagic {
+// parse reads the header.
+func parse(data []byte) (*header, error) {
+	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
 		return nil, errors.New("not a .npy file")
 	}
-	major, rest := data[len(npyMagic)], data[len(npyMagic)+2:]
+	major, rest := data[len(magic)], data[len(magic)+2:]
 	var n int
 	switch major {
 	case 1:
@@ -53,31 +55,31 @@ func parseNPY(data []byte) (*npyHeader, error) {
 	default:
 		return nil, fmt.Errorf("version %d of the .npy format is not read", major)
 	}
-	if n > maxNPYHeader || n > len(rest) {
+	if n > maxHeader || n > len(rest) {
 		return nil, errors.New("the file ends in its header")
 	}
 	head := rest[:n]
-	descr, fortran, dims := npyDescr.FindSubmatch(head), npyFortran.FindSubmatch(head), npyShape.FindSubmatch(head)
+	descr, fortran, dims := descrOf.FindSubmatch(head), fortranOf.FindSubmatch(head), shapeOf.FindSubmatch(head)
 	if descr == nil || fortran == nil || dims == nil {
 		return nil, fmt.Errorf("the header %.200q describes no plain array", bytes.TrimSpace(head))
 	}
-	h := &npyHeader{descr: string(descr[1]), fortran: string(fortran[1]) == "True", size: len(data) - len(rest) + n}
+	h := &header{descr: string(descr[1]), fortran: string(fortran[1]) == "True", size: len(data) - len(rest) + n}
 	h.shape = strings.FieldsFunc(string(dims[1]), func(r rune) bool { return strings.ContainsRune(", \t\n", r) })
 	return h, nil
 }
 
-// readNPY returns the data of an array whose shape and type are the operand's from a file of size bytes. No more than
+// Read returns the data of an array whose shape and type are the operand's from a file of size bytes. No more than
 // the header is read of one that is not right.
-func readNPY(file io.Reader, size int64, o *nn.Operand) ([]byte, error) {
-	head := make([]byte, min(size, int64(len(npyMagic)+6+maxNPYHeader)))
+func Read(file io.Reader, size int64, o *nn.Operand) ([]byte, error) {
+	head := make([]byte, min(size, int64(len(magic)+6+maxHeader)))
 	if _, err := io.ReadFull(file, head); err != nil {
 		return nil, err
 	}
-	h, err := parseNPY(head)
+	h, err := parse(head)
 	if err != nil {
 		return nil, err
 	}
-	want := npyType(o.Type)
+	want := typeOf(o.Type)
 	if plainType(h.descr) != plainType(want) {
 		return nil, fmt.Errorf("an array of type %q, the input takes %q; convert with astype", h.descr, want)
 	}
@@ -96,7 +98,7 @@ func readNPY(file io.Reader, size int64, o *nn.Operand) ([]byte, error) {
 		return nil, errors.New("the array is stored in Fortran order; convert with numpy.ascontiguousarray")
 	}
 	if have, want := int(size)-h.size, byteSize(o); have != want {
-		return nil, fmt.Errorf("%s of data, %d expected", count(have, "byte"), want)
+		return nil, fmt.Errorf("%s of data, %d expected", console.Count(have, "byte"), want)
 	}
 	data := make([]byte, byteSize(o))
 	_, err = io.ReadFull(file, data[copy(data, head[h.size:]):])
@@ -111,8 +113,8 @@ func plainType(descr string) string {
 	return strings.TrimLeft(descr, "<=")
 }
 
-// npyType is the type string of NumPy's format.
-func npyType(t nn.OperandType) string {
+// typeOf is the type string of NumPy's format.
+func typeOf(t nn.OperandType) string {
 	switch t {
 	case nn.TensorFloat32:
 		return "<f4"
@@ -132,16 +134,22 @@ func npyType(t nn.OperandType) string {
 	return "|u1"
 }
 
-// npyFile is a whole file of NumPy's format, version 1.0. The data begins at a multiple of 64 bytes.
-func npyFile(o *nn.Operand, data []byte) []byte {
+// File is a whole file of NumPy's format, version 1.0. The data begins at a multiple of 64 bytes.
+func File(o *nn.Operand, data []byte) []byte {
 	dims := make([]string, len(o.Dims))
 	for i, d := range o.Dims {
 		dims[i] = fmt.Sprintf("%d,", d)
 	}
-	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", npyType(o.Type), strings.Join(dims, " "))
-	const before = len(npyMagic) + 4 // version and length
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", typeOf(o.Type), strings.Join(dims, " "))
+	const before = len(magic) + 4 // version and length
 	head += strings.Repeat(" ", 63-(before+len(head))%64) + "\n"
-	b := append([]byte(npyMagic), 1, 0)
+	b := append([]byte(magic), 1, 0)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(head)))
 	return append(append(b, head...), data...)
+}
+
+// byteSize is the dense size of an operand, whose dimensions are known.
+func byteSize(o *nn.Operand) int {
+	n, _ := o.ByteSize()
+	return int(n)
 }

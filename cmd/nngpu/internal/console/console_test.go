@@ -1,14 +1,10 @@
-package main
+package console
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,9 +33,9 @@ func TestClean(t *testing.T) {
 		{"replacement character", "\ufffd", "\ufffd"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, clean(tc.text))
+			require.Equal(t, tc.want, Clean(tc.text))
 			var b bytes.Buffer
-			printf(&b, "%s|%v|%d\n", tc.text, errors.New(tc.text), 7)
+			Printf(&b, "%s|%v|%d\n", tc.text, errors.New(tc.text), 7)
 			require.Equal(t, tc.want+"|"+tc.want+"|7\n", b.String())
 		})
 	}
@@ -47,20 +43,20 @@ func TestClean(t *testing.T) {
 
 func TestPrintf(t *testing.T) {
 	var b bytes.Buffer
-	printf(&b, "%-6s|%4d|%.1f|%*d|%v|%q|%v\n", "é", 3, 1.25, 3, 7, []string{"a\nb", "\x1b"}, "\x1b", 1500*time.Millisecond)
+	Printf(&b, "%-6s|%4d|%.1f|%*d|%v|%q|%v\n", "é", 3, 1.25, 3, 7, []string{"a\nb", "\x1b"}, "\x1b", 1500*time.Millisecond)
 	require.Equal(t, "é     |   3|1.2|  7|[a\\nb \\x1b]|\"\\x1b\"|1.5s\n", b.String())
 }
 
 func TestShorten(t *testing.T) {
 	long := strings.Repeat("é", 30_000)
-	require.Equal(t, strings.Repeat("é", maxName)+"… (60000 bytes)", brief(long))
-	require.Equal(t, strings.Repeat("é", maxName), brief(strings.Repeat("é", maxName)))
-	text := clean("begin " + long + " end")
+	require.Equal(t, strings.Repeat("é", maxName)+"… (60000 bytes)", Brief(long))
+	require.Equal(t, strings.Repeat("é", maxName), Brief(strings.Repeat("é", maxName)))
+	text := Clean("begin " + long + " end")
 	require.Less(t, len([]rune(text)), maxText+50)
 	require.True(t, strings.HasPrefix(text, "begin é") && strings.HasSuffix(text, "é end"), "%.20s", text)
 	require.Contains(t, text, "… (60010 bytes) …")
-	require.Equal(t, long[:2*maxText], clean(long[:2*maxText]))
-	invalid := clean(strings.Repeat("\xff", 60_000))
+	require.Equal(t, long[:2*maxText], Clean(long[:2*maxText]))
+	invalid := Clean(strings.Repeat("\xff", 60_000))
 	require.Contains(t, invalid, "(60000 bytes)")
 	require.Less(t, len(invalid), 4*maxText+50)
 }
@@ -70,7 +66,7 @@ func TestOutput(t *testing.T) {
 	text := "ok\tשלום\n\x1b[2J\u009b\x9b\u202e\r\x00"
 	for cut := range len(text) {
 		var b bytes.Buffer
-		o := &output{w: &b}
+		o := &Output{W: &b}
 		for _, part := range []string{text[:cut], text[cut:]} {
 			n, err := o.Write([]byte(part))
 			require.NoError(t, err)
@@ -78,10 +74,10 @@ func TestOutput(t *testing.T) {
 		}
 		requireVisible(t, b.String())
 	}
-	o := &output{w: failingWriter{}}
+	o := &Output{W: failingWriter{}}
 	_, err := o.Write([]byte("x"))
 	require.ErrorIs(t, err, os.ErrClosed)
-	require.ErrorIs(t, o.err, os.ErrClosed)
+	require.ErrorIs(t, o.Err, os.ErrClosed)
 }
 
 type failingWriter struct{}
@@ -98,56 +94,11 @@ func requireVisible(t *testing.T, text string) {
 func TestWriteJSON(t *testing.T) {
 	value := map[string]string{"<a> \u009b\u202e\u0085": "\x1b\n\x7f\u2028\u200b\U000e0041 שלום 🐈"}
 	var b bytes.Buffer
-	require.NoError(t, writeJSON(&output{w: &b}, value, "  "))
+	require.NoError(t, JSON(&Output{W: &b}, value, "  "))
 	requireVisible(t, b.String())
 	require.Contains(t, b.String(), `\u202e`)
 	require.Contains(t, b.String(), `שלום 🐈`)
 	var got map[string]string
 	require.NoError(t, json.Unmarshal(b.Bytes(), &got))
 	require.Equal(t, value, got)
-}
-
-// TestPrintedInOnePlace finds what the package prints beside printf and writeJSON.
-func TestPrintedInOnePlace(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	for _, name := range files {
-		if name == "text.go" || strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, name, nil, 0)
-		require.NoError(t, err)
-		ast.Inspect(file, func(n ast.Node) bool {
-			s, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			from, _ := s.X.(*ast.Ident)
-			if from != nil && (from.Name == "fmt" && (strings.HasPrefix(s.Sel.Name, "Fprint") || strings.HasPrefix(s.Sel.Name, "Print")) ||
-				from.Name == "json" && s.Sel.Name == "NewEncoder" || from.Name == "io" && s.Sel.Name == "WriteString" ||
-				from.Name == "os" && (s.Sel.Name == "Stdout" || s.Sel.Name == "Stderr") && name != "main.go") {
-				t.Errorf("%v: %s.%s; printf and writeJSON print", set.Position(n.Pos()), from.Name, s.Sel.Name)
-			}
-			return true
-		})
-	}
-}
-
-// TestDriversNamesAreCleaned prints a device as a hostile Vulkan driver may call it.
-func TestDriversNamesAreCleaned(t *testing.T) {
-	const name = "GPU\x1b[2J\u202e\nFORGED"
-	var b bytes.Buffer
-	a := &app{out: &output{w: &b}, err: &output{w: &b}, verbose: true}
-	d := &infoDevice{Name: name, Driver: name, APIVersion: name, Type: name, Class: name, Variants: name, Limits: &infoLimits{}, Features: &infoFeatures{}, GlobalPriority: name, Queues: 1}
-	a.printDevice(d)
-	d.Unusable = name
-	a.printDevice(d)
-	a.note("device: %s", name)
-	a.warn("%v", errors.New(name))
-	for line := range strings.Lines(b.String()) {
-		requireVisible(t, line)
-		require.False(t, strings.HasPrefix(line, "FORGED"), "%q", b.String())
-	}
-	require.Contains(t, b.String(), `GPU\x1b[2J\u202e\nFORGED`)
 }

@@ -1,6 +1,7 @@
-package main
+package against
 
 import (
+	"errors"
 	"fmt"
 	"image/color"
 	"io"
@@ -11,11 +12,13 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 )
 
-// plotPercentiles are the quantiles at which latencies are plotted: closer together towards 1, and no nearer to it
+// percentilesOf are the quantiles at which latencies are plotted: closer together towards 1, and no nearer to it
 // than one of n executions.
-func plotPercentiles(n int) []float64 {
+func percentilesOf(n int) []float64 {
 	const perDecade = 20
 	var list []float64
 	for i := 0; ; i++ {
@@ -30,7 +33,7 @@ func plotPercentiles(n int) []float64 {
 // plotCase is a curve.
 type plotCase struct {
 	name  string
-	c     *againstCase
+	c     *Case
 	color color.Color
 }
 
@@ -47,11 +50,14 @@ const (
 	plotHeight = 4.5 * vg.Inch
 )
 
-// againstPlot writes an SVG picture: the latency that a share of the executions does not exceed, for each case. The
+// ErrNothing is that of a plot without a curve.
+var ErrNothing = errors.New("there is nothing to plot: no execution ended in time")
+
+// Plot writes an SVG picture: the latency that a share of the executions does not exceed, for each case. The
 // latency is logarithmic, and so is the share that takes longer. deadline is in milliseconds, 0 for none.
-func againstPlot(w io.Writer, title string, r *againstResult, deadline float64) error {
+func (r *Result) Plot(w io.Writer, deadline float64) error {
 	p := plot.New()
-	p.Title.Text = clean(title) // from file names; the library escapes what is markup
+	p.Title.Text = console.Clean(r.Title()) // from file names; the library escapes what is markup
 	p.Title.Padding = vg.Points(8)
 	p.X.Label.Text = "share of executions (%)"
 	p.Y.Label.Text = "latency at most (ms)"
@@ -72,7 +78,7 @@ func againstPlot(w io.Writer, title string, r *againstResult, deadline float64) 
 		p.Legend.Add(cases[i].name, line)
 	}
 	if box.high == 0 {
-		return usageError("there is nothing to plot: no execution ended in time")
+		return ErrNothing
 	}
 	if deadline > 0 {
 		box.level(p, fmt.Sprintf("deadline, %g ms", deadline), deadline, nil)
@@ -107,7 +113,7 @@ func (b *plotBox) include(ms float64) { b.low, b.high = min(b.low, ms), max(b.hi
 // line is the curve of a case; nil where there is none.
 func (c *plotCase) line(box *plotBox) *plotter.Line {
 	var points plotter.XYs
-	for i, q := range plotPercentiles(c.c.Runs) {
+	for i, q := range percentilesOf(c.c.Runs) {
 		ms := c.c.percentiles[i]
 		if ms <= 0 {
 			continue // has no logarithm

@@ -1,4 +1,4 @@
-package main
+package profile
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 	"github.com/nngpu/nngpu/driver"
 )
 
@@ -32,12 +33,12 @@ func typical(runs []*driver.Profile) []*driver.Profile {
 	return sorted[cut : len(sorted)-cut]
 }
 
-// fill sets the figures of r by the runs, whose rows of the device are put together by what by says.
-func (r *profileResult) fill(runs []*driver.Profile, by string) {
+// Fill sets the figures of r by the runs, whose rows of the device are put together by what by says.
+func (r *Result) Fill(runs []*driver.Profile, by string) {
 	runs = typical(runs)
 	groups := map[string]*group{}
 	for i, p := range runs {
-		r.Wall += milliseconds(p.Wall) / float64(len(runs))
+		r.Wall += stats.Milliseconds(p.Wall) / float64(len(runs))
 		for n, row := range p.Rows {
 			key, name := groupOf(&row, n, by)
 			g := groups[key]
@@ -61,7 +62,7 @@ func (r *profileResult) fill(runs []*driver.Profile, by string) {
 			return 1
 		case b.host && !a.host:
 			return -1
-		case !a.host && by == byKernel:
+		case !a.host && by == ByKernel:
 			return cmp.Compare(b.mean(), a.mean())
 		case !a.host:
 			return cmp.Compare(a.order, b.order)
@@ -85,9 +86,9 @@ func groupOf(row *driver.ProfileRow, n int, by string) (key, name string) {
 	switch {
 	case row.Kernel == "":
 		return string(row.Kind) + " " + row.Name, row.Name
-	case by == byKernel:
+	case by == ByKernel:
 		return row.Kernel, row.Kernel
-	case by == bySegment:
+	case by == BySegment:
 		name = fmt.Sprintf("segment %d", row.Segment)
 		return name, name
 	}
@@ -97,14 +98,14 @@ func groupOf(row *driver.ProfileRow, n int, by string) (key, name string) {
 
 // add takes a row of run i in.
 func (g *group) add(row *driver.ProfileRow, i int) {
-	ms := milliseconds(row.Time)
+	ms := stats.Milliseconds(row.Time)
 	g.times[i] += ms
-	g.doubt = math.Hypot(g.doubt, milliseconds(row.Uncertainty))
+	g.doubt = math.Hypot(g.doubt, stats.Milliseconds(row.Uncertainty))
 	if i == 0 {
 		g.flop += row.FLOP
 		g.bytes += row.Bytes
-		g.least += milliseconds(row.Least)
-		g.ceilings[row.Ceiling] += milliseconds(row.Least)
+		g.least += stats.Milliseconds(row.Least)
+		g.ceilings[row.Ceiling] += stats.Milliseconds(row.Least)
 		g.kernels, g.whys = addTo(g.kernels, row.Kernel), addTo(g.whys, row.Why)
 	}
 }
@@ -126,14 +127,14 @@ func (g *group) mean() float64 {
 }
 
 // row sums g up; total is that of all rows.
-func (g *group) row(total float64) profileRow {
+func (g *group) row(total float64) Row {
 	mean := g.mean()
 	var spread float64
 	for _, t := range g.times {
 		spread += (t - mean) * (t - mean)
 	}
 	n := float64(len(g.times))
-	r := profileRow{
+	r := Row{
 		Name: g.name, Kind: g.kind, Kernel: strings.Join(g.kernels, ", "), Why: strings.Join(g.whys, "; or "), MS: mean,
 		// The doubt about a run's attribution is the same in all of them, and does not become less by their number.
 		Uncertainty: math.Hypot(math.Sqrt(spread)/n, g.doubt/math.Sqrt(n)),
@@ -151,45 +152,4 @@ func (g *group) row(total float64) profileRow {
 		}
 	}
 	return r
-}
-
-// printProfile prints the rows as a table.
-func (a *app) printProfile(r *profileResult) {
-	printf(a.out, "%s on %s (%s), %s\n\n", r.Model, r.Device, r.Driver, count(r.Runs, "run"))
-	width := len("wait for the device")
-	for _, row := range r.Rows {
-		width = max(width, len(row.Name))
-	}
-	printf(a.out, "%-*s %9s %8s %6s %9s %7s  %-8s %5s  %s\n", width, "", "ms", "±", "share", "GFLOP/s", "GB/s", "ceiling", "%", "kernel")
-	host := false
-	for _, row := range r.Rows {
-		if row.Kernel == "" && !host {
-			host = true
-			printf(a.out, "\n")
-		}
-		line := fmt.Sprintf("%-*s %9.4f %8.4f %5.1f%%", width, row.Name, row.MS, row.Uncertainty, 100*row.Share)
-		if row.Kernel != "" {
-			line += fmt.Sprintf(" %9s %7s  %-8s %5s  %s", rateOr(row.GFLOPS), rateOr(row.GBPS), row.Ceiling, percentText(row.Percent), row.Kernel)
-			if row.Why != "" {
-				line += " (" + row.Why + ")"
-			}
-		}
-		printf(a.out, "%s\n", strings.TrimRight(line, " "))
-	}
-	printf(a.out, "\n%-*s %9.4f          all rows; a run takes %.4f ms, the mean of those in the middle\n", width, "sum", r.Sum, r.Wall)
-}
-
-// rateOr is a rate for people, nothing where there is none.
-func rateOr(x float64) string {
-	if x == 0 {
-		return ""
-	}
-	return rate(x)
-}
-
-func percentText(x float64) string {
-	if x == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.0f", x)
 }

@@ -1,8 +1,10 @@
-package main
+// Package stats compares and sums up measured times, which have long tails.
+package stats
 
 import (
 	"math"
 	"slices"
+	"time"
 )
 
 // How far one sample lies from another, without an assumption on how they are distributed: measured times have long
@@ -14,19 +16,19 @@ const (
 	significance = 0.05
 	// normalQuantile is that of 1 - significance/2.
 	normalQuantile = 1.959964
-	// maxSamples bounds the samples that are compared: of all pairs of them.
-	maxSamples = 512
+	// MaxSamples bounds the samples that are compared: of all pairs of them.
+	MaxSamples = 512
 )
 
-// estimate of a shift. Without bounded there were too few values for an interval.
-type estimate struct {
-	shift, low, high float64
-	bounded          bool
+// Estimate is that of a shift. Without Bounded there were too few values for an interval.
+type Estimate struct {
+	Shift, Low, High float64
+	Bounded          bool
 }
 
-// pairedShift says how far values of after lie above those of before with the same index. Precondition: as many of
+// Paired says how far values of after lie above those of before with the same index. Precondition: as many of
 // both, at least one.
-func pairedShift(before, after []float64) estimate {
+func Paired(before, after []float64) Estimate {
 	n := len(before)
 	var walsh []float64 // means of all pairs of differences, of each with itself too
 	for i := range n {
@@ -37,8 +39,8 @@ func pairedShift(before, after []float64) estimate {
 	return interval(walsh, signedRankBound(n))
 }
 
-// unpairedShift is pairedShift for values that have nothing to do with each other.
-func unpairedShift(before, after []float64) estimate {
+// Unpaired is Paired for values that have nothing to do with each other.
+func Unpaired(before, after []float64) Estimate {
 	var differences []float64
 	for _, b := range before {
 		for _, a := range after {
@@ -49,11 +51,11 @@ func unpairedShift(before, after []float64) estimate {
 }
 
 // interval leaves out so many values at either end; a negative number means that there is none.
-func interval(values []float64, outside int) estimate {
+func interval(values []float64, outside int) Estimate {
 	slices.Sort(values)
-	e := estimate{shift: middle(values)}
+	e := Estimate{Shift: Median(values)}
 	if last := len(values) - 1 - outside; outside >= 0 && outside <= last {
-		e.low, e.high, e.bounded = values[outside], values[last], true
+		e.Low, e.High, e.Bounded = values[outside], values[last], true
 	}
 	return e
 }
@@ -117,14 +119,15 @@ func quantileBound(ways []float64, total float64) int {
 	return len(ways) - 1
 }
 
-// middle is the median. Precondition: there are values.
-func middle(values []float64) float64 {
+// Median is the median. Precondition: there are values.
+func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-func logs(values []float64) []float64 {
+// Logs are the logarithms of values.
+func Logs(values []float64) []float64 {
 	list := make([]float64, len(values))
 	for i, v := range values {
 		list[i] = math.Log(v)
@@ -132,8 +135,8 @@ func logs(values []float64) []float64 {
 	return list
 }
 
-// thin takes at most n values, at equal distances.
-func thin(values []float64, n int) []float64 {
+// Thin takes at most n values, at equal distances.
+func Thin(values []float64, n int) []float64 {
 	if len(values) <= n {
 		return values
 	}
@@ -143,3 +146,14 @@ func thin(values []float64, n int) []float64 {
 	}
 	return list
 }
+
+// Quantile is a value of a sorted list: the smallest for q 0, the largest for q 1; zero of an empty one.
+func Quantile[T any](sorted []T, q float64) (value T) {
+	if len(sorted) > 0 {
+		value = sorted[int(q*float64(len(sorted)-1)+0.5)]
+	}
+	return value
+}
+
+// Milliseconds is d as a number.
+func Milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
