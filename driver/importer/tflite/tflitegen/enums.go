@@ -30,12 +30,3 @@ const (
 	Reflect   MirrorPadMode = 0
 	Symmetric MirrorPadMode = 1
 )
-
-// LSTMKernelType values are the schema's LSTMKernelType.
-type LSTMKernelType int8
-
-// Kernels of LSTM: Full has 24 inputs, Basic 5.
-const (
-	LSTMFull  LSTMKernelType = 0
-	LSTMBasic LSTMKernelType = 1
-)
