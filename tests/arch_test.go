@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"driver/layers":                    {"driver/nn", "driver/ops"},
 	"driver/backend":                   {"driver/nn"},
 	"driver/validate":                  {"driver/nn", "driver/ops"},
-	"driver/importer":                  {"driver/nn", "driver/validate"},
+	"driver/importer":                  {"driver/nn", "driver/ops", "driver/validate"},
 	"driver/importer/tflite":           {"driver/importer", "driver/nn", "driver/ops"},
 	"driver/importer/tflite/tflitegen": {},
 	"driver/internal/budget":           {"driver/nn"},

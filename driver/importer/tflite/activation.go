@@ -21,7 +21,7 @@ func relu(op nn.OperationType) func(*call) error {
 		if err != nil {
 			return err
 		}
-		if in := specOf(c.operand(x)); in.typ == s.typ && in.typ.IsQuant8() && in != s {
+		if in := importer.TypeOf(c.operand(x)); in.Of == s.Of && in.Of.IsQuant8() && in != s {
 			if x, err = c.requantize(x, s); err != nil {
 				return err
 			}
@@ -36,7 +36,7 @@ func elu(c *call) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := c.parameters(c.operand(x).Type, []uint32{x}, float32(1))
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x}, float32(1))
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func leakyRelu(c *call) error {
 	if math.IsNaN(float64(a)) || math.IsInf(float64(a), 0) {
 		return importer.Damaged("alpha %v", a)
 	}
-	in := specOf(c.operand(x))
+	in := importer.TypeOf(c.operand(x))
 	alpha, err := c.alpha(in, a)
 	if err != nil {
 		return err
@@ -64,31 +64,31 @@ func leakyRelu(c *call) error {
 // alpha returns a constant of shape [1] that has exactly the value a in the given type. Quantised, it is one
 // step up or down at a scale of |a|.
 func (c *call) alpha(like spec, a float32) (uint32, error) {
-	s := spec{typ: like.typ}
-	loc, b, err := c.reserve(like.typ.Bytes())
+	s := spec{Of: like.Of}
+	loc, b, err := c.Reserve(like.Of.Bytes())
 	if err != nil {
 		return 0, err
 	}
 	switch {
-	case like.typ == nn.TensorFloat32:
+	case like.Of == nn.TensorFloat32:
 		binary.LittleEndian.PutUint32(b, math.Float32bits(a))
-	case like.typ.IsQuant8():
+	case like.Of.IsQuant8():
 		step := int32(0)
-		s.scale = 1
-		if like.typ == nn.TensorQuant8Asymm {
-			s.zero = 128
+		s.Scale = 1
+		if like.Of == nn.TensorQuant8Asymm {
+			s.Zero = 128
 		}
 		switch {
 		case a > 0:
-			s.scale, step = a, 1
+			s.Scale, step = a, 1
 		case a < 0:
-			s.scale, step = -a, -1
+			s.Scale, step = -a, -1
 		}
-		b[0] = byte(s.zero + step)
+		b[0] = byte(s.Zero + step)
 	default:
-		return 0, fmt.Errorf("type %v", like.typ)
+		return 0, fmt.Errorf("type %v", like.Of)
 	}
-	o := s.operand(nn.Dims{1}, nn.ConstantCopy)
+	o := s.Operand(nn.Dims{1}, nn.ConstantCopy)
 	o.Location = loc
-	return c.addOperand(o), nil
+	return c.Add(o), nil
 }

@@ -72,7 +72,7 @@ func (c *call) tensor(i int) *tensor { return &c.file.tensors[c.in[i]] }
 func (c *call) output() *tensor { return &c.file.tensors[c.out[0]] }
 
 // operand returns an operand for reading; the pointer is valid until the next operand is made.
-func (c *call) operand(x uint32) *nn.Operand { return &c.model.Main.Operands[x] }
+func (c *call) operand(x uint32) *nn.Operand { return &c.Model.Main.Operands[x] }
 
 // data returns the operand of input i, making one when it is a constant.
 func (c *call) data(i int) (uint32, error) {
@@ -134,7 +134,7 @@ func (c *call) finish(op nn.OperationType, inputs ...uint32) error {
 	if err != nil {
 		return err
 	}
-	x, err := c.emit(op, s, inputs...)
+	x, err := c.Emit(op, s, inputs...)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (c *call) finishAll(op nn.OperationType, inputs ...uint32) error {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
 	}
-	list, err := c.emitAll(op, specs, inputs...)
+	list, err := c.EmitAll(op, specs, inputs...)
 	if err != nil {
 		return err
 	}
@@ -197,11 +197,11 @@ func (c *call) reshape(x uint32, d nn.Dims) (uint32, error) {
 	for i, n := range d {
 		sizes[i] = int32(n)
 	}
-	shape, err := c.int32s(nn.Dims{uint32(len(d))}, sizes)
+	shape, err := c.Int32s(nn.Dims{uint32(len(d))}, sizes)
 	if err != nil {
 		return 0, err
 	}
-	return c.emit(nn.OpReshape, specOf(c.operand(x)), x, shape)
+	return c.Emit(nn.OpReshape, importer.TypeOf(c.operand(x)), x, shape)
 }
 
 // activation decodes a fused activation. after is set when it is TANH, which no operation of the HAL fuses.
@@ -230,7 +230,7 @@ func (c *call) finishFused(op nn.OperationType, tanh bool, inputs ...uint32) err
 	if err != nil {
 		return err
 	}
-	x, err := c.emit(op, s, inputs...)
+	x, err := c.Emit(op, s, inputs...)
 	if err != nil {
 		return err
 	}

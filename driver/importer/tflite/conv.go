@@ -93,7 +93,7 @@ func (c *call) convolution(channelDim, actSlot, dilationW, dilationH int, extra 
 	if dw, dh := c.options.int32(dilationW, 1), c.options.int32(dilationH, 1); dw != 1 || dh != 1 {
 		list = append(list, false, dw, dh) // NHWC
 	}
-	inputs, err := c.parameters(c.operand(x).Type, []uint32{x, w, b}, list...)
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x, w, b}, list...)
 	if err != nil {
 		return err
 	}
@@ -126,22 +126,22 @@ func (c *call) weights(x uint32, channelDim int) (uint32, error) {
 // bias returns input 2 as a vector of n elements, zeros when it is absent. An integer bias counts in units of
 // scale(input) * scale(filter), whatever the file says its scale is.
 func (c *call) bias(x, w uint32, n uint32) (uint32, error) {
-	in, filter := specOf(c.operand(x)), *c.operand(w)
-	s := spec{typ: in.typ}
-	if in.typ.IsQuant8() {
-		s = spec{typ: nn.TensorInt32}
+	in, filter := importer.TypeOf(c.operand(x)), *c.operand(w)
+	s := spec{Of: in.Of}
+	if in.Of.IsQuant8() {
+		s = spec{Of: nn.TensorInt32}
 		if filter.Channel == nil {
-			s.scale = float32(float64(in.scale) * float64(filter.Scale))
-			if !validScale(s.scale) {
-				return 0, fmt.Errorf("scale of the bias is %v * %v", in.scale, filter.Scale)
+			s.Scale = float32(float64(in.Scale) * float64(filter.Scale))
+			if !validScale(s.Scale) {
+				return 0, fmt.Errorf("scale of the bias is %v * %v", in.Scale, filter.Scale)
 			}
 		}
 	}
 	if !c.has(2) {
-		return c.zeros(s, n)
+		return c.Zeros(s, nn.Dims{n})
 	}
 	t := c.tensor(2)
-	if in.typ.IsQuant8() {
+	if in.Of.IsQuant8() {
 		if t.typ != typeInt32 {
 			return 0, fmt.Errorf("bias of type %v", t.typ)
 		}
@@ -149,7 +149,7 @@ func (c *call) bias(x, w uint32, n uint32) (uint32, error) {
 			return 0, err
 		}
 	} else {
-		if elementOperands[t.typ] != in.typ {
+		if elementOperands[t.typ] != in.Of {
 			return 0, fmt.Errorf("bias of type %v", t.typ)
 		}
 		if y := c.values[c.in[2]].operand; y >= 0 { // computed, or widened from float16
@@ -158,7 +158,7 @@ func (c *call) bias(x, w uint32, n uint32) (uint32, error) {
 				return uint32(y), nil
 			}
 			o.Dims = nn.Dims{n}
-			return c.addOperand(o), nil
+			return c.Add(o), nil
 		}
 	}
 	y, err := c.view(c.in[2], s, n)
@@ -176,7 +176,7 @@ func (c *call) biasScales(q *quantization, in spec, filter *nn.Operand) error {
 	if q.scales.n != 1 || out.scales.n != 1 || filter.Channel != nil {
 		return nil
 	}
-	product := float64(in.scale) * float64(filter.Scale)
+	product := float64(in.Scale) * float64(filter.Scale)
 	if diff := math.Abs(product - float64(q.scales.float32(0))); !(diff <= 0.02*float64(out.scales.float32(0))) {
 		return errors.New("scale of the bias is not scale(input) * scale(filter)")
 	}

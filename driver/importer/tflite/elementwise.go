@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -32,7 +33,7 @@ func (c *call) arithmetic(op nn.OperationType, x, y uint32) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := c.parameters(c.operand(x).Type, []uint32{x, y}, act)
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x, y}, act)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func extremum(op nn.OperationType) func(*call) error {
 		if err != nil {
 			return err
 		}
-		if s.typ.IsQuant8() && (specOf(c.operand(x)) != s || specOf(c.operand(y)) != s) {
+		if s.Of.IsQuant8() && (importer.TypeOf(c.operand(x)) != s || importer.TypeOf(c.operand(y)) != s) {
 			return errors.New("quantisation of inputs and output differs")
 		}
 		return c.finish(op, x, y)
@@ -86,7 +87,7 @@ func comparison(op nn.OperationType) func(*call) error {
 			return err
 		}
 		if o := c.operand(x); o.Type.IsQuant8() {
-			if specOf(o) != specOf(c.operand(y)) {
+			if importer.TypeOf(o) != importer.TypeOf(c.operand(y)) {
 				return errors.New("quantisation of the inputs differs")
 			}
 			if o.Scale < 1./256 {
@@ -103,7 +104,7 @@ func square(c *call) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := c.parameters(c.operand(x).Type, []uint32{x, x}, nn.ActNone)
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x, x}, nn.ActNone)
 	if err != nil {
 		return err
 	}

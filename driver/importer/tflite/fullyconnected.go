@@ -54,7 +54,7 @@ func fullyConnected(c *call) error {
 			return err
 		}
 	}
-	inputs, err := c.parameters(c.operand(x).Type, []uint32{x, w, b}, act)
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x, w, b}, act)
 	if err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func fullyConnected(c *call) error {
 	if err != nil {
 		return err
 	}
-	y, err := c.emit(nn.OpFullyConnected, s, inputs...)
+	y, err := c.Emit(nn.OpFullyConnected, s, inputs...)
 	if err == nil && tanh {
-		y, err = c.emit(nn.OpTanh, s, y)
+		y, err = c.Emit(nn.OpTanh, s, y)
 	}
 	if err != nil {
 		return err

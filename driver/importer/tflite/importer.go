@@ -3,22 +3,18 @@ package tflite
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/ops"
 )
 
 // conversion holds the model under construction.
 type conversion struct {
+	*importer.Builder
 	file        *file
-	model       *nn.Model
 	values      []value // of each tensor
-	scalars     map[scalarKey]uint32
 	views       map[viewKey]uint32
 	widened     map[extent]nn.Location // float16 constants as float32
-	room        int                    // bytes that Values may still grow by
 	operators   []importer.Operator
 	unsupported []importer.Unsupported
 }
@@ -30,11 +26,6 @@ type value struct {
 	// not tell: what follows from it is not worth reporting.
 	vague bool
 	input bool // of the network
-}
-
-type scalarKey struct {
-	typ  nn.OperandType
-	bits uint32
 }
 
 // viewKey names a constant tensor seen with other parameters than its own: as weights or bias.
@@ -50,10 +41,8 @@ func importFile(data []byte) (*importer.Network, error) {
 		return nil, invalid(err)
 	}
 	im := &conversion{
-		file: f, model: &nn.Model{Pools: []nn.Memory{nn.HostMemory(data)}},
-		values:  make([]value, len(f.tensors)),
-		scalars: map[scalarKey]uint32{}, views: map[viewKey]uint32{}, widened: map[extent]nn.Location{},
-		room: 4*len(data) + 1<<16,
+		Builder: importer.NewBuilder(data), file: f, values: make([]value, len(f.tensors)),
+		views: map[viewKey]uint32{}, widened: map[extent]nn.Location{},
 	}
 	for i := range im.values {
 		im.values[i].operand = -1
@@ -69,7 +58,7 @@ func (im *conversion) run() (*importer.Network, error) {
 	if err := im.bindInputs(); err != nil {
 		return nil, err
 	}
-	im.model.Values = make([]byte, 0, im.widenedBytes())
+	im.Grow(im.widenedBytes())
 	im.operators = make([]importer.Operator, im.file.operators.n)
 	for i := range im.operators {
 		if err := im.translate(i); err != nil {
@@ -85,16 +74,16 @@ func (im *conversion) run() (*importer.Network, error) {
 			Inputs: im.describe(im.file.inputs, nil), Outputs: im.describe(im.file.outputs, nil),
 		}}
 	}
-	im.dropUnusedPool()
+	im.DropUnusedPool()
 	n := &importer.Network{
-		Model: im.model, Description: im.file.description, Operators: im.operators,
-		Inputs: im.describe(im.file.inputs, im.model.Main.Inputs), Outputs: im.describe(im.file.outputs, im.model.Main.Outputs),
+		Model: im.Model, Description: im.file.description, Operators: im.operators,
+		Inputs: im.describe(im.file.inputs, im.Model.Main.Inputs), Outputs: im.describe(im.file.outputs, im.Model.Main.Outputs),
 	}
 	for _, t := range n.Inputs {
-		im.model.Names.Inputs = append(im.model.Names.Inputs, t.Name)
+		im.Model.Names.Inputs = append(im.Model.Names.Inputs, t.Name)
 	}
 	for _, t := range n.Outputs {
-		im.model.Names.Outputs = append(im.model.Names.Outputs, t.Name)
+		im.Model.Names.Outputs = append(im.Model.Names.Outputs, t.Name)
 	}
 	var err error
 	if n.Metadata, err = im.file.readMetadata(len(n.Inputs), len(n.Outputs)); err != nil {
@@ -104,7 +93,7 @@ func (im *conversion) run() (*importer.Network, error) {
 }
 
 func (im *conversion) bindInputs() error {
-	g := &im.model.Main
+	g := &im.Model.Main
 	for i, ti := range im.file.inputs {
 		t, v := &im.file.tensors[ti], &im.values[ti]
 		if v.input {
@@ -119,7 +108,7 @@ func (im *conversion) bindInputs() error {
 		if err == nil {
 			dims, err = t.dims()
 		}
-		o := s.operand(dims, nn.SubgraphInput)
+		o := s.Operand(dims, nn.SubgraphInput)
 		if err == nil {
 			if _, size := o.ByteSize(); size != nil {
 				err = importer.Damaged("%w", size)
@@ -150,7 +139,7 @@ func (im *conversion) refusePort(what string, i int, t *tensor, err error) {
 // bindOutputs gives the outputs of the network their lifetime. An output must be written by an operation of
 // its own: one that is an input, a constant or listed twice is copied.
 func (im *conversion) bindOutputs() error {
-	g := &im.model.Main
+	g := &im.Model.Main
 	for i, ti := range im.file.outputs {
 		t := &im.file.tensors[ti]
 		c := &call{conversion: im, index: -1, operator: operator{in: []int32{ti}}}
@@ -182,7 +171,7 @@ func (im *conversion) describe(tensors []int32, operands []uint32) []importer.Te
 		t := &im.file.tensors[ti]
 		x := importer.Tensor{Name: t.table.name(tensorName), Type: t.typ.operandName()}
 		if operands != nil {
-			for _, n := range im.model.Main.Operands[operands[i]].Dims {
+			for _, n := range im.Model.Main.Operands[operands[i]].Dims {
 				x.Shape = append(x.Shape, int(n))
 			}
 		} else if dims, err := t.dims(); err == nil {
@@ -221,7 +210,7 @@ func (im *conversion) translate(i int) error {
 	entry := &im.operators[i]
 	*entry = importer.Operator{Index: i, Name: o.code.name(), Version: int(o.code.version)}
 	c := &call{conversion: im, index: i, operator: o}
-	first := len(im.model.Main.Operations)
+	first := len(im.Model.Main.Operations)
 	b, known := builtins[o.code.builtin]
 	var err error
 	if known {
@@ -243,7 +232,7 @@ func (im *conversion) translate(i int) error {
 	case err != nil:
 		im.refuse(entry, err.Error(), o.out)
 	}
-	for n := first; n < len(im.model.Main.Operations); n++ {
+	for n := first; n < len(im.Model.Main.Operations); n++ {
 		entry.NN = append(entry.NN, n)
 	}
 	return nil
@@ -267,8 +256,8 @@ func (im *conversion) refuse(o *importer.Operator, reason string, out []int32) {
 			v.vague = true
 			continue
 		}
-		v.operand = len(im.model.Main.Operands)
-		im.model.Main.Operands = append(im.model.Main.Operands, s.operand(dims, nn.Temporary))
+		v.operand = len(im.Model.Main.Operands)
+		im.Model.Main.Operands = append(im.Model.Main.Operands, s.Operand(dims, nn.Temporary))
 	}
 }
 
@@ -282,66 +271,6 @@ func (im *conversion) readable(in []int32) error {
 		_, constant := im.file.constant(t)
 		if !constant && v.operand < 0 && !v.vague && !t.empty() && !t.table.bool(tensorIsVariable) {
 			return importer.Damaged("tensor %d is read before it is written", ti)
-		}
-	}
-	return nil
-}
-
-// dropUnusedPool removes the file from the pools of a model that refers to no constant in it.
-func (im *conversion) dropUnusedPool() {
-	for i := range im.model.Main.Operands {
-		if im.model.Main.Operands[i].Lifetime == nn.ConstantReference {
-			return
-		}
-	}
-	im.model.Pools = nil
-}
-
-// emit appends an operation with one output of the given type and returns that output, whose dimensions
-// follow from the inputs. An operation that the table refuses leaves no trace.
-func (c *call) emit(op nn.OperationType, s spec, inputs ...uint32) (uint32, error) {
-	out, err := c.emitAll(op, []spec{s}, inputs...)
-	if err != nil {
-		return 0, err
-	}
-	return out[0], nil
-}
-
-// emitAll is emit of an operation with an output for each of specs.
-func (c *call) emitAll(op nn.OperationType, specs []spec, inputs ...uint32) ([]uint32, error) {
-	g := &c.model.Main
-	row := ops.Lookup(op)
-	if row == nil {
-		return nil, fmt.Errorf("%v is not in the operation table", op)
-	}
-	first := len(g.Operands)
-	o := nn.Operation{Type: op, Inputs: inputs}
-	for _, s := range specs {
-		o.Outputs = append(o.Outputs, uint32(len(g.Operands)))
-		g.Operands = append(g.Operands, s.operand(nil, nn.Temporary))
-	}
-	if err := complete(row, &ops.Call{Model: c.model, Graph: g, Op: &o}); err != nil {
-		g.Operands = g.Operands[:first]
-		return nil, err
-	}
-	g.Operations = append(g.Operations, o)
-	return o.Outputs, nil
-}
-
-// complete checks an operation and gives its outputs their dimensions.
-func complete(row *ops.Row, oc *ops.Call) error {
-	if err := row.Check(oc); err != nil {
-		return err
-	}
-	inf, err := row.Infer(oc)
-	if err != nil {
-		return err
-	}
-	for i, d := range inf.Shapes {
-		o := oc.Out(i)
-		o.Dims = d
-		if size, err := o.ByteSize(); err != nil || size > math.MaxInt32 {
-			return fmt.Errorf("a result of shape %v is too large", []uint32(d))
 		}
 	}
 	return nil

@@ -14,17 +14,7 @@ import (
 var errVague = errors.New("follows an operator that is not supported")
 
 // spec is the type of a tensor operand without its shape.
-type spec struct {
-	typ   nn.OperandType
-	scale float32
-	zero  int32
-}
-
-func (s spec) operand(dims nn.Dims, l nn.Lifetime) nn.Operand {
-	return nn.Operand{Type: s.typ, Dims: dims, Scale: s.scale, ZeroPoint: s.zero, Lifetime: l}
-}
-
-func specOf(o *nn.Operand) spec { return spec{o.Type, o.Scale, o.ZeroPoint} }
+type spec = importer.Type
 
 var elementOperands = map[elementType]nn.OperandType{
 	typeFloat32: nn.TensorFloat32, typeFloat16: nn.TensorFloat16, typeInt32: nn.TensorInt32, typeBool: nn.TensorBool8,
@@ -41,28 +31,28 @@ func (im *conversion) spec(t *tensor) (spec, error) {
 	if !ok {
 		return spec{}, fmt.Errorf("%v tensor", t.typ)
 	}
-	s := spec{typ: typ}
+	s := spec{Of: typ}
 	if !typ.IsQuant8() {
 		return s, nil
 	}
 	switch t.quant.scales.n {
 	case 0:
-		s.scale = 1
+		s.Scale = 1
 		return s, nil
 	case 1:
 	default:
 		return spec{}, errors.New("per-channel scales on a tensor that is not a filter")
 	}
-	s.scale = t.quant.scales.float32(0)
-	if !validScale(s.scale) {
-		return spec{}, importer.Damaged("scale %v", s.scale)
+	s.Scale = t.quant.scales.float32(0)
+	if !validScale(s.Scale) {
+		return spec{}, importer.Damaged("scale %v", s.Scale)
 	}
 	zero := t.quant.zeroPoint(0)
 	low, high := quant8Range(typ)
 	if zero < int64(low) || zero > int64(high) {
 		return spec{}, importer.Damaged("zero point %d of %v", zero, t.typ)
 	}
-	s.zero = int32(zero)
+	s.Zero = int32(zero)
 	return s, nil
 }
 
@@ -146,110 +136,9 @@ func (e extent) location() nn.Location {
 
 // addConstant appends an operand for bytes of the file.
 func (im *conversion) addConstant(s spec, d nn.Dims, e extent) uint32 {
-	o := s.operand(d, nn.ConstantReference)
+	o := s.Operand(d, nn.ConstantReference)
 	o.Location = e.location()
-	return im.addOperand(o)
-}
-
-func (im *conversion) addOperand(o nn.Operand) uint32 {
-	g := &im.model.Main
-	g.Operands = append(g.Operands, o)
-	return uint32(len(g.Operands) - 1)
-}
-
-// reserve appends n zero bytes to the model's values, 4-aligned, and returns their place. Values are bounded
-// by the size of the file, because several operators may ask for copies of the same bytes.
-func (im *conversion) reserve(n int) (nn.Location, []byte, error) {
-	v := im.model.Values
-	start := (len(v) + 3) &^ 3
-	need := start - len(v) + n
-	if n < 0 || need > im.room {
-		return nn.Location{}, nil, errors.New("constants to be made exceed the size of the file many times over")
-	}
-	im.room -= need
-	v = append(v, make([]byte, need)...)
-	im.model.Values = v
-	return nn.Location{Offset: uint32(start), Length: uint32(n)}, v[start : start+n], nil
-}
-
-// scalar returns an operand that holds one value of type INT32, FLOAT32, FLOAT16 or BOOL.
-func (im *conversion) scalar(typ nn.OperandType, bits uint32) (uint32, error) {
-	key := scalarKey{typ, bits}
-	if x, ok := im.scalars[key]; ok {
-		return x, nil
-	}
-	loc, b, err := im.reserve(typ.Bytes())
-	if err != nil {
-		return 0, err
-	}
-	var raw [4]byte
-	binary.LittleEndian.PutUint32(raw[:], bits)
-	copy(b, raw[:])
-	x := im.addOperand(nn.Operand{Type: typ, Lifetime: nn.ConstantCopy, Location: loc})
-	im.scalars[key] = x
-	return x, nil
-}
-
-// parameters appends scalars to inputs: int32, bool, or float32 in the precision of the given tensor type.
-func (im *conversion) parameters(like nn.OperandType, inputs []uint32, list ...any) ([]uint32, error) {
-	for _, p := range list {
-		var x uint32
-		var err error
-		switch p := p.(type) {
-		case int32:
-			x, err = im.scalar(nn.Int32, uint32(p))
-		case nn.Activation:
-			x, err = im.scalar(nn.Int32, uint32(p))
-		case bool:
-			var bits uint32
-			if p {
-				bits = 1
-			}
-			x, err = im.scalar(nn.Bool, bits)
-		case float32:
-			if like == nn.TensorFloat16 {
-				x, err = im.scalar(nn.Float16, uint32(nn.HalfOf(p)))
-			} else {
-				x, err = im.scalar(nn.Float32, math.Float32bits(p))
-			}
-		default:
-			panic(fmt.Sprintf("tflite: parameter of type %T", p))
-		}
-		if err != nil {
-			return nil, err
-		}
-		inputs = append(inputs, x)
-	}
-	return inputs, nil
-}
-
-// int32s returns a TENSOR_INT32 constant of the given shape.
-func (im *conversion) int32s(d nn.Dims, x []int32) (uint32, error) {
-	loc, b, err := im.reserve(4 * len(x))
-	if err != nil {
-		return 0, err
-	}
-	for i, n := range x {
-		binary.LittleEndian.PutUint32(b[4*i:], uint32(n))
-	}
-	return im.addOperand(nn.Operand{
-		Type: nn.TensorInt32, Dims: d, Lifetime: nn.ConstantCopy, Location: loc,
-	}), nil
-}
-
-// zeros returns a constant of n zeros.
-func (im *conversion) zeros(s spec, n uint32) (uint32, error) {
-	size := uint64(n) * uint64(s.typ.Bytes())
-	if size > math.MaxInt32 {
-		return 0, fmt.Errorf("%d zeros", n)
-	}
-	loc, _, err := im.reserve(int(size))
-	if err != nil {
-		return 0, err
-	}
-	o := s.operand(nn.Dims{n}, nn.ConstantCopy)
-	o.Location = loc
-	return im.addOperand(o), nil
+	return im.Add(o)
 }
 
 // perChannel returns a constant int8 tensor as symmetric per-channel weights along the given dimension. One
@@ -291,10 +180,10 @@ func (im *conversion) perChannel(ti int32, dim int) (uint32, error) {
 			return 0, fmt.Errorf("zero point %d of signed weights", z)
 		}
 	}
-	o := spec{typ: nn.TensorQuant8PerChannel}.operand(d, nn.ConstantReference)
+	o := spec{Of: nn.TensorQuant8PerChannel}.Operand(d, nn.ConstantReference)
 	o.Channel = &nn.ChannelQuant{Scales: scales, ChannelDim: uint32(dim)}
 	o.Location = e.location()
-	x := im.addOperand(o)
+	x := im.Add(o)
 	im.views[key] = x
 	return x, nil
 }
@@ -302,7 +191,7 @@ func (im *conversion) perChannel(ti int32, dim int) (uint32, error) {
 // view returns a constant tensor as a vector of n elements with the given type.
 func (im *conversion) view(ti int32, s spec, n uint32) (uint32, error) {
 	key := viewKey{tensor: ti, spec: s, channel: -1}
-	if x, ok := im.views[key]; ok && im.model.Main.Operands[x].Dims.Equal(nn.Dims{n}) {
+	if x, ok := im.views[key]; ok && im.Model.Main.Operands[x].Dims.Equal(nn.Dims{n}) {
 		return x, nil
 	}
 	t := &im.file.tensors[ti]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
@@ -21,7 +22,7 @@ func (c *call) paddings() (x, list uint32, err error) {
 	if rank := len(c.operand(x).Dims); len(p) != 2*rank {
 		return 0, 0, fmt.Errorf("%d paddings for rank %d", len(p), rank)
 	}
-	list, err = c.int32s(nn.Dims{uint32(len(p) / 2), 2}, p)
+	list, err = c.Int32s(nn.Dims{uint32(len(p) / 2), 2}, p)
 	return x, list, err
 }
 
@@ -43,7 +44,7 @@ func padV2(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, in := c.tensor(2), specOf(c.operand(x))
+	t, in := c.tensor(2), importer.TypeOf(c.operand(x))
 	s, err := c.spec(t)
 	if err != nil {
 		return fmt.Errorf("value: %w", err)
@@ -60,7 +61,7 @@ func padV2(c *call) error {
 	}
 	raw := c.file.buf.data[e.off : e.off+e.n]
 	var value any
-	switch s.typ {
+	switch s.Of {
 	case nn.TensorFloat32:
 		value = math.Float32frombits(binary.LittleEndian.Uint32(raw))
 	case nn.TensorFloat16:
@@ -72,7 +73,7 @@ func padV2(c *call) error {
 	default:
 		return fmt.Errorf("value of type %v", t.typ)
 	}
-	inputs, err := c.parameters(s.typ, []uint32{x, list}, value)
+	inputs, err := c.Scalars(s.Of, []uint32{x, list}, value)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func mirrorPad(c *call) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := c.parameters(nn.TensorFloat32, []uint32{x, list}, int32(c.options.int8(0)))
+	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x, list}, int32(c.options.int8(0)))
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func pool(op nn.OperationType) func(*call) error {
 			return err
 		}
 		o := c.options
-		inputs, err := c.parameters(c.operand(x).Type, []uint32{x}, scheme,
+		inputs, err := c.Scalars(c.operand(x).Type, []uint32{x}, scheme,
 			o.int32(poolStrideW, 0), o.int32(poolStrideH, 0), o.int32(poolFilterW, 0), o.int32(poolFilterH, 0), act)
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func quantize(c *call) error {
 }
 
 // requantize brings an 8-bit tensor to another quantisation.
-func (c *call) requantize(x uint32, s spec) (uint32, error) { return c.emit(nn.OpRequantize, s, x) }
+func (c *call) requantize(x uint32, s spec) (uint32, error) { return c.Emit(nn.OpRequantize, s, x) }
 
 // dequantize: float16 constants are widened here and now, which is exact; other float16 tensors are CAST.
 func dequantize(c *call) error {
@@ -70,7 +70,7 @@ func (c *call) widen(t *tensor) error {
 	loc, ok := c.widened[e]
 	if !ok {
 		var b []byte
-		if loc, b, err = c.reserve(2 * e.n); err != nil {
+		if loc, b, err = c.Reserve(2 * e.n); err != nil {
 			return err
 		}
 		src := c.file.buf.data[e.off : e.off+e.n]
@@ -80,9 +80,9 @@ func (c *call) widen(t *tensor) error {
 		}
 		c.widened[e] = loc
 	}
-	o := spec{typ: nn.TensorFloat32}.operand(d, nn.ConstantCopy)
+	o := spec{Of: nn.TensorFloat32}.Operand(d, nn.ConstantCopy)
 	o.Location = loc
-	return c.bind(c.addOperand(o))
+	return c.bind(c.Add(o))
 }
 
 // widenedBytes is an estimate of what the widened constants will take, so that Values is allocated once.
@@ -96,5 +96,5 @@ func (im *conversion) widenedBytes() int {
 			n += 2*e.n + 4
 		}
 	}
-	return min(n, im.room)
+	return n
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 )
@@ -36,7 +35,7 @@ func sequenceLSTM(c *call) error {
 	default:
 		return fmt.Errorf("activation %d", act)
 	}
-	inputs, err := c.parameters(c.operand(tensors[0]).Type, tensors[:ops.LSTMNormWeights:ops.LSTMNormWeights],
+	inputs, err := c.Scalars(c.operand(tensors[0]).Type, tensors[:ops.LSTMNormWeights:ops.LSTMNormWeights],
 		act, c.options.float32(lstmCellClip), c.options.float32(lstmProjClip), c.options.bool(lstmTimeMajor))
 	if err != nil {
 		return err
@@ -50,7 +49,7 @@ func (c *call) lstmTensor(k ops.LSTMTensor) (uint32, error) {
 	state := k == ops.LSTMOutputState || k == ops.LSTMCellState
 	switch {
 	case !c.has(i) && k != ops.LSTMInput && !state:
-		return c.addOperand(nn.Operand{Type: c.operand(uint32(c.values[c.in[0]].operand)).Type, Lifetime: nn.NoValue}), nil
+		return c.Add(nn.Operand{Type: c.operand(uint32(c.values[c.in[0]].operand)).Type, Lifetime: nn.NoValue}), nil
 	case state && c.has(i) && c.tensor(i).table.bool(tensorIsVariable):
 		return c.zeroState(i)
 	}
@@ -67,14 +66,5 @@ func (c *call) zeroState(i int) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("input %d: %w", i, err)
 	}
-	n, err := d.Elements()
-	if err != nil {
-		return 0, importer.Damaged("%w", err)
-	}
-	x, err := c.zeros(spec{typ: nn.TensorFloat32}, n)
-	if err != nil {
-		return 0, err
-	}
-	c.operand(x).Dims = d
-	return x, nil
+	return c.Zeros(spec{Of: nn.TensorFloat32}, d)
 }

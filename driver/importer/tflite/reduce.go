@@ -32,11 +32,11 @@ func mean(c *call) error {
 		}
 		return c.bind(y)
 	}
-	list, err := c.int32s(nn.Dims{uint32(len(axes))}, axes)
+	list, err := c.Int32s(nn.Dims{uint32(len(axes))}, axes)
 	if err != nil {
 		return err
 	}
-	inputs, err := c.parameters(s.typ, []uint32{x, list}, keep)
+	inputs, err := c.Scalars(s.Of, []uint32{x, list}, keep)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func topK(c *call) error {
 	if len(k) != 1 {
 		return fmt.Errorf("%d numbers for k", len(k))
 	}
-	inputs, err := c.parameters(c.operand(x).Type, []uint32{x}, k[0])
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x}, k[0])
 	if err != nil {
 		return err
 	}

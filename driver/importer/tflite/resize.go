@@ -24,7 +24,7 @@ func (c *call) resize(op nn.OperationType, flags int) error {
 	if len(size) != 2 {
 		return fmt.Errorf("%d sizes", len(size))
 	}
-	inputs, err := c.parameters(nn.TensorFloat32, []uint32{x},
+	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x},
 		size[1], size[0], false, c.options.bool(flags), c.options.bool(flags+1))
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (c *call) reshapeTo(x uint32, d nn.Dims) error {
 	for i, n := range d {
 		sizes[i] = int32(min(n, math.MaxInt32))
 	}
-	shape, err := c.int32s(nn.Dims{uint32(len(d))}, sizes)
+	shape, err := c.Int32s(nn.Dims{uint32(len(d))}, sizes)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func squeeze(c *call) error {
 	if len(axes) == 0 || len(c.tensor(0).shape) == 0 {
 		return c.reshapeTo(x, d)
 	}
-	list, err := c.int32s(nn.Dims{uint32(len(axes))}, axes)
+	list, err := c.Int32s(nn.Dims{uint32(len(axes))}, axes)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func expandDims(c *call) error {
 	if len(c.tensor(0).shape) == 0 && c.operand(x).Dims.Equal(nn.Dims{1}) && len(c.output().shape) == 1 {
 		return c.reshapeTo(x, nn.Dims{1})
 	}
-	inputs, err := c.parameters(nn.TensorFloat32, []uint32{x}, axis[0])
+	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x}, axis[0])
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func transpose(c *call) error {
 	if len(perm) == 0 {
 		return fmt.Errorf("no permutation")
 	}
-	list, err := c.int32s(nn.Dims{uint32(len(perm))}, perm)
+	list, err := c.Int32s(nn.Dims{uint32(len(perm))}, perm)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func slice(c *call) error {
 		if err != nil {
 			return err
 		}
-		list, err := c.int32s(nn.Dims{uint32(len(v))}, v)
+		list, err := c.Int32s(nn.Dims{uint32(len(v))}, v)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func concatenation(c *call) error {
 	if axis < 0 {
 		axis += int32(len(c.operand(inputs[0]).Dims))
 	}
-	if inputs, err = c.parameters(nn.TensorFloat32, inputs, axis); err != nil {
+	if inputs, err = c.Scalars(nn.TensorFloat32, inputs, axis); err != nil {
 		return err
 	}
 	if act == nn.ActNone {
@@ -207,7 +207,7 @@ func concatenation(c *call) error {
 	if err != nil {
 		return err
 	}
-	x, err := c.emit(nn.OpConcatenation, s, inputs...)
+	x, err := c.Emit(nn.OpConcatenation, s, inputs...)
 	if err != nil {
 		return err
 	}

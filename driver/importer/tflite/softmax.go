@@ -17,7 +17,7 @@ func (c *call) normalise(op nn.OperationType, parameters ...any) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := c.parameters(c.operand(x).Type, []uint32{x}, parameters...)
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x}, parameters...)
 	if err != nil {
 		return err
 	}

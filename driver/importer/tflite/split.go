@@ -26,7 +26,7 @@ func split(c *call) error {
 	if n := c.options.int32(splitParts, 0); int(n) != len(c.out) {
 		return importer.Damaged("%d outputs for %d parts", len(c.out), n)
 	}
-	inputs, err := c.parameters(nn.TensorFloat32, []uint32{x}, axis[0], int32(len(c.out)))
+	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x}, axis[0], int32(len(c.out)))
 	if err != nil {
 		return err
 	}
