@@ -26,7 +26,7 @@ type Result struct {
 	Driver string `json:"driver"`
 	Model  string `json:"model"`
 	Runs   int    `json:"runs"`
-	// Wall is the time of a run, the mean of those in the stats.Median, and Sum that of all rows of the same runs.
+	// Wall is the time of a run, the mean of those in the middle, and Sum that of all rows of the same runs.
 	Wall float64 `json:"wall_ms"`
 	Sum  float64 `json:"sum_ms"`
 	Rows []Row   `json:"rows"`
