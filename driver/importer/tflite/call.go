@@ -57,9 +57,9 @@ func (c *call) apply(b builtin) error {
 	return c.file.buf.err
 }
 
-// vague reports whether an input comes from an operator that is not supported.
-func (c *call) vague() bool {
-	return slices.ContainsFunc(c.in, func(t int32) bool { return t >= 0 && c.values[t].vague })
+// unknown reports whether an input comes from an operator that is not supported.
+func (c *call) unknown() bool {
+	return slices.ContainsFunc(c.in, func(t int32) bool { return t >= 0 && c.values[t].unknown })
 }
 
 // has reports whether input i is there; optional inputs may be left off or be -1.
@@ -84,8 +84,8 @@ func (c *call) data(i int) (uint32, error) {
 		return uint32(v.operand), nil
 	}
 	if _, ok := c.file.constant(t); !ok {
-		if v.vague {
-			return 0, errVague
+		if v.unknown {
+			return 0, errUnknown
 		}
 		if err := plain(t); err != nil {
 			return 0, fmt.Errorf("input %d: %w", i, err)
@@ -182,7 +182,7 @@ func (c *call) bindTo(output int32, x uint32) error {
 	if v.operand >= 0 {
 		return importer.Damaged("tensor %d is an output twice", output)
 	}
-	v.operand, v.vague = int(x), false
+	v.operand, v.unknown = int(x), false
 	return nil
 }
 

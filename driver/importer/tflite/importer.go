@@ -22,10 +22,10 @@ type conversion struct {
 // value is the state of a tensor.
 type value struct {
 	operand int // index of its operand, -1 when there is none yet
-	// vague marks a tensor that comes from an operator that is not supported and whose shape the file does
+	// unknown marks a tensor that comes from an operator that is not supported and whose shape the file does
 	// not tell: what follows from it is not worth reporting.
-	vague bool
-	input bool // of the network
+	unknown bool
+	input   bool // of the network
 }
 
 // viewKey names a constant tensor seen with other parameters than its own: as weights or bias.
@@ -119,7 +119,7 @@ func (im *conversion) bindInputs() error {
 		}
 		if err != nil {
 			im.refusePort("input", i, t, err)
-			v.vague = true
+			v.unknown = true
 			continue
 		}
 		v.operand = len(g.Operands)
@@ -144,7 +144,7 @@ func (im *conversion) bindOutputs() error {
 		t := &im.file.tensors[ti]
 		c := &call{conversion: im, index: -1, operator: operator{in: []int32{ti}}}
 		x, err := c.data(0)
-		if errors.Is(err, errVague) {
+		if errors.Is(err, errUnknown) {
 			continue // its operator is reported
 		}
 		if importer.IsDamage(err) {
@@ -200,7 +200,7 @@ func (im *conversion) translate(i int) error {
 		return im.file.buf.err
 	}
 	for _, t := range o.out {
-		if v := im.values[t]; v.operand >= 0 || v.vague || v.input {
+		if v := im.values[t]; v.operand >= 0 || v.unknown || v.input {
 			return importer.Damaged("operator %d writes tensor %d, which already has a value", i, t)
 		}
 		if _, ok := im.file.constant(&im.file.tensors[t]); ok {
@@ -225,9 +225,9 @@ func (im *conversion) translate(i int) error {
 		return fmt.Errorf("operator %d %s: %w", i, entry.Name, err)
 	case !known:
 		im.refuse(entry, "", o.out)
-	case errors.Is(err, errVague):
+	case errors.Is(err, errUnknown):
 		im.refuse(nil, "", o.out)
-	case err != nil && c.vague():
+	case err != nil && c.unknown():
 		im.refuse(nil, "", o.out)
 	case err != nil:
 		im.refuse(entry, err.Error(), o.out)
@@ -248,12 +248,12 @@ func (im *conversion) refuse(o *importer.Operator, reason string, out []int32) {
 		t, v := &im.file.tensors[ti], &im.values[ti]
 		s, err := im.spec(t)
 		if err != nil || len(t.shape) == 0 || t.dynamic() || o == nil {
-			v.vague = true
+			v.unknown = true
 			continue
 		}
 		dims, err := t.dims()
 		if err != nil {
-			v.vague = true
+			v.unknown = true
 			continue
 		}
 		v.operand = len(im.Model.Main.Operands)
@@ -269,7 +269,7 @@ func (im *conversion) readable(in []int32) error {
 		}
 		t, v := &im.file.tensors[ti], im.values[ti]
 		_, constant := im.file.constant(t)
-		if !constant && v.operand < 0 && !v.vague && !t.empty() && !t.table.bool(tensorIsVariable) {
+		if !constant && v.operand < 0 && !v.unknown && !t.empty() && !t.table.bool(tensorIsVariable) {
 			return importer.Damaged("tensor %d is read before it is written", ti)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// errVague says that a tensor has no operand because it comes from an operator that is not supported.
-var errVague = errors.New("follows an operator that is not supported")
+// errUnknown says that a tensor has no operand because it comes from an operator that is not supported.
+var errUnknown = errors.New("follows an operator that is not supported")
 
 // spec is the type of a tensor operand without its shape.
 type spec = importer.Type
