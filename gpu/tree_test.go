@@ -91,7 +91,10 @@ func TestTreeIteratesInOneSubmission(t *testing.T) {
 				_, err := add(t, x, 2)
 				require.NoError(t, err)
 			}
-			require.Less(t, x.Later(), many/10)
+			n, known := x.(*tree).loops[0].known()
+			require.True(t, known)
+			require.Equal(t, 2, n)
+			require.Less(t, x.Later(), many/2, "fifty times fewer, on a machine that may have become slower")
 			require.Positive(t, x.Later())
 			require.NoError(t, x.Close())
 			require.NoError(t, x.Close())
