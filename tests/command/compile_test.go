@@ -11,6 +11,9 @@ import (
 // figures of a text that differ between devices and versions.
 var figures = regexp.MustCompile(`-?\d+(\.\d+)?`)
 
+// segments begin with such lines in the dump of a plan.
+var segments = regexp.MustCompile(`(?m)^segment \d+.*\n`)
+
 func TestCompile(t *testing.T) {
 	needDevice(t, "swiftshader")
 	args := []string{"compile", example(t, "digits_f32.tflite"), "--device", "swiftshader"}
@@ -38,7 +41,11 @@ func TestDumpOfPlan(t *testing.T) {
 	args := []string{"compile", example(t, "digits_f32.tflite"), "--device", "swiftshader", "--dump", "plan"}
 	v := object(t, ok(t, append(args, "--json")...).stdout)
 	dump := v["dump"].(string)
-	require.Contains(t, ok(t, args...).stdout, dump)
+	// The device may have been measured anew between the two: predicted times, and segments by them, differ then.
+	form := func(text string) string {
+		return figures.ReplaceAllString(segments.ReplaceAllString(text, ""), "N")
+	}
+	require.Contains(t, form(ok(t, args...).stdout), form(dump))
 	parts := strings.Split(strings.TrimSpace(dump), "\n\n")
 	require.Len(t, parts, 3)
 
