@@ -266,12 +266,18 @@ func (m *meter) growing(count, most int, overhead time.Duration, units float64, 
 		if err != nil {
 			return 0, err
 		}
-		work := max(took-overhead, time.Nanosecond)
+		work := without(took, overhead)
 		if work >= meterTarget || count >= most {
 			return float64(count) * units / work.Seconds(), nil
 		}
 		count = grown(count, work)
 	}
+}
+
+// without is took without the overhead that was measured at another moment, at least half of took: where the machine was
+// disturbed then, more would make a rate of next to nothing.
+func without(took, overhead time.Duration) time.Duration {
+	return max(took-overhead, took/2, time.Nanosecond)
 }
 
 // grown is a larger amount of work than n, which took that long: enough to reach the target, if not in one go.
@@ -333,7 +339,7 @@ func (m *meter) moved(steps []plan.Step, size int64, traffic float64, overhead t
 	if err != nil {
 		return 0, err
 	}
-	return traffic * float64(size) / max(took-overhead*time.Duration(len(steps)), time.Nanosecond).Seconds(), nil
+	return traffic * float64(size) / without(took, overhead*time.Duration(len(steps))).Seconds(), nil
 }
 
 // slabs are the dispatches that read size bytes of the arena, each of what one texel buffer holds.

@@ -316,6 +316,14 @@ func TestLoadOfTheMachine(t *testing.T) {
 }
 
 // TestMiddleRates: of several rounds each rate and each cost is the middle one, and ceilings are the highest.
+func TestOverheadTakesHalfAtMost(t *testing.T) {
+	for _, tc := range []struct{ took, overhead, want time.Duration }{
+		{1000, 10, 990}, {1000, 500, 500}, {1000, 999, 500}, {1000, 40_000_000, 500}, {1, 5, 1}, {0, 5, 1},
+	} {
+		require.Equal(t, tc.want, without(tc.took, tc.overhead), tc)
+	}
+}
+
 func TestMiddleRates(t *testing.T) {
 	rate := func(x float64, cost time.Duration) plan.Rates {
 		return plan.Rates{FLOPS: x, Depthwise: x, Bandwidth: x, Dispatch: cost, Barrier: cost, Submit: cost, Stamp: cost}
