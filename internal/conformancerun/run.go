@@ -12,6 +12,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
@@ -111,10 +112,20 @@ func (f *cacheFiles) prepare(ctx context.Context, client *driver.Client, c *conf
 		return pm, err
 	case err == nil:
 		return nil, errors.Join(errors.New("it came back from files that nothing was saved in"), pm.Close())
-	case len(c.Model.Referenced) == 0 && !c.Has(nn.OpSlice):
+	case len(c.Model.Referenced) == 0 && !needsData(c.Model):
 		return nil, why
 	}
 	return client.PrepareModel(ctx, c.Model) // what has sizes that only the data tells is not stored
+}
+
+// needsData reports whether an operation of m has a parameter that is computed or given by the request, which no kernel reads.
+func needsData(m *nn.Model) bool {
+	for i := range m.Main.Operations {
+		if validate.NeedsData(m, i) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func firstRefusal(c *conformancedata.Case, reasons []error) error {
