@@ -96,3 +96,27 @@ func (b *Builder) ResizeNearestNeighbor(x uint32, r Resize) uint32 {
 func (b *Builder) resize(t nn.OperationType, x uint32, r Resize) uint32 {
 	return b.op(t, nil, x, r.Width, r.Height, r.NCHW, r.AlignCorners, r.HalfPixel)
 }
+
+// SpaceToDepth is SPACE_TO_DEPTH of x [N, H, W, C], or [N, C, H, W] with nchw: the pixels of blocks of block by block become
+// channels.
+func (b *Builder) SpaceToDepth(x uint32, block int, nchw bool) uint32 {
+	return b.op(nn.OpSpaceToDepth, nil, x, block, nchw)
+}
+
+// DepthToSpace is DEPTH_TO_SPACE of x [N, H, W, C], or [N, C, H, W] with nchw: channels become blocks of block by block pixels.
+func (b *Builder) DepthToSpace(x uint32, block int, nchw bool) uint32 {
+	return b.op(nn.OpDepthToSpace, nil, x, block, nchw)
+}
+
+// SpaceToBatch is SPACE_TO_BATCH_ND of x [N, H, W, C], or [N, C, H, W] with nchw: the pixels of blocks become images. block is
+// height, width.
+func (b *Builder) SpaceToBatch(x uint32, block [2]int, pad ops.Pad, nchw bool) uint32 {
+	pads := b.pads([][2]int{{pad.Top, pad.Bottom}, {pad.Left, pad.Right}})
+	return b.op(nn.OpSpaceToBatchNd, nil, x, b.vector(block[:]), pads, nchw)
+}
+
+// BatchToSpace is BATCH_TO_SPACE_ND of x [N, H, W, C], or [N, C, H, W] with nchw: images become the pixels of blocks. block is
+// height, width.
+func (b *Builder) BatchToSpace(x uint32, block [2]int, nchw bool) uint32 {
+	return b.op(nn.OpBatchToSpaceNd, nil, x, b.vector(block[:]), nchw)
+}

@@ -138,6 +138,11 @@ func TestResults(t *testing.T) {
 			nn.Operand{Type: nn.TensorInt32, Dims: nn.Dims{5}}},
 		"a slice": {func(b b, _, q uint32) uint32 { return b.Slice(q, []int{0, 2, 1, 0}, []int{1, -1, 3, 4}) },
 			nn.Operand{Type: u8, Dims: nn.Dims{1, 6, 3, 4}, Scale: 0.5, ZeroPoint: 7}},
+		"blocks": {func(b b, _, q uint32) uint32 {
+			q = b.DepthToSpace(b.SpaceToDepth(q, 2, false), 4, false)
+			return b.BatchToSpace(b.SpaceToBatch(q, [2]int{3, 2}, ops.Pad{Top: 1, Bottom: 1}, false), [2]int{1, 6}, false)
+		}, nn.Operand{Type: u8, Dims: nn.Dims{1, 6, 36, 1}, Scale: 0.5, ZeroPoint: 7}},
+		"shuffled": {func(b b, x, _ uint32) uint32 { return b.ChannelShuffle(x, 3, -2) }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 6, 4}}},
 		"padded": {func(b b, _, q uint32) uint32 {
 			p := [][2]int{{0, 0}, {1, 2}, {0, 0}, {0, 1}}
 			return b.MirrorPad(b.PadWith(b.Pad(q, p), p, 200), p, true)

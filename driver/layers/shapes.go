@@ -42,6 +42,12 @@ func (b *Builder) Slice(x uint32, begin, size []int) uint32 {
 	return b.op(nn.OpSlice, nil, x, b.vector(begin), b.vector(size))
 }
 
+// ChannelShuffle deals out in turn what lies in so many groups along the axis, which counts from the end where it is
+// negative.
+func (b *Builder) ChannelShuffle(x uint32, groups, axis int) uint32 {
+	return b.op(nn.OpChannelShuffle, nil, x, groups, axis)
+}
+
 // Fill is a tensor of type t, TENSOR_FLOAT32, TENSOR_FLOAT16 or TENSOR_INT32, all of whose elements are v.
 func (b *Builder) Fill(t nn.OperandType, v float64, dims ...int) uint32 {
 	var value any = float32(v)

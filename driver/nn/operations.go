@@ -26,7 +26,8 @@ const (
 	// Inputs, explicit padding: input, filter, bias, left padding, right padding, top padding, bottom padding, stride
 	// width, stride height, depth multiplier, activation, [layout, [dilation width, dilation height]].
 	OpDepthwiseConv2D OperationType = 4 // DEPTHWISE_CONV_2D
-	OpDepthToSpace    OperationType = 5 // DEPTH_TO_SPACE
+	// Inputs: input, block size, [layout].
+	OpDepthToSpace OperationType = 5 // DEPTH_TO_SPACE
 	// Inputs: input.
 	OpDequantize      OperationType = 6 // DEQUANTIZE
 	OpEmbeddingLookup OperationType = 7 // EMBEDDING_LOOKUP
@@ -66,18 +67,21 @@ const (
 	OpResizeBilinear OperationType = 23 // RESIZE_BILINEAR
 	OpRnn            OperationType = 24 // RNN
 	// Inputs: input, beta, [axis].
-	OpSoftmax      OperationType = 25 // SOFTMAX
+	OpSoftmax OperationType = 25 // SOFTMAX
+	// Inputs: input, block size, [layout].
 	OpSpaceToDepth OperationType = 26 // SPACE_TO_DEPTH
 	OpSvdf         OperationType = 27 // SVDF
 	// Inputs: input.
-	OpTanh           OperationType = 28 // TANH
+	OpTanh OperationType = 28 // TANH
+	// Inputs: input, block, [layout].
 	OpBatchToSpaceNd OperationType = 29 // BATCH_TO_SPACE_ND
 	// Inputs: first input, second input, activation.
 	OpDiv OperationType = 30 // DIV
 	// Inputs: input, axes, keep dims.
 	OpMean OperationType = 31 // MEAN
 	// Inputs: input, paddings.
-	OpPad            OperationType = 32 // PAD
+	OpPad OperationType = 32 // PAD
+	// Inputs: input, block, paddings, [layout].
 	OpSpaceToBatchNd OperationType = 33 // SPACE_TO_BATCH_ND
 	// Inputs: input, axes.
 	OpSqueeze      OperationType = 34 // SQUEEZE
@@ -95,7 +99,8 @@ const (
 	OpBidirectionalSequenceRnn  OperationType = 43 // BIDIRECTIONAL_SEQUENCE_RNN
 	OpBoxWithNmsLimit           OperationType = 44 // BOX_WITH_NMS_LIMIT
 	// Inputs: input.
-	OpCast                    OperationType = 45 // CAST
+	OpCast OperationType = 45 // CAST
+	// Inputs: input, groups, axis.
 	OpChannelShuffle          OperationType = 46 // CHANNEL_SHUFFLE
 	OpDetectionPostprocessing OperationType = 47 // DETECTION_POSTPROCESSING
 	// Inputs: first input, second input.

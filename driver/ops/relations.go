@@ -62,10 +62,17 @@ func relateBroadcast(_ *params, rel *Relations) { rel.Broadcast = true }
 
 // relateImage is of operations on windows of an image [n, h, w, channels], whose number of channels stays.
 func relateImage(p *params, rel *Relations) {
-	x, y := p.Op.Inputs[0], p.Op.Outputs[0]
-	rel.same(x, 0, y, 0)
+	relateImages(p, rel)
+	relateChannels(p, rel)
+}
+
+// relateImages is of operations that keep the number of images.
+func relateImages(p *params, rel *Relations) { rel.same(p.Op.Inputs[0], 0, p.Op.Outputs[0], 0) }
+
+// relateChannels is of operations on images whose number of channels stays.
+func relateChannels(p *params, rel *Relations) {
 	if ch, ok := p.channels(); ok {
-		rel.same(x, ch, y, ch)
+		rel.same(p.Op.Inputs[0], ch, p.Op.Outputs[0], ch)
 	}
 }
 

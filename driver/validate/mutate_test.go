@@ -122,7 +122,8 @@ func mayDrop(m *nn.Model, op *nn.Operation, k int) bool {
 	n := len(op.Inputs)
 	isBool := m.Main.Operands[op.Inputs[k]].Type == nn.Bool
 	switch op.Type {
-	case nn.OpConv2D, nn.OpDepthwiseConv2D, nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D:
+	case nn.OpConv2D, nn.OpDepthwiseConv2D, nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D,
+		nn.OpSpaceToDepth, nn.OpDepthToSpace, nn.OpSpaceToBatchNd, nn.OpBatchToSpaceNd:
 		return isBool && k == n-1
 	case nn.OpResizeBilinear:
 		return k >= 3

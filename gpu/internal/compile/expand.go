@@ -12,7 +12,12 @@ import (
 
 // expansions are the operations that no kernel does: each becomes nodes that kernels do.
 var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
+	nn.OpBatchToSpaceNd:             expandBatchToSpace,
+	nn.OpChannelShuffle:             expandChannelShuffle,
+	nn.OpDepthToSpace:               expandDepthToSpace,
 	nn.OpFill:                       expandFill,
+	nn.OpSpaceToBatchNd:             expandSpaceToBatch,
+	nn.OpSpaceToDepth:               expandSpaceToDepth,
 	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
 }
 
@@ -24,7 +29,7 @@ const (
 	maxExpandedConstants = 1 << 22
 )
 
-// expand replaces operations by the nodes that they consist of.
+// expand replaces operations by the nodes that they consist of; those on NCHW images by what they are in NHWC.
 //
 // Requires: ir.Inferred.   Ensures: no node is of an operation in expansions; one is refused that is too long.
 func (u *unit) expand() error {
@@ -32,13 +37,13 @@ func (u *unit) expand() error {
 	room, constants := maxExpanded, maxExpandedConstants
 	for i := range u.graph.Nodes {
 		n := &u.graph.Nodes[i]
-		make, ok := expansions[n.Op]
+		become, ok := expansions[n.Op]
 		if !ok {
 			nodes = append(nodes, *n)
 			continue
 		}
 		x := expansion{graph: u.graph, source: n.Source, room: room, constants: constants}
-		if err := make(&x, n); err != nil {
+		if err := x.expand(*n, become); err != nil {
 			u.refuse(n, err)
 			continue
 		}
@@ -56,6 +61,21 @@ type expansion struct {
 	room      int // nodes that may still be made
 	constants int // elements of constants that may still be made
 	nodes     []ir.Node
+}
+
+// expand collects what n becomes.
+func (x *expansion) expand(n ir.Node, become func(*expansion, *ir.Node) error) error {
+	a, imaged := n.Attrs.(ops.Imaged)
+	if !imaged || !a.ChannelsFirst() {
+		return become(x, &n)
+	}
+	before, n, after := channelsLast(x.graph, n)
+	x.nodes = append(x.nodes, before)
+	if err := become(x, &n); err != nil {
+		return err
+	}
+	x.nodes = append(x.nodes, after)
+	return nil
 }
 
 // checkRoom fails where n nodes are too many.

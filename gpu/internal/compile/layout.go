@@ -24,13 +24,7 @@ func normaliseLayout(g *ir.Graph) error {
 		case n.Op == nn.OpFullyConnected:
 			nodes = flattenRows(g, nodes, n)
 		case imaged && a.ChannelsFirst():
-			x := g.Add(permuted(g.T(n.In[0]), toNHWC))
-			y := g.Add(permuted(g.T(n.Out[0]), toNHWC))
-			before := transposition(n.In[0], x, toNHWC, n.Source)
-			after := transposition(y, n.Out[0], toNCHW, n.Source)
-			n.Attrs = a.ChannelsLast()
-			n.In = append([]ir.ID{x}, n.In[1:]...)
-			n.Out = []ir.ID{y}
+			before, n, after := channelsLast(g, n)
 			nodes = append(nodes, before, n, after)
 		default:
 			nodes = append(nodes, n)
@@ -38,6 +32,18 @@ func normaliseLayout(g *ir.Graph) error {
 	}
 	g.Nodes = nodes
 	return nil
+}
+
+// channelsLast is n, a node on NCHW images, in its NHWC form, and the transpositions before and after it.
+func channelsLast(g *ir.Graph, n ir.Node) (before, nhwc, after ir.Node) {
+	x := g.Add(permuted(g.T(n.In[0]), toNHWC))
+	y := g.Add(permuted(g.T(n.Out[0]), toNHWC))
+	before = transposition(n.In[0], x, toNHWC, n.Source)
+	after = transposition(y, n.Out[0], toNCHW, n.Source)
+	n.Attrs = n.Attrs.(ops.Imaged).ChannelsLast()
+	n.In = append([]ir.ID{x}, n.In[1:]...)
+	n.Out = []ir.ID{y}
+	return before, n, after
 }
 
 // flattenRows appends matrix product n, after a reshape of its input if it needs one.

@@ -43,7 +43,15 @@ func register(r rule, types ...nn.OperationType) {
 }
 
 // expanded are the operations that package compile replaces by others, which have rules.
-var expanded = []nn.OperationType{nn.OpFill, nn.OpUnidirectionalSequenceLstm}
+var expanded = []nn.OperationType{
+	nn.OpBatchToSpaceNd,
+	nn.OpChannelShuffle,
+	nn.OpDepthToSpace,
+	nn.OpFill,
+	nn.OpSpaceToBatchNd,
+	nn.OpSpaceToDepth,
+	nn.OpUnidirectionalSequenceLstm,
+}
 
 // Has reports whether there are kernels for an operation, or for those that it consists of, whatever its operands are.
 func Has(op nn.OperationType) bool {

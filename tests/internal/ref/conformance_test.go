@@ -55,7 +55,7 @@ func TestConformance(t *testing.T) {
 				return nil
 			})
 			require.NoError(t, err)
-			require.Equal(t, 3630, models)
+			require.Equal(t, 4155, models)
 			require.Equal(t, 36, failures)
 		})
 	}
@@ -108,5 +108,5 @@ func TestVariations(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Positive(t, twins)
-	require.Equal(t, 3630-36, dynamic)
+	require.Equal(t, 4155-36, dynamic)
 }

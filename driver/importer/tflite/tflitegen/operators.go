@@ -11,6 +11,7 @@ const (
 	OpConcatenation              Operator = 2
 	OpConv2D                     Operator = 3
 	OpDepthwiseConv2D            Operator = 4
+	OpDepthToSpace               Operator = 5
 	OpDequantize                 Operator = 6
 	OpFloor                      Operator = 8
 	OpFullyConnected             Operator = 9
@@ -24,9 +25,12 @@ const (
 	OpReshape                    Operator = 22
 	OpResizeBilinear             Operator = 23
 	OpSoftmax                    Operator = 25
+	OpSpaceToDepth               Operator = 26
 	OpTanh                       Operator = 28
 	OpCustom                     Operator = 32
 	OpPad                        Operator = 34
+	OpBatchToSpaceND             Operator = 37
+	OpSpaceToBatchND             Operator = 38
 	OpTranspose                  Operator = 39
 	OpMean                       Operator = 40
 	OpSub                        Operator = 41

@@ -138,6 +138,20 @@ type ReshapeOptions struct {
 
 func (o ReshapeOptions) table() (byte, []Field) { return 17, fieldsOf(o) }
 
+// SpaceToDepthOptions belong to SPACE_TO_DEPTH.
+type SpaceToDepthOptions struct {
+	BlockSize int32
+}
+
+func (o SpaceToDepthOptions) table() (byte, []Field) { return 19, fieldsOf(o) }
+
+// DepthToSpaceOptions belong to DEPTH_TO_SPACE.
+type DepthToSpaceOptions struct {
+	BlockSize int32
+}
+
+func (o DepthToSpaceOptions) table() (byte, []Field) { return 94, fieldsOf(o) }
+
 // SqueezeOptions belong to SQUEEZE.
 type SqueezeOptions struct {
 	SqueezeDims []int32

@@ -16,7 +16,7 @@ var allOptions = []Options{
 	UnidirectionalSequenceLSTMOptions{}, ReshapeOptions{}, SqueezeOptions{}, ConcatenationOptions{},
 	SplitOptions{}, MirrorPadOptions{}, ResizeBilinearOptions{}, ResizeNearestNeighborOptions{}, AddOptions{},
 	SubOptions{}, MulOptions{}, DivOptions{}, ReducerOptions{}, CumsumOptions{}, CastOptions{},
-	LeakyReluOptions{}, WhileOptions{},
+	LeakyReluOptions{}, WhileOptions{}, SpaceToDepthOptions{}, DepthToSpaceOptions{},
 }
 
 func TestOptionValues(t *testing.T) {

@@ -1,0 +1,67 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+)
+
+// What only moves elements is a transposition of a tensor with more dimensions. Attributes are those of NHWC.
+
+// rearrange takes in apart into dimensions of the given sizes, of which perm is the new order, and joins these to out.
+func (x *expansion) rearrange(out, in ir.ID, sizes []int, perm ...int) error {
+	if err := x.checkRoom(len(x.nodes) + 3); err != nil {
+		return err
+	}
+	apart := *x.graph.T(in)
+	apart.Shape, apart.Const = sizes, nil
+	moved := permuted(&apart, perm)
+	from, to := x.graph.Add(apart), x.graph.Add(moved)
+	x.into(from, nn.OpReshape, nil, in)
+	x.into(to, nn.OpTranspose, ops.Transpose{Perm: perm}, from)
+	x.into(out, nn.OpReshape, nil, to)
+	return nil
+}
+
+func expandSpaceToDepth(x *expansion, n *ir.Node) error {
+	s, b := x.graph.T(n.In[0]).Shape, n.Attrs.(ops.SpaceDepth).Block
+	return x.rearrange(n.Out[0], n.In[0], []int{s[0], s[1] / b, b, s[2] / b, b, s[3]}, 0, 1, 3, 2, 4, 5)
+}
+
+func expandDepthToSpace(x *expansion, n *ir.Node) error {
+	s, b := x.graph.T(n.In[0]).Shape, n.Attrs.(ops.SpaceDepth).Block
+	return x.rearrange(n.Out[0], n.In[0], []int{s[0], s[1], s[2], b, b, s[3] / (b * b)}, 0, 1, 3, 2, 4, 5)
+}
+
+func expandSpaceToBatch(x *expansion, n *ir.Node) error {
+	a := n.Attrs.(ops.SpaceBatch)
+	in, b := n.In[0], a.Block
+	if a.Pad != (ops.Pad{}) {
+		t := *x.graph.T(in)
+		t.Shape, t.Const = slices.Clone(t.Shape), nil
+		t.Shape[1] += a.Pad.Top + a.Pad.Bottom
+		t.Shape[2] += a.Pad.Left + a.Pad.Right
+		pads := [][2]int{{}, {a.Pad.Top, a.Pad.Bottom}, {a.Pad.Left, a.Pad.Right}, {}}
+		in = x.into(x.graph.Add(t), nn.OpPad, ops.Padding{Pads: pads, Value: float64(t.Zero)}, in)
+	}
+	s := x.graph.T(in).Shape
+	return x.rearrange(n.Out[0], in, []int{s[0], s[1] / b[0], b[0], s[2] / b[1], b[1], s[3]}, 2, 4, 0, 1, 3, 5)
+}
+
+func expandBatchToSpace(x *expansion, n *ir.Node) error {
+	s, b := x.graph.T(n.In[0]).Shape, n.Attrs.(ops.SpaceBatch).Block
+	return x.rearrange(n.Out[0], n.In[0], []int{b[0], b[1], s[0] / (b[0] * b[1]), s[1], s[2], s[3]}, 2, 3, 0, 4, 1, 5)
+}
+
+func expandChannelShuffle(x *expansion, n *ir.Node) error {
+	a, s := n.Attrs.(ops.ChannelShuffle), x.graph.T(n.In[0]).Shape
+	sizes := slices.Concat(s[:a.Axis], []int{a.Groups, s[a.Axis] / a.Groups}, s[a.Axis+1:])
+	perm := make([]int, len(sizes))
+	for i := range perm {
+		perm[i] = i
+	}
+	perm[a.Axis], perm[a.Axis+1] = a.Axis+1, a.Axis
+	return x.rearrange(n.Out[0], n.In[0], sizes, perm...)
+}
