@@ -115,6 +115,8 @@ type Model struct {
 	Pools []Memory
 	// RelaxFloat32 allows float32 to be computed with the range and precision of float16.
 	RelaxFloat32 bool
+	// Level is the feature level that the model was made for: what came later is INVALID_ARGUMENT. 0 is the newest.
+	Level Level
 	// Names of inputs and outputs, for messages and for running by name; may be empty.
 	Names Names
 }

@@ -55,7 +55,23 @@ func (r *Row) SinceType(t nn.OperandType) Level {
 	if level, ok := r.Later[t]; ok || r.Since == 0 {
 		return level
 	}
-	return max(r.Since, introduced(t))
+	return max(r.Since, t.Since())
+}
+
+// Level is the first level that knows c as it is: the operation with that type of input 0, each input and each
+// output. 0 of the driver's extension. Types of other operands and what they may hold are not looked at.
+//
+// Precondition: Check passed.
+func (r *Row) Level(c *Call) Level {
+	f, n := r.form(c), len(c.Op.Inputs)
+	level := r.SinceType(c.inputType(0))
+	for i := range n {
+		level = max(level, at(f.Inputs, i, n).Since)
+	}
+	for i, m := 0, len(c.Op.Outputs); i < m; i++ {
+		level = max(level, at(r.Outputs, i, m).Since)
+	}
+	return level
 }
 
 // QuantRule is the rule for scales and zero points in words, "" where there is none.

@@ -70,29 +70,7 @@ func fixed(s Types) TypeRule {
 var same = TypeRule{With: func(x nn.OperandType) Types { return of(x) }, Text: "as input 0"}
 
 // Level is a feature level of NNAPI; 0 stands for the driver's own extension.
-type Level int
-
-// String is the version of the HAL that the level is of.
-func (l Level) String() string {
-	switch {
-	case l < 1:
-		return "extension"
-	case l <= 4:
-		return "1." + string(rune('0'+l-1))
-	}
-	return "AIDL " + string(rune('0'+l-4))
-}
-
-// introduced is the first level that knows tensors of type t.
-func introduced(t nn.OperandType) Level {
-	switch t {
-	case nn.TensorFloat32, nn.TensorInt32, nn.TensorQuant8Asymm:
-		return 1
-	case nn.TensorQuant8AsymmSigned:
-		return 4
-	}
-	return 3
-}
+type Level = nn.Level
 
 // Ranks is an inclusive range.
 type Ranks struct{ Min, Max int }

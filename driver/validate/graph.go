@@ -95,12 +95,16 @@ func (g *graph) checkOperations() error {
 		if err := g.checkControl(op); err != nil {
 			return nn.Invalid(g.operation(i), "%w", err)
 		}
-		row := ops.Lookup(op.Type)
-		if row == nil {
-			continue
+		since := op.Type.Since()
+		if row := ops.Lookup(op.Type); row != nil {
+			c := &ops.Call{Model: g.model, Graph: g.Graph, Op: op}
+			if err := row.Check(c); err != nil {
+				return nn.Invalid(g.operation(i), "%w", err)
+			}
+			since = row.Level(c)
 		}
-		if err := row.Check(&ops.Call{Model: g.model, Graph: g.Graph, Op: op}); err != nil {
-			return nn.Invalid(g.operation(i), "%w", err)
+		if later(g.model, since) {
+			return nn.Invalid(g.operation(i), "came, as it stands there, with %v, after %v, which the model was made for", since, g.model.Level)
 		}
 	}
 	return nil

@@ -12,6 +12,9 @@ func checkOperand(m *nn.Model, o *nn.Operand) error {
 	if !o.Type.Valid() {
 		return fmt.Errorf("unknown type %d", int32(o.Type))
 	}
+	if since := o.Type.Since(); later(m, since) {
+		return fmt.Errorf("type %v came with %v, after %v, which the model was made for", o.Type, since, m.Level)
+	}
 	if !o.Lifetime.Valid() {
 		return fmt.Errorf("unknown lifetime %d", int32(o.Lifetime))
 	}
@@ -29,6 +32,9 @@ func checkOperand(m *nn.Model, o *nn.Operand) error {
 	}
 	return checkLocation(m, o)
 }
+
+// later reports whether level came after that which m was made for.
+func later(m *nn.Model, level nn.Level) bool { return m.Level > 0 && level > m.Level }
 
 // checkSize refuses dimensions whose product, open ones taken as 1, exceeds the largest size in bytes.
 func checkSize(o *nn.Operand) error {

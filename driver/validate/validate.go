@@ -20,6 +20,12 @@ func Model(m *nn.Model) error {
 	if m == nil {
 		return nn.Invalid("model", "there is none")
 	}
+	if !m.Level.Valid() {
+		return nn.Invalid("model", "unknown feature level %d", int(m.Level))
+	}
+	if m.RelaxFloat32 && later(m, nn.HAL11) {
+		return nn.Invalid("model", "relaxed arithmetic came with %v, after %v, which the model was made for", nn.HAL11, m.Level)
+	}
 	if err := checkPools(m); err != nil {
 		return err
 	}

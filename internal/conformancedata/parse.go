@@ -11,11 +11,18 @@ import (
 
 type modelJSON struct {
 	Name                 string          `json:"name"`
+	MinHAL               string          `json:"min_hal"`
 	ExpectFailure        bool            `json:"expect_failure"`
 	Relaxed              bool            `json:"relaxed"`
 	MultinomialTolerance *float64        `json:"multinomial_tolerance"`
 	Main                 graphJSON       `json:"main"`
 	Referenced           list[graphJSON] `json:"referenced"`
+}
+
+// levels are the versions that models and folders are said to be of.
+var levels = map[string]nn.Level{
+	"V1_0": nn.HAL10, "V1_1": nn.HAL11, "V1_2": nn.HAL12, "V1_3": nn.HAL13, "V1_3_cts_only": nn.HAL13,
+	"AIDL_V2": nn.AIDL2, "AIDL_V3": nn.AIDL3,
 }
 
 // maxItems bounds each list of objects in a model. The longest of the suite has 218.
@@ -98,7 +105,7 @@ func Parse(line []byte) (*Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: main: %w", j.Name, err)
 	}
-	c.Model = &nn.Model{Main: main, RelaxFloat32: j.Relaxed}
+	c.Model = &nn.Model{Main: main, RelaxFloat32: j.Relaxed, Level: levels[j.MinHAL]}
 	for i := range j.Referenced {
 		g, err := b.graph(&j.Referenced[i])
 		if err != nil {
