@@ -48,6 +48,22 @@ func (b *Builder) ChannelShuffle(x uint32, groups, axis int) uint32 {
 	return b.op(nn.OpChannelShuffle, nil, x, groups, axis)
 }
 
+// StridedSlice takes every strides[i]th position of each dimension i of x from begin[i] on, until end[i] is reached or passed;
+// negative positions count from the end.
+func (b *Builder) StridedSlice(x uint32, begin, end, strides []int) uint32 {
+	return b.op(nn.OpStridedSlice, nil, x, b.vector(begin), b.vector(end), b.vector(strides), 0, 0, 0)
+}
+
+// Reverse turns dimension axis of x round.
+func (b *Builder) Reverse(x uint32, axis int) uint32 {
+	return b.op(nn.OpReverse, nil, x, b.vector([]int{axis}))
+}
+
+// Tile repeats each dimension i of x multiples[i] times.
+func (b *Builder) Tile(x uint32, multiples ...int) uint32 {
+	return b.op(nn.OpTile, nil, x, b.vector(multiples))
+}
+
 // Fill is a tensor of type t, TENSOR_FLOAT32, TENSOR_FLOAT16 or TENSOR_INT32, all of whose elements are v.
 func (b *Builder) Fill(t nn.OperandType, v float64, dims ...int) uint32 {
 	var value any = float32(v)

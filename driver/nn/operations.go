@@ -84,7 +84,8 @@ const (
 	// Inputs: input, block, paddings, [layout].
 	OpSpaceToBatchNd OperationType = 33 // SPACE_TO_BATCH_ND
 	// Inputs: input, axes.
-	OpSqueeze      OperationType = 34 // SQUEEZE
+	OpSqueeze OperationType = 34 // SQUEEZE
+	// Inputs: input, begin, end, strides, begin mask, end mask, shrink mask.
 	OpStridedSlice OperationType = 35 // STRIDED_SLICE
 	// Inputs: first input, second input, activation.
 	OpSub OperationType = 36 // SUB
@@ -169,6 +170,7 @@ const (
 	OpSplit OperationType = 87 // SPLIT
 	// Inputs: input.
 	OpSqrt OperationType = 88 // SQRT
+	// Inputs: input, multiples.
 	OpTile OperationType = 89 // TILE
 	// Inputs: input, k. Outputs: values, indices.
 	OpTopkV2          OperationType = 90 // TOPK_V2
@@ -197,7 +199,8 @@ const (
 	OpBatchMatmul OperationType = 102 // BATCH_MATMUL
 	OpPack        OperationType = 103 // PACK
 	// Inputs: input, paddings, mode.
-	OpMirrorPad    OperationType = 104   // MIRROR_PAD
+	OpMirrorPad OperationType = 104 // MIRROR_PAD
+	// Inputs: input, axis.
 	OpReverse      OperationType = 105   // REVERSE
 	OpOemOperation OperationType = 10000 // OEM_OPERATION
 	OpDensify      OperationType = 20000 // DENSIFY

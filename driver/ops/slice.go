@@ -25,6 +25,20 @@ type Slice struct {
 
 func (Slice) attrs() {}
 
+// perDimension reads a TENSOR_INT32 that has a number for each dimension of input 0; nil where one of both is not known.
+func (p *params) perDimension(name string) []int32 {
+	v, ok := p.int32s(name)
+	rank := p.rank()
+	if !ok || rank == 0 {
+		return nil
+	}
+	if len(v) != rank {
+		p.fail("%s has %d elements for rank %d", name, len(v), rank)
+		return nil
+	}
+	return v
+}
+
 func sliceAttrs(p *params, a *Slice) {
 	a.Begin, a.Size = p.positions("begin", 0), p.positions("size", -1)
 	for _, n := range a.Size {
@@ -36,15 +50,7 @@ func sliceAttrs(p *params, a *Slice) {
 
 // positions reads a number of at least min for each dimension of input 0; nil where one of both is not known.
 func (p *params) positions(name string, min int32) (list []int) {
-	v, ok := p.int32s(name)
-	rank := p.rank()
-	if !ok || rank == 0 {
-		return nil
-	}
-	if len(v) != rank {
-		p.fail("%s has %d elements for rank %d", name, len(v), rank)
-		return nil
-	}
+	v := p.perDimension(name)
 	for _, n := range v {
 		if n < min {
 			p.fail("%s %v is below %d", name, v, min)

@@ -17,6 +17,7 @@ const (
 	MirrorRows       MoveOp = "mirror"
 	MirrorLanes      MoveOp = "mirror_lanes"
 	MirrorRuntime    MoveOp = "mirror_fed"
+	Strided          MoveOp = "strided"
 	RGB              MoveOp = "rgb" // rows of three elements to the device's form
 )
 

@@ -19,6 +19,7 @@ func dataVariants() []variant {
 	}
 	sources := map[family.MoveOp]string{
 		family.Reshape: "reshape", family.Transpose: "transpose", family.Concat: "concat", family.RGB: "rgb",
+		family.Strided: "strided",
 		family.PadRows: "pad", family.MirrorRows: "pad", family.PadLanes: "pad_lanes", family.MirrorLanes: "pad_lanes",
 		family.PadRuntime: "pad_fed", family.MirrorRuntime: "pad_fed", family.TransposeRuntime: "transpose_fed",
 	}

@@ -18,6 +18,7 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpFill:                       expandFill,
 	nn.OpSpaceToBatchNd:             expandSpaceToBatch,
 	nn.OpSpaceToDepth:               expandSpaceToDepth,
+	nn.OpReverse:                    expandReverse,
 	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
 }
 
@@ -98,6 +99,13 @@ func (x *expansion) takeConstants(n int) error {
 // tensor adds a float32 tensor.
 func (x *expansion) tensor(shape ...int) ir.ID {
 	return x.graph.Add(ir.Tensor{Type: nn.TensorFloat32, Shape: shape})
+}
+
+// shaped adds a tensor like that of a, of another shape.
+func (x *expansion) shaped(a ir.ID, shape ...int) ir.ID {
+	t := *x.graph.T(a)
+	t.Shape, t.Const = shape, nil
+	return x.graph.Add(t)
 }
 
 // into appends a node that writes out.

@@ -48,6 +48,7 @@ var expanded = []nn.OperationType{
 	nn.OpChannelShuffle,
 	nn.OpDepthToSpace,
 	nn.OpFill,
+	nn.OpReverse,
 	nn.OpSpaceToBatchNd,
 	nn.OpSpaceToDepth,
 	nn.OpUnidirectionalSequenceLstm,
