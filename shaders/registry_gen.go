@@ -280,101 +280,105 @@ const (
 	LogSoftmaxRowF32                 Kernel = 273
 	LogSoftmaxRowLongF16             Kernel = 274
 	LogSoftmaxRowLongF32             Kernel = 275
-	Lut8                             Kernel = 276
-	MeanFedF16                       Kernel = 277
-	MeanFedF32                       Kernel = 278
-	MeanFedQ8                        Kernel = 279
-	MeasureMove                      Kernel = 280
-	MeasureMoveSum                   Kernel = 281
-	MeasureMoveSumTexel              Kernel = 282
-	MeasureMoveTexel                 Kernel = 283
-	MeasureMultiplyDot               Kernel = 284
-	MeasureMultiplyF16               Kernel = 285
-	MeasureMultiplyF32               Kernel = 286
-	PoolAverageF16                   Kernel = 287
-	PoolAverageF32                   Kernel = 288
-	PoolAverageF32Texel              Kernel = 289
-	PoolAverageQ8                    Kernel = 290
-	PoolAverageQ8Texel               Kernel = 291
-	PoolL2F16                        Kernel = 292
-	PoolL2F32                        Kernel = 293
-	PoolMaxF16                       Kernel = 294
-	PoolMaxF32                       Kernel = 295
-	PoolMaxF32Texel                  Kernel = 296
-	PoolMaxQ8                        Kernel = 297
-	PoolMaxQ8Texel                   Kernel = 298
-	QuantizeF16                      Kernel = 299
-	QuantizeF32                      Kernel = 300
-	ResizeBilinearF16                Kernel = 301
-	ResizeBilinearF32                Kernel = 302
-	ResizeBilinearF32Texel           Kernel = 303
-	ResizeBilinearQ8                 Kernel = 304
-	ResizeBilinearQ8Texel            Kernel = 305
-	ResizeNearestW1                  Kernel = 306
-	ResizeNearestW2                  Kernel = 307
-	ResizeNearestW4                  Kernel = 308
-	Selftest                         Kernel = 309
-	SelftestDot                      Kernel = 310
-	SoftmaxColumnF16                 Kernel = 311
-	SoftmaxColumnF32                 Kernel = 312
-	SoftmaxColumnQ8                  Kernel = 313
-	SoftmaxRowF16                    Kernel = 314
-	SoftmaxRowF32                    Kernel = 315
-	SoftmaxRowLongF16                Kernel = 316
-	SoftmaxRowLongF32                Kernel = 317
-	SoftmaxRowQ8                     Kernel = 318
-	SumColumnF16F16                  Kernel = 319
-	SumColumnF16F32                  Kernel = 320
-	SumColumnF32F16                  Kernel = 321
-	SumColumnF32F32                  Kernel = 322
-	SumColumnI32I32                  Kernel = 323
-	SumColumnI32Q8                   Kernel = 324
-	SumColumnQ8I32                   Kernel = 325
-	SumColumnQ8Q8                    Kernel = 326
-	SumRowF16F16                     Kernel = 327
-	SumRowF16F32                     Kernel = 328
-	SumRowF32F16                     Kernel = 329
-	SumRowF32F32                     Kernel = 330
-	SumRowI32I32                     Kernel = 331
-	SumRowI32Q8                      Kernel = 332
-	SumRowQ8I32                      Kernel = 333
-	SumRowQ8Q8                       Kernel = 334
-	TopkMerge                        Kernel = 335
-	TopkSortF16                      Kernel = 336
-	TopkSortF32                      Kernel = 337
-	TopkSortI32                      Kernel = 338
-	TopkSortQ8                       Kernel = 339
-	TopkTakeE1                       Kernel = 340
-	TopkTakeE2                       Kernel = 341
-	TopkTakeE4                       Kernel = 342
-	UnaryAbsF16                      Kernel = 343
-	UnaryAbsF32                      Kernel = 344
-	UnaryAbsI32                      Kernel = 345
-	UnaryClampF16                    Kernel = 346
-	UnaryClampF32                    Kernel = 347
-	UnaryEluF16                      Kernel = 348
-	UnaryEluF32                      Kernel = 349
-	UnaryExpF16                      Kernel = 350
-	UnaryExpF32                      Kernel = 351
-	UnaryFloorF16                    Kernel = 352
-	UnaryFloorF32                    Kernel = 353
-	UnaryHardswishF16                Kernel = 354
-	UnaryHardswishF32                Kernel = 355
-	UnaryLogF16                      Kernel = 356
-	UnaryLogF32                      Kernel = 357
-	UnaryLogisticF16                 Kernel = 358
-	UnaryLogisticF32                 Kernel = 359
-	UnaryNegF16                      Kernel = 360
-	UnaryNegF32                      Kernel = 361
-	UnaryNegI32                      Kernel = 362
-	UnaryRsqrtF16                    Kernel = 363
-	UnaryRsqrtF32                    Kernel = 364
-	UnarySinF16                      Kernel = 365
-	UnarySinF32                      Kernel = 366
-	UnarySqrtF16                     Kernel = 367
-	UnarySqrtF32                     Kernel = 368
-	UnaryTanhF16                     Kernel = 369
-	UnaryTanhF32                     Kernel = 370
+	LrnColumnF16                     Kernel = 276
+	LrnColumnF32                     Kernel = 277
+	LrnRowF16                        Kernel = 278
+	LrnRowF32                        Kernel = 279
+	Lut8                             Kernel = 280
+	MeanFedF16                       Kernel = 281
+	MeanFedF32                       Kernel = 282
+	MeanFedQ8                        Kernel = 283
+	MeasureMove                      Kernel = 284
+	MeasureMoveSum                   Kernel = 285
+	MeasureMoveSumTexel              Kernel = 286
+	MeasureMoveTexel                 Kernel = 287
+	MeasureMultiplyDot               Kernel = 288
+	MeasureMultiplyF16               Kernel = 289
+	MeasureMultiplyF32               Kernel = 290
+	PoolAverageF16                   Kernel = 291
+	PoolAverageF32                   Kernel = 292
+	PoolAverageF32Texel              Kernel = 293
+	PoolAverageQ8                    Kernel = 294
+	PoolAverageQ8Texel               Kernel = 295
+	PoolL2F16                        Kernel = 296
+	PoolL2F32                        Kernel = 297
+	PoolMaxF16                       Kernel = 298
+	PoolMaxF32                       Kernel = 299
+	PoolMaxF32Texel                  Kernel = 300
+	PoolMaxQ8                        Kernel = 301
+	PoolMaxQ8Texel                   Kernel = 302
+	QuantizeF16                      Kernel = 303
+	QuantizeF32                      Kernel = 304
+	ResizeBilinearF16                Kernel = 305
+	ResizeBilinearF32                Kernel = 306
+	ResizeBilinearF32Texel           Kernel = 307
+	ResizeBilinearQ8                 Kernel = 308
+	ResizeBilinearQ8Texel            Kernel = 309
+	ResizeNearestW1                  Kernel = 310
+	ResizeNearestW2                  Kernel = 311
+	ResizeNearestW4                  Kernel = 312
+	Selftest                         Kernel = 313
+	SelftestDot                      Kernel = 314
+	SoftmaxColumnF16                 Kernel = 315
+	SoftmaxColumnF32                 Kernel = 316
+	SoftmaxColumnQ8                  Kernel = 317
+	SoftmaxRowF16                    Kernel = 318
+	SoftmaxRowF32                    Kernel = 319
+	SoftmaxRowLongF16                Kernel = 320
+	SoftmaxRowLongF32                Kernel = 321
+	SoftmaxRowQ8                     Kernel = 322
+	SumColumnF16F16                  Kernel = 323
+	SumColumnF16F32                  Kernel = 324
+	SumColumnF32F16                  Kernel = 325
+	SumColumnF32F32                  Kernel = 326
+	SumColumnI32I32                  Kernel = 327
+	SumColumnI32Q8                   Kernel = 328
+	SumColumnQ8I32                   Kernel = 329
+	SumColumnQ8Q8                    Kernel = 330
+	SumRowF16F16                     Kernel = 331
+	SumRowF16F32                     Kernel = 332
+	SumRowF32F16                     Kernel = 333
+	SumRowF32F32                     Kernel = 334
+	SumRowI32I32                     Kernel = 335
+	SumRowI32Q8                      Kernel = 336
+	SumRowQ8I32                      Kernel = 337
+	SumRowQ8Q8                       Kernel = 338
+	TopkMerge                        Kernel = 339
+	TopkSortF16                      Kernel = 340
+	TopkSortF32                      Kernel = 341
+	TopkSortI32                      Kernel = 342
+	TopkSortQ8                       Kernel = 343
+	TopkTakeE1                       Kernel = 344
+	TopkTakeE2                       Kernel = 345
+	TopkTakeE4                       Kernel = 346
+	UnaryAbsF16                      Kernel = 347
+	UnaryAbsF32                      Kernel = 348
+	UnaryAbsI32                      Kernel = 349
+	UnaryClampF16                    Kernel = 350
+	UnaryClampF32                    Kernel = 351
+	UnaryEluF16                      Kernel = 352
+	UnaryEluF32                      Kernel = 353
+	UnaryExpF16                      Kernel = 354
+	UnaryExpF32                      Kernel = 355
+	UnaryFloorF16                    Kernel = 356
+	UnaryFloorF32                    Kernel = 357
+	UnaryHardswishF16                Kernel = 358
+	UnaryHardswishF32                Kernel = 359
+	UnaryLogF16                      Kernel = 360
+	UnaryLogF32                      Kernel = 361
+	UnaryLogisticF16                 Kernel = 362
+	UnaryLogisticF32                 Kernel = 363
+	UnaryNegF16                      Kernel = 364
+	UnaryNegF32                      Kernel = 365
+	UnaryNegI32                      Kernel = 366
+	UnaryRsqrtF16                    Kernel = 367
+	UnaryRsqrtF32                    Kernel = 368
+	UnarySinF16                      Kernel = 369
+	UnarySinF32                      Kernel = 370
+	UnarySqrtF16                     Kernel = 371
+	UnarySqrtF32                     Kernel = 372
+	UnaryTanhF16                     Kernel = 373
+	UnaryTanhF32                     Kernel = 374
 )
 
 var infos = [...]family.Info{
@@ -654,6 +658,10 @@ var infos = [...]family.Info{
 	{Name: "log_softmax_row_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_row_long_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_row_long_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "lrn_column_f16", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "lrn_column_f32", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "lrn_row_f16", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "lrn_row_f32", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "lut8", Bindings: "sts", PushWords: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "mean_fed_f16", Bindings: "sss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "mean_fed_f32", Bindings: "sss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
@@ -1028,6 +1036,10 @@ var keys = [len(infos)]family.Key{
 	LogSoftmaxRowF32:                 family.Softmax{Log: true, Elem: "f32"},
 	LogSoftmaxRowLongF16:             family.Softmax{Log: true, Long: true, Elem: "f16"},
 	LogSoftmaxRowLongF32:             family.Softmax{Log: true, Long: true, Elem: "f32"},
+	LrnColumnF16:                     family.LocalResponse{Column: true, Elem: "f16"},
+	LrnColumnF32:                     family.LocalResponse{Column: true, Elem: "f32"},
+	LrnRowF16:                        family.LocalResponse{Elem: "f16"},
+	LrnRowF32:                        family.LocalResponse{Elem: "f32"},
 	MeanFedF16:                       family.MeanRuntime{Elem: "f16"},
 	MeanFedF32:                       family.MeanRuntime{Elem: "f32"},
 	MeanFedQ8:                        family.MeanRuntime{Elem: "q8"},
@@ -1115,4 +1127,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "5f944115507368b31bb88f1f2e6a35187507302fb1a05d5146237afa211c02c0"
+const SetID = "b2a8b6f3fac26ef8f2908d45b100a18b7cd04307762d458159369bb65415230e"

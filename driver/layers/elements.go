@@ -124,6 +124,29 @@ func (b *Builder) LogSoftmax(x uint32, beta float64, axis int) uint32 {
 	return b.op(nn.OpLogSoftmax, nil, x, beta, axis)
 }
 
+// L2Normalization divides x by its length along the axis, which counts from the end where it is negative.
+func (b *Builder) L2Normalization(x uint32, axis int) uint32 {
+	return b.op(nn.OpL2Normalization, nil, x, axis)
+}
+
+// LocalResponse are the parameters of LOCAL_RESPONSE_NORMALIZATION.
+type LocalResponse struct {
+	Radius            int // elements on each side
+	Bias, Alpha, Beta float64
+	Axis              int // counts from the end where it is negative
+}
+
+// LocalResponseNormalization divides x by (bias + alpha * s)^beta, where s sums up the squares within the radius.
+func (b *Builder) LocalResponseNormalization(x uint32, p LocalResponse) uint32 {
+	return b.op(nn.OpLocalResponseNormalization, nil, x, p.Radius, p.Bias, p.Alpha, p.Beta, p.Axis)
+}
+
+// InstanceNormalization brings each channel of each image of x [N, H, W, C], or [N, C, H, W] with nchw, to mean beta and
+// standard deviation gamma; epsilon is added to the variance.
+func (b *Builder) InstanceNormalization(x uint32, gamma, beta, epsilon float64, nchw bool) uint32 {
+	return b.op(nn.OpInstanceNormalization, nil, x, gamma, beta, epsilon, nchw)
+}
+
 // Mean is the mean over the axes, which are dropped, or stay with size 1 where keep is set.
 func (b *Builder) Mean(x uint32, axes []int, keep bool, q ...Quant) uint32 {
 	stay := 0

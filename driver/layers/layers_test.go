@@ -118,6 +118,12 @@ func TestResults(t *testing.T) {
 			nn.Operand{Type: u8, Dims: nn.Dims{1, 8, 6, 4}, Scale: 1. / 128, ZeroPoint: 128}},
 		"softmax":     {func(b b, _, q uint32) uint32 { return b.Softmax(q, 1, -2) }, nn.Operand{Type: u8, Dims: nn.Dims{1, 8, 6, 4}, Scale: 1. / 256}},
 		"log softmax": {func(b b, x, _ uint32) uint32 { return b.LogSoftmax(x, 1, -1) }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 6, 4}}},
+		"length 1": {func(b b, _, q uint32) uint32 { return b.L2Normalization(q, -1) },
+			nn.Operand{Type: u8, Dims: nn.Dims{1, 8, 6, 4}, Scale: 1. / 128, ZeroPoint: 128}},
+		"normalised": {func(b b, x, _ uint32) uint32 {
+			x = b.LocalResponseNormalization(b.Cast(x, nn.TensorFloat16), layers.LocalResponse{Radius: 2, Bias: 1, Alpha: 0.5, Beta: 0.75, Axis: -1})
+			return b.InstanceNormalization(x, 1, 0, 1e-3, true)
+		}, nn.Operand{Type: nn.TensorFloat16, Dims: nn.Dims{1, 8, 6, 4}}},
 		"mean": {func(b b, x, _ uint32) uint32 { return b.Mean(b.Mean(x, []int{1}, true), []int{-1}, false) },
 			nn.Operand{Type: f32, Dims: nn.Dims{1, 1, 6}}},
 		"conversions": {func(b b, x, _ uint32) uint32 {

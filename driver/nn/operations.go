@@ -36,12 +36,14 @@ const (
 	// Inputs: input, weights, bias, activation.
 	OpFullyConnected  OperationType = 9  // FULLY_CONNECTED
 	OpHashtableLookup OperationType = 10 // HASHTABLE_LOOKUP
+	// Inputs: input, [axis].
 	OpL2Normalization OperationType = 11 // L2_NORMALIZATION
 	// Inputs, implicit padding: input, padding scheme, stride width, stride height, window width, window height,
 	// activation, [layout].
 	// Inputs, explicit padding: input, left padding, right padding, top padding, bottom padding, stride width, stride
 	// height, window width, window height, activation, [layout].
-	OpL2Pool2D                   OperationType = 12 // L2_POOL_2D
+	OpL2Pool2D OperationType = 12 // L2_POOL_2D
+	// Inputs: input, radius, bias, alpha, beta, [axis].
 	OpLocalResponseNormalization OperationType = 13 // LOCAL_RESPONSE_NORMALIZATION
 	// Inputs: input.
 	OpLogistic      OperationType = 14 // LOGISTIC
@@ -115,9 +117,10 @@ const (
 	// Inputs: first input, second input.
 	OpGreater OperationType = 53 // GREATER
 	// Inputs: first input, second input.
-	OpGreaterEqual          OperationType = 54 // GREATER_EQUAL
-	OpGroupedConv2D         OperationType = 55 // GROUPED_CONV_2D
-	OpHeatmapMaxKeypoint    OperationType = 56 // HEATMAP_MAX_KEYPOINT
+	OpGreaterEqual       OperationType = 54 // GREATER_EQUAL
+	OpGroupedConv2D      OperationType = 55 // GROUPED_CONV_2D
+	OpHeatmapMaxKeypoint OperationType = 56 // HEATMAP_MAX_KEYPOINT
+	// Inputs: input, gamma, beta, epsilon, layout.
 	OpInstanceNormalization OperationType = 57 // INSTANCE_NORMALIZATION
 	// Inputs: first input, second input.
 	OpLess OperationType = 58 // LESS

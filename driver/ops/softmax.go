@@ -27,15 +27,11 @@ type Softmax struct {
 
 func (Softmax) attrs() {}
 
-// softmaxAttrs: the axis is the last one where it is left off.
 func softmaxAttrs(p *params, a *Softmax) {
 	beta, ok := p.real("beta")
 	if ok && beta <= 0 {
 		p.fail("beta %v is not positive", beta)
 	}
 	a.Beta = beta
-	a.Axis = max(p.rank()-1, 0)
-	if p.has("axis") {
-		a.Axis = p.axisOf("axis", p.rank())
-	}
+	a.Axis = p.lastAxis()
 }

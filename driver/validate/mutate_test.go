@@ -131,6 +131,10 @@ func mayDrop(m *nn.Model, op *nn.Operation, k int) bool {
 		return k >= 4 || k == 3 && n > 4
 	case nn.OpSoftmax:
 		return k == 2
+	case nn.OpL2Normalization:
+		return k == 1
+	case nn.OpLocalResponseNormalization:
+		return k == 5
 	case nn.OpConcatenation:
 		return n > 2 && k < n-1
 	}
@@ -142,6 +146,10 @@ func mayAppend(op *nn.Operation) bool {
 	switch op.Type {
 	case nn.OpSoftmax:
 		return len(op.Inputs) == 2
+	case nn.OpL2Normalization:
+		return len(op.Inputs) == 1
+	case nn.OpLocalResponseNormalization:
+		return len(op.Inputs) == 5
 	case nn.OpResizeBilinear, nn.OpResizeNearestNeighbor:
 		return len(op.Inputs) < 6
 	}

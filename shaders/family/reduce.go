@@ -17,6 +17,21 @@ func (k Softmax) Name() string {
 	return on(k.Log, "log_") + "softmax_" + along + on(k.Long, "long_") + string(k.Elem)
 }
 
+// LocalResponse is the key of reduce/lrn.comp: along rows or, Column, along another dimension.
+type LocalResponse struct {
+	Column bool
+	Elem   Elem
+}
+
+// Name implements Key.
+func (k LocalResponse) Name() string {
+	along := "row_"
+	if k.Column {
+		along = "column_"
+	}
+	return "lrn_" + along + string(k.Elem)
+}
+
 // Sum is the key of reduce/sum_row.comp and, Column, sum_column.comp.
 type Sum struct {
 	Column   bool

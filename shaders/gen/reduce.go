@@ -28,6 +28,15 @@ func reduceVariants() []variant {
 			softmax(family.Softmax{Log: log, Elem: elem, Long: true}, "softmax_row.comp", "UNROLL", "4u")
 			softmax(family.Softmax{Log: log, Elem: elem, Column: true}, "softmax_column.comp", "", "")
 		}
+		for _, column := range bools {
+			v := variant{
+				key: family.LocalResponse{Column: column, Elem: elem}, source: "reduce/lrn.comp", defines: map[string]string{elemMacro(elem): "1"},
+			}
+			if column {
+				v.defines["COLUMN"] = "1"
+			}
+			list = append(list, v)
+		}
 	}
 	list = append(list,
 		variant{key: family.Softmax{Elem: family.Q8}, source: "reduce/softmax_q8.comp"},

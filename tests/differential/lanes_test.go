@@ -41,6 +41,7 @@ var producers = []struct {
 		return y
 	}},
 	{"SOFTMAX", softmaxOver(3)}, {"SOFTMAX of columns", softmaxOver(1)},
+	{"LOCAL_RESPONSE_NORMALIZATION", responseOver(3)}, {"LOCAL_RESPONSE_NORMALIZATION of columns", responseOver(1)},
 	{"MAX_POOL_2D", func(b *nn.Builder, typ nn.OperandType, x uint32, dims nn.Dims) uint32 {
 		y := b.Temp(typ, dims, 0, 0)
 		b.Op(nn.OpMaxPool2D, append([]uint32{x}, scalars(b, int(nn.PaddingSame), 1, 1, 3, 3, 0)...), []uint32{y})
@@ -111,6 +112,16 @@ func softmaxOver(axis int) func(*nn.Builder, nn.OperandType, uint32, nn.Dims) ui
 	return func(b *nn.Builder, typ nn.OperandType, x uint32, dims nn.Dims) uint32 {
 		y := b.Temp(typ, dims, 0, 0)
 		b.Op(nn.OpSoftmax, []uint32{x, beta(b, typ, 1), b.Scalar(axis)}, []uint32{y})
+		return y
+	}
+}
+
+// responseOver divides by powers of what may be zero.
+func responseOver(axis int) func(*nn.Builder, nn.OperandType, uint32, nn.Dims) uint32 {
+	return func(b *nn.Builder, typ nn.OperandType, x uint32, dims nn.Dims) uint32 {
+		y := b.Temp(typ, dims, 0, 0)
+		args := []uint32{x, b.Scalar(1), beta(b, typ, 0), beta(b, typ, 1), beta(b, typ, 0.5), b.Scalar(axis)}
+		b.Op(nn.OpLocalResponseNormalization, args, []uint32{y})
 		return y
 	}
 }

@@ -2,7 +2,6 @@ package differential
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/nngpu/nngpu/driver"
@@ -15,9 +14,7 @@ func beta(b *nn.Builder, typ nn.OperandType, v float64) uint32 {
 	if typ != nn.TensorFloat16 {
 		return b.Scalar(v)
 	}
-	bits := math.Float32bits(float32(v)) // exact in float16
-	half := uint16((bits>>23-127+15)<<10 | bits>>13&0x3ff)
-	return b.Const(nn.Float16, nil, 0, 0, []byte{byte(half), byte(half >> 8)})
+	return b.Scalar(nn.HalfOf(v))
 }
 
 func TestSoftmax(t *testing.T) {

@@ -16,6 +16,8 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpChannelShuffle:             expandChannelShuffle,
 	nn.OpDepthToSpace:               expandDepthToSpace,
 	nn.OpFill:                       expandFill,
+	nn.OpInstanceNormalization:      expandInstanceNormalization,
+	nn.OpL2Normalization:            expandL2Normalization,
 	nn.OpSpaceToBatchNd:             expandSpaceToBatch,
 	nn.OpSpaceToDepth:               expandSpaceToDepth,
 	nn.OpReverse:                    expandReverse,
@@ -137,10 +139,25 @@ func (x *expansion) clamp(a, low, high ir.ID) ir.ID {
 
 // float32 returns a as a float32 tensor.
 func (x *expansion) float32(a ir.ID) ir.ID {
-	if a == ir.None || x.graph.T(a).Type == nn.TensorFloat32 {
+	switch {
+	case a == ir.None || x.graph.T(a).Type == nn.TensorFloat32:
 		return a
+	case x.graph.T(a).Type.IsQuant8():
+		return x.like(nn.OpDequantize, nil, a)
 	}
 	return x.like(nn.OpCast, nil, a)
+}
+
+// finish gives out the value of a, which is float32, rounded where out is of another type.
+func (x *expansion) finish(out, a ir.ID) {
+	op := nn.OpCast
+	switch t := x.graph.T(out).Type; {
+	case t == nn.TensorFloat32:
+		op = nn.OpReshape
+	case t.IsQuant8():
+		op = nn.OpQuantize
+	}
+	x.into(out, op, nil, a)
 }
 
 // product is a, [N, I], times the transposed weights, [U, I], plus the bias, [U].
@@ -149,14 +166,20 @@ func (x *expansion) product(a, weights, bias ir.ID) ir.ID {
 	return x.into(out, nn.OpFullyConnected, ops.FullyConnected{}, a, weights, bias)
 }
 
-// normalise brings each row of a, [N, U], to mean 0 and variance 1.
-func (x *expansion) normalise(a, epsilon ir.ID) ir.ID {
-	mean := func(a ir.ID) ir.ID {
-		return x.into(x.tensor(x.graph.T(a).Shape[0], 1), nn.OpMean, ops.Mean{Axes: []int{1}}, a)
+// mean is that of a over axes, which stay, of size 1.
+func (x *expansion) mean(a ir.ID, axes ...int) ir.ID {
+	shape := slices.Clone(x.graph.T(a).Shape)
+	for _, i := range axes {
+		shape[i] = 1
 	}
-	centred := x.sub(a, mean(a))
-	variance := mean(x.mul(centred, centred))
-	return x.mul(centred, x.like(nn.OpRsqrt, nil, x.add(variance, epsilon)))
+	return x.into(x.tensor(shape...), nn.OpMean, ops.Mean{Axes: axes}, a)
+}
+
+// normalise brings a to mean 0 over axes; times scale, it has the variance 1.
+func (x *expansion) normalise(a, epsilon ir.ID, axes ...int) (centred, scale ir.ID) {
+	centred = x.sub(a, x.mean(a, axes...))
+	variance := x.mean(x.mul(centred, centred), axes...)
+	return centred, x.like(nn.OpRsqrt, nil, x.add(variance, epsilon))
 }
 
 // steps cuts a, [n*N, U], into n tensors of N rows.

@@ -106,15 +106,6 @@ func (l *lstm) timeMajor(a ir.ID) ir.ID {
 	return l.into(out, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0, 2}}, a)
 }
 
-// finish gives out the value of a, rounded where out is float16.
-func (l *lstm) finish(out, a ir.ID) {
-	if l.graph.T(out).Type == nn.TensorFloat32 {
-		l.into(out, nn.OpReshape, nil, a)
-		return
-	}
-	l.into(out, nn.OpCast, nil, a)
-}
-
 // bias is what is added to a gate's products: zero where a normalisation comes between.
 func (l *lstm) bias(gate int) ir.ID {
 	if l.normalised() {
@@ -160,7 +151,8 @@ func (l *lstm) gate(gate int, fromInput [4]ir.ID, h, c ir.ID, peephole ops.LSTMT
 		sum = l.add(sum, l.mul(c, l.in[peephole]))
 	}
 	if l.normalised() {
-		scaled := l.mul(l.normalise(sum, l.epsilon), l.in[int(ops.LSTMNormWeights)+gate])
+		centred, scale := l.normalise(sum, l.epsilon, 1)
+		scaled := l.mul(l.mul(centred, scale), l.in[int(ops.LSTMNormWeights)+gate])
 		sum = l.add(scaled, l.in[int(ops.LSTMBias)+gate])
 	}
 	return sum

@@ -102,6 +102,20 @@ func divideBinary(g *ir.Graph, n *ir.Node) []division {
 	}}}
 }
 
+// divideLines divides a node that computes lines along an axis: between rows where these are the lines, else outside of the
+// axis. attrs are the node's with another axis.
+func divideLines(g *ir.Graph, n *ir.Node, axis int, attrs func(axis int) ops.Attrs) []division {
+	x, y := g.T(n.In[0]), shaped(g.T(n.Out[0]), g.T(n.In[0]).Shape)
+	at := outer(x.Shape)
+	if axis == len(x.Shape)-1 {
+		x, y = rowsOf(x), rowsOf(y)
+		at, axis = 0, 1
+	} else if at < 0 || at == axis {
+		return nil
+	}
+	return alike(attrs(axis), cut{x, at}, cut{y, at})
+}
+
 // divideImages divides between images; parameters stay whole.
 func divideImages(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])

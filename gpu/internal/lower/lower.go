@@ -48,6 +48,8 @@ var expanded = []nn.OperationType{
 	nn.OpChannelShuffle,
 	nn.OpDepthToSpace,
 	nn.OpFill,
+	nn.OpInstanceNormalization,
+	nn.OpL2Normalization,
 	nn.OpReverse,
 	nn.OpSpaceToBatchNd,
 	nn.OpSpaceToDepth,

@@ -72,6 +72,8 @@ func splitCases() []splitCase {
 		{"softmax of rows", node(nn.OpSoftmax, ops.Softmax{Axis: 1, Beta: 1}), list(f32(301, 33)), f32(301, 33), 16384},
 		{"softmax of columns", node(nn.OpSoftmax, ops.Softmax{Axis: 1, Beta: 1}), list(f32(64, 9, 8)), f32(64, 9, 8), 4096},
 		{"softmax of bytes", node(nn.OpSoftmax, ops.Softmax{Axis: 2, Beta: 1}), list(u8(3, 301, 17)), scaled(u8(3, 301, 17), 1./256, 0), 8192},
+		{"responses along rows", node(nn.OpLocalResponseNormalization, ops.LocalResponse{Axis: 1, Radius: 3, Bias: 1, Alpha: 1, Beta: 0.5}), list(f32(301, 33)), f32(301, 33), 16384},
+		{"responses along columns", node(nn.OpLocalResponseNormalization, ops.LocalResponse{Axis: 1, Radius: 3, Bias: 1, Alpha: 1, Beta: 0.5}), list(f16(64, 9, 8)), f16(64, 9, 8), 4096},
 		{"mean of rows", node(nn.OpMean, ops.Mean{Axes: []int{1}}), list(f32(512, 60)), f32(512), 65536},
 		{"mean of columns", node(nn.OpMean, ops.Mean{Axes: []int{1}}), list(s8(64, 30, 16)), s8(64, 1, 16), 16384},
 		{"concatenation of rows", node(nn.OpConcatenation, ops.Concatenation{Axis: 0}), list(f32(192, 5), f32(64, 5), f32(333, 5)), f32(589, 5), 4096},

@@ -14,6 +14,7 @@ import (
 // TestRefusals: what a check lets through, lowering must manage; these it must not let through.
 func TestRefusals(t *testing.T) {
 	f32 := func(shape ...int) ir.Tensor { return ir.Tensor{Type: nn.TensorFloat32, Shape: shape} }
+	f16 := func(shape ...int) ir.Tensor { return ir.Tensor{Type: nn.TensorFloat16, Shape: shape} }
 	u8 := func(scale float32, shape ...int) ir.Tensor {
 		return ir.Tensor{Type: nn.TensorQuant8Asymm, Shape: shape, Scale: scale}
 	}
@@ -37,6 +38,13 @@ func TestRefusals(t *testing.T) {
 		{"log softmax of bytes", nn.OpLogSoftmax, ops.Softmax{Axis: 0, Beta: 1}, u8(1, 4), u8(1, 4)},
 		{"a row too long", nn.OpSoftmax, ops.Softmax{Axis: 0, Beta: 1}, f32(400_000), f32(400_000)},
 		{"a column too long", nn.OpSoftmax, ops.Softmax{Axis: 0, Beta: 1}, f32(30_000, 2), f32(30_000, 2)},
+		{"response along no axis", nn.OpLocalResponseNormalization, ops.LocalResponse{Axis: 1}, f32(4), f32(4)},
+		{"response of another shape", nn.OpLocalResponseNormalization, ops.LocalResponse{}, f32(4, 1), f32(4)},
+		{"response of bytes", nn.OpLocalResponseNormalization, ops.LocalResponse{}, u8(1, 4), u8(1, 4)},
+		{"negative radius", nn.OpLocalResponseNormalization, ops.LocalResponse{Radius: -1}, f32(4), f32(4)},
+		{"radius too long", nn.OpLocalResponseNormalization, ops.LocalResponse{Radius: 30_000}, f32(70_000, 2), f32(70_000, 2)},
+		{"radius too long in a row", nn.OpLocalResponseNormalization, ops.LocalResponse{Radius: 120_000}, f32(250_000), f32(250_000)},
+		{"too many windows", nn.OpLocalResponseNormalization, ops.LocalResponse{Axis: 1, Radius: 240_000}, f16(270, 240_000), f16(270, 240_000)},
 		{"shape of another mean", nn.OpMean, ops.Mean{Axes: []int{0}}, f32(4, 3), f32(4)},
 		{"mean of integers", nn.OpMean, ops.Mean{Axes: []int{0}}, ir.Tensor{Type: nn.TensorInt32, Shape: []int{4}}, ir.Tensor{Type: nn.TensorInt32, Shape: []int{1}}},
 		{"sum beyond int32", nn.OpMean, ops.Mean{Axes: []int{0}}, u8(1, 1<<24), u8(1, 1)},

@@ -23,16 +23,10 @@ const longRow = emit.MaxLoop / 3
 
 func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	if err := checkSameType(in, out); err != nil {
-		return err
-	}
-	l := pack.LayoutOf(in)
-	if to := pack.LayoutOf(out); to.C != l.C || to.Rows != l.Rows {
-		return fmt.Errorf("the input has shape %v, the output %v", in.Shape, out.Shape)
-	}
 	axis := n.Attrs.(ops.Softmax).Axis
-	if axis < 0 || axis >= len(l.Dims) {
-		return fmt.Errorf("axis %d of a tensor of rank %d", axis, len(in.Shape))
+	l, err := checkLines(g, n, axis)
+	if err != nil {
+		return err
 	}
 	if !isFloatTensor(in.Type) && (!in.Type.IsQuant8() || n.Op != nn.OpSoftmax) {
 		return fmt.Errorf("%v of %v", n.Op, in.Type)
@@ -50,6 +44,22 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("softmax over %d elements", l.Dims[axis])
 	}
 	return emit.CheckTensors(f, g, n)
+}
+
+// checkLines checks a node that computes lines along an axis from those of its input, and returns the layout of both.
+func checkLines(g *ir.Graph, n *ir.Node, axis int) (l pack.Layout, err error) {
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	if err := checkSameType(in, out); err != nil {
+		return l, err
+	}
+	l = pack.LayoutOf(in)
+	if to := pack.LayoutOf(out); to.C != l.C || to.Rows != l.Rows {
+		return l, fmt.Errorf("the input has shape %v, the output %v", in.Shape, out.Shape)
+	}
+	if axis < 0 || axis >= len(l.Dims) {
+		return l, fmt.Errorf("axis %d of a tensor of rank %d", axis, len(in.Shape))
+	}
+	return l, nil
 }
 
 func lowerSoftmax(b *emit.Builder, n *ir.Node) {
@@ -98,16 +108,7 @@ func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, s
 		b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
 }
 
-// divideSoftmax divides between rows, or outside of the axis.
 func divideSoftmax(g *ir.Graph, n *ir.Node) []division {
-	x, y := g.T(n.In[0]), shaped(g.T(n.Out[0]), g.T(n.In[0]).Shape)
-	attrs := n.Attrs.(ops.Softmax)
-	axis, at := attrs.Axis, outer(x.Shape)
-	if axis == len(x.Shape)-1 {
-		x, y = rowsOf(x), rowsOf(y)
-		at, attrs.Axis = 0, 1
-	} else if at < 0 || at == axis {
-		return nil
-	}
-	return alike(attrs, cut{x, at}, cut{y, at})
+	a := n.Attrs.(ops.Softmax)
+	return divideLines(g, n, a.Axis, func(axis int) ops.Attrs { a.Axis = axis; return a })
 }

@@ -15,7 +15,9 @@ const (
 	OpDequantize                 Operator = 6
 	OpFloor                      Operator = 8
 	OpFullyConnected             Operator = 9
+	OpL2Normalization            Operator = 11
 	OpL2Pool2D                   Operator = 12
+	OpLocalResponseNormalization Operator = 13
 	OpLogistic                   Operator = 14
 	OpMaxPool2D                  Operator = 17
 	OpMul                        Operator = 18

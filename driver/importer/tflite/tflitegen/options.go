@@ -53,6 +53,21 @@ type SoftmaxOptions struct {
 
 func (o SoftmaxOptions) table() (byte, []Field) { return 9, fieldsOf(o) }
 
+// L2NormOptions belong to L2_NORMALIZATION.
+type L2NormOptions struct {
+	Activation Activation
+}
+
+func (o L2NormOptions) table() (byte, []Field) { return 12, fieldsOf(o) }
+
+// LocalResponseNormalizationOptions belong to LOCAL_RESPONSE_NORMALIZATION.
+type LocalResponseNormalizationOptions struct {
+	Radius            int32
+	Bias, Alpha, Beta float32
+}
+
+func (o LocalResponseNormalizationOptions) table() (byte, []Field) { return 13, fieldsOf(o) }
+
 // UnidirectionalSequenceLSTMOptions belong to UNIDIRECTIONAL_SEQUENCE_LSTM.
 type UnidirectionalSequenceLSTMOptions struct {
 	Activation               Activation
