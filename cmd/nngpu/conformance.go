@@ -47,7 +47,8 @@ func (a *app) conformanceCommand() *cobra.Command {
 passed when it does. Refused models hold an operation that the device does not support. Under operations,
 only models that must succeed are counted, each for every operation that it holds.
 
---form runs them with dimensions that the model leaves open and only the execution gives: %s.`, conformForms()),
+--form runs them otherwise than they stand there, with several executions at once, with inputs instead of constants, or with
+dimensions that only executions give: %s.`, conformForms()),
 		Args:              exactArgs(1, "one folder"),
 		ValidArgsFunction: completeFolders,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -60,7 +61,7 @@ only models that must succeed are counted, each for every operation that it hold
 			return a.conformance(c.Context(), args[0], filter, conformancerun.Form(form))
 		},
 	}
-	c.Flags().StringVar(&form, "form", "", "leave dimensions open to the execution: "+conformForms())
+	c.Flags().StringVar(&form, "form", "", "run them otherwise than they stand there: "+conformForms())
 	c.Flags().StringVar(&filter, "filter", "*", "only models whose name matches this pattern, such as 'conv*'")
 	return c
 }

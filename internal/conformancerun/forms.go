@@ -6,19 +6,23 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
-// Form is a way to run a model of which dimensions are open.
+// Form is a way to run a model other than it stands there.
 type Form string
 
-// Forms. In all but the first the model leaves open the dimensions of inputs, intermediate results and outputs, and
-// executions give those of the inputs.
+// Forms. In those from Open on the model leaves open the dimensions of inputs, intermediate results and outputs, and executions
+// give those of the inputs.
 const (
-	OutputsOpen  Form = "outputs-open" // only the outputs'
+	Threads      Form = "threads"      // several executions at once
+	Constants    Form = "constants"    // what may be an input instead of a constant is one
+	OutputsOpen  Form = "outputs-open" // only the outputs' dimensions are open
 	Open         Form = "open"
 	RanksOpen    Form = "ranks-open"   // the ranks too
 	Insufficient Form = "insufficient" // the first output lacks a byte of room, then has it
@@ -27,11 +31,10 @@ const (
 )
 
 // Forms lists them.
-var Forms = []Form{OutputsOpen, Open, RanksOpen, Insufficient, Buffers, Fenced}
+var Forms = []Form{Threads, Constants, OutputsOpen, Open, RanksOpen, Insufficient, Buffers, Fenced}
 
-// RunForm derives form f of c, prepares it on dev, runs it twice and compares. Refused is what the device does not run with
-// dimensions either, and what the suite does not vary so; ErrData, where dimensions depend on data and the device does not run
-// that.
+// RunForm derives form f of c, prepares it on dev, runs it twice and compares. Refused is what the device does not run as it
+// stands either, and what cannot be varied so; ErrData, where dimensions depend on data and the device does not run that.
 func RunForm(ctx context.Context, dev *driver.Device, client *driver.Client, c *conformancedata.Case, f Form) Outcome {
 	_, reasons, err := dev.SupportedOperations(c.Model)
 	if err == nil {
@@ -40,10 +43,7 @@ func RunForm(ctx context.Context, dev *driver.Device, client *driver.Client, c *
 	if err != nil {
 		return Outcome{Refused, err}
 	}
-	derived, ok := c.Open(f == RanksOpen)
-	if f == OutputsOpen {
-		derived, ok = c.DynamicOutputs()
-	}
+	derived, ok := f.derive(c)
 	if !ok {
 		return Outcome{Refused, errors.New("the suite does not vary it so")}
 	}
@@ -54,6 +54,9 @@ func RunForm(ctx context.Context, dev *driver.Device, client *driver.Client, c *
 	pm, err := client.PrepareModel(ctx, derived.Model)
 	if refusal := firstRefusal(derived, reasons); (refusal == nil) != (err == nil) {
 		return Outcome{Failed, errors.Join(fmt.Errorf("support: %v; preparation: %v", refusal, err), closeModel(pm))}
+	}
+	if f == Constants {
+		c = derived
 	}
 	r := &formRun{pm: pm, c: c, derived: derived, form: f}
 	if r.fromData, _ = r.needsData(); r.fromData && errors.Is(err, nn.ErrUnsupported) {
@@ -75,6 +78,19 @@ func RunForm(ctx context.Context, dev *driver.Device, client *driver.Client, c *
 		return Outcome{Failed, err}
 	}
 	return Outcome{Passed, nil}
+}
+
+// derive is c in form f.
+func (f Form) derive(c *conformancedata.Case) (*conformancedata.Case, bool) {
+	switch f {
+	case Threads:
+		return c, !c.ExpectFailure
+	case Constants:
+		return constantsAsInputs(c)
+	case OutputsOpen:
+		return c.DynamicOutputs()
+	}
+	return c.Open(f == RanksOpen)
 }
 
 // ErrData says that a device does not run what only the data tells the dimensions of.
@@ -113,10 +129,7 @@ func (r *formRun) needsData() (some, outputs bool) {
 func isOpen(o *nn.Operand) bool { return !o.Dims.Known() || o.Type.IsTensor() && len(o.Dims) == 0 }
 
 func (r *formRun) run(ctx context.Context, client *driver.Client) error {
-	outputs := make([][]byte, len(r.derived.Expected))
-	for i := range outputs {
-		outputs[i] = make([]byte, len(r.derived.Expected[i].Data))
-	}
+	outputs := r.newOutputs()
 	switch r.form {
 	case Insufficient:
 		if err := r.runShort(ctx, outputs); err != nil {
@@ -126,12 +139,35 @@ func (r *formRun) run(ctx context.Context, client *driver.Client) error {
 		return r.runInBuffers(ctx, client, outputs)
 	case Fenced:
 		return r.runFenced(ctx, outputs)
+	case Threads:
+		return r.runThreads(ctx)
 	}
+	return r.runOnce(ctx, outputs)
+}
+
+func (r *formRun) runOnce(ctx context.Context, outputs [][]byte) error {
 	res, err := r.pm.Execute(ctx, r.request(outputs))
 	if err != nil {
 		return err
 	}
 	return compare(r.derived, res.Shapes, outputs)
+}
+
+func (r *formRun) newOutputs() [][]byte {
+	outputs := make([][]byte, len(r.derived.Expected))
+	for i := range outputs {
+		outputs[i] = make([]byte, len(r.derived.Expected[i].Data))
+	}
+	return outputs
+}
+
+// runThreads executes from several goroutines at once, more often than a backend keeps frames.
+func (r *formRun) runThreads(ctx context.Context) error {
+	var g errgroup.Group
+	for range 4 {
+		g.Go(func() error { return r.runOnce(ctx, r.newOutputs()) })
+	}
+	return g.Wait()
 }
 
 // request gives the dimensions of the inputs.

@@ -59,9 +59,8 @@ func TestConformanceFromCache(t *testing.T) {
 	}, driver.WithCache(driver.CacheOptions{Off: true, StateDir: dir}))
 }
 
-// TestConformanceForms runs models whose dimensions only executions give, in every form, those with IF or WHILE too: every
-// model with NNGPU_SOAK=1, else every 11th. None may fail; those that pass with dimensions must pass, also where their sizes
-// depend on data.
+// TestConformanceForms runs models in every form, those with IF or WHILE too: every model with NNGPU_SOAK=1, else every 11th.
+// None may fail; those that pass as they stand must pass, also where their sizes depend on data.
 func TestConformanceForms(t *testing.T) {
 	n := part(t)
 	if os.Getenv("NNGPU_SOAK") != "1" {
@@ -94,7 +93,11 @@ func TestConformanceForms(t *testing.T) {
 		require.NoError(t, err)
 		t.Logf("passed %v, refused %v", passed, refused)
 		for _, f := range conformancerun.Forms {
-			require.Greater(t, passed[f], 3900*3/4/n, f)
+			least := 3900 * 3 / 4 / n
+			if f == conformancerun.Constants { // many have none
+				least /= 2
+			}
+			require.Greater(t, passed[f], least, f)
 		}
 		require.Zero(t, client.Memory())
 	})
