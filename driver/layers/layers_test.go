@@ -178,7 +178,7 @@ func TestMistakes(t *testing.T) {
 		}},
 		"missing": {"CONV_2D: operand 3 (padding scheme) is missing", func(b *layers.Builder, x uint32) { b.Apply(nn.OpConv2D, []uint32{x, x, x}) }},
 		"none":    {"operand 99 of 1", func(b *layers.Builder, _ uint32) { b.Relu(99) }},
-		"unknown": {"LSTM is not in the table of operations", func(b *layers.Builder, x uint32) { b.Apply(nn.OpLstm, []uint32{x}) }},
+		"unknown": {"OEM_OPERATION is not in the table of operations", func(b *layers.Builder, x uint32) { b.Apply(nn.OpOemOperation, []uint32{x}) }},
 		"size":    {"does not fit into an INT32", func(b *layers.Builder, x uint32) { b.Reshape(x, 1<<40) }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,13 @@ const (
 	// Inputs: input.
 	OpLogistic      OperationType = 14 // LOGISTIC
 	OpLshProjection OperationType = 15 // LSH_PROJECTION
-	OpLstm          OperationType = 16 // LSTM
+	// Inputs: input, input-to-input weights, input-to-forget weights, input-to-cell weights, input-to-output weights,
+	// recurrent-to-input weights, recurrent-to-forget weights, recurrent-to-cell weights, recurrent-to-output
+	// weights, cell-to-input weights, cell-to-forget weights, cell-to-output weights, input gate bias, forget gate
+	// bias, cell gate bias, output gate bias, projection weights, projection bias, output state in, cell state in,
+	// activation, cell clip, projection clip, [input layer norm weights, forget layer norm weights, cell layer norm
+	// weights, output layer norm weights]. Outputs: scratch, output state out, cell state out, result.
+	OpLstm OperationType = 16 // LSTM
 	// Inputs, implicit padding: input, padding scheme, stride width, stride height, window width, window height,
 	// activation, [layout].
 	// Inputs, explicit padding: input, left padding, right padding, top padding, bottom padding, stride width, stride
@@ -67,12 +73,14 @@ const (
 	// Inputs, sizes: input, output width, output height, [layout, [align corners, [half pixel centers]]].
 	// Inputs, factors: input, width factor, height factor, [layout, [align corners, [half pixel centers]]].
 	OpResizeBilinear OperationType = 23 // RESIZE_BILINEAR
-	OpRnn            OperationType = 24 // RNN
+	// Inputs: input, weights, recurrent weights, bias, hidden state in, activation. Outputs: hidden state out, result.
+	OpRnn OperationType = 24 // RNN
 	// Inputs: input, beta, [axis].
 	OpSoftmax OperationType = 25 // SOFTMAX
 	// Inputs: input, block size, [layout].
 	OpSpaceToDepth OperationType = 26 // SPACE_TO_DEPTH
-	OpSvdf         OperationType = 27 // SVDF
+	// Inputs: input, feature weights, time weights, bias, state in, rank, activation. Outputs: state out, result.
+	OpSvdf OperationType = 27 // SVDF
 	// Inputs: input.
 	OpTanh OperationType = 28 // TANH
 	// Inputs: input, block, [layout].
@@ -94,13 +102,38 @@ const (
 	// Inputs: input, permutation.
 	OpTranspose OperationType = 37 // TRANSPOSE
 	// Inputs: input.
-	OpAbs                       OperationType = 38 // ABS
-	OpArgmax                    OperationType = 39 // ARGMAX
-	OpArgmin                    OperationType = 40 // ARGMIN
-	OpAxisAlignedBboxTransform  OperationType = 41 // AXIS_ALIGNED_BBOX_TRANSFORM
+	OpAbs                      OperationType = 38 // ABS
+	OpArgmax                   OperationType = 39 // ARGMAX
+	OpArgmin                   OperationType = 40 // ARGMIN
+	OpAxisAlignedBboxTransform OperationType = 41 // AXIS_ALIGNED_BBOX_TRANSFORM
+	// Inputs: input, forward input-to-input weights, forward input-to-forget weights, forward input-to-cell weights,
+	// forward input-to-output weights, forward recurrent-to-input weights, forward recurrent-to-forget weights,
+	// forward recurrent-to-cell weights, forward recurrent-to-output weights, forward cell-to-input weights, forward
+	// cell-to-forget weights, forward cell-to-output weights, forward input gate bias, forward forget gate bias,
+	// forward cell gate bias, forward output gate bias, forward projection weights, forward projection bias, backward
+	// input-to-input weights, backward input-to-forget weights, backward input-to-cell weights, backward
+	// input-to-output weights, backward recurrent-to-input weights, backward recurrent-to-forget weights, backward
+	// recurrent-to-cell weights, backward recurrent-to-output weights, backward cell-to-input weights, backward
+	// cell-to-forget weights, backward cell-to-output weights, backward input gate bias, backward forget gate bias,
+	// backward cell gate bias, backward output gate bias, backward projection weights, backward projection bias,
+	// forward output state in, forward cell state in, backward output state in, backward cell state in, auxiliary
+	// input, forward auxiliary-to-input weights, forward auxiliary-to-forget weights, forward auxiliary-to-cell
+	// weights, forward auxiliary-to-output weights, backward auxiliary-to-input weights, backward auxiliary-to-forget
+	// weights, backward auxiliary-to-cell weights, backward auxiliary-to-output weights, activation, cell clip,
+	// projection clip, merge outputs, time major, forward input layer norm weights, forward forget layer norm
+	// weights, forward cell layer norm weights, forward output layer norm weights, backward input layer norm weights,
+	// backward forget layer norm weights, backward cell layer norm weights, backward output layer norm weights.
+	// Outputs: forward or merged result, [backward result, or forward output state out where merged, [forward output
+	// state out, or forward cell state out where merged, forward cell state out, or backward output state out where
+	// merged, backward output state out, or backward cell state out where merged, [backward cell state out]]].
 	OpBidirectionalSequenceLstm OperationType = 42 // BIDIRECTIONAL_SEQUENCE_LSTM
-	OpBidirectionalSequenceRnn  OperationType = 43 // BIDIRECTIONAL_SEQUENCE_RNN
-	OpBoxWithNmsLimit           OperationType = 44 // BOX_WITH_NMS_LIMIT
+	// Inputs: input, forward weights, forward recurrent weights, forward bias, forward hidden state in, backward
+	// weights, backward recurrent weights, backward bias, backward hidden state in, auxiliary input, forward
+	// auxiliary weights, backward auxiliary weights, activation, time major, merge outputs. Outputs: forward or
+	// merged result, [backward result, or forward state out where merged, [forward state out, or backward state out
+	// where merged, [backward state out]]].
+	OpBidirectionalSequenceRnn OperationType = 43 // BIDIRECTIONAL_SEQUENCE_RNN
+	OpBoxWithNmsLimit          OperationType = 44 // BOX_WITH_NMS_LIMIT
 	// Inputs: input.
 	OpCast OperationType = 45 // CAST
 	// Inputs: input, groups, axis.
@@ -185,7 +218,9 @@ const (
 	// activation, cell clip, projection clip, time major, input layer norm weights, forget layer norm weights, cell
 	// layer norm weights, output layer norm weights. Outputs: result, [output state out, cell state out].
 	OpUnidirectionalSequenceLstm OperationType = 92 // UNIDIRECTIONAL_SEQUENCE_LSTM
-	OpUnidirectionalSequenceRnn  OperationType = 93 // UNIDIRECTIONAL_SEQUENCE_RNN
+	// Inputs: input, weights, recurrent weights, bias, hidden state in, activation, time major. Outputs: result,
+	// [hidden state out].
+	OpUnidirectionalSequenceRnn OperationType = 93 // UNIDIRECTIONAL_SEQUENCE_RNN
 	// Inputs, sizes: input, output width, output height, layout, [align corners, [half pixel centers]].
 	// Inputs, factors: input, width factor, height factor, layout, [align corners, [half pixel centers]].
 	OpResizeNearestNeighbor OperationType = 94 // RESIZE_NEAREST_NEIGHBOR

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -33,16 +34,9 @@ const (
 	GateOutput
 )
 
-// lstmTensor describes a tensor of an LSTM. Its shape is a letter for each dimension, of lstmSizes.
-type lstmTensor struct {
-	name, shape string
-	omissible   bool
-}
-
-var lstmSizes = map[byte]string{'T': "steps", 'B': "batch", 'I': "input size", 'U': "units", 'O': "output size"}
-
-var lstmTensors = []lstmTensor{
-	{"input", "TBI", false},
+// lstmTensors are those of LSTM, in the order of LSTMTensor.
+var lstmTensors = []cellTensor{
+	{"input", "BI", false},
 	{"input-to-input weights", "UI", true}, {"input-to-forget weights", "UI", false},
 	{"input-to-cell weights", "UI", false}, {"input-to-output weights", "UI", false},
 	{"recurrent-to-input weights", "UO", true}, {"recurrent-to-forget weights", "UO", false},
@@ -55,80 +49,137 @@ var lstmTensors = []lstmTensor{
 	{"cell layer norm weights", "U", true}, {"output layer norm weights", "U", true},
 }
 
-// operand is the row's operand of the tensor.
-func (t *lstmTensor) operand() Operand {
-	o := like(t.name, exactly(len(t.shape)))
-	o.Omissible = t.omissible
-	for i := range len(t.shape) {
-		if i > 0 {
-			o.Note += ", "
-		}
-		o.Note += lstmSizes[t.shape[i]]
+// The tensors of BIDIRECTIONAL_SEQUENCE_LSTM besides those of its cells.
+const (
+	LSTMAux        = 39
+	LSTMAuxWeights = 40 // forward and backward, the first of four each
+)
+
+// BidirectionalLSTMTensor is the place of a tensor of one of the two cells of BIDIRECTIONAL_SEQUENCE_LSTM.
+func BidirectionalLSTMTensor(t LSTMTensor, backward bool) int {
+	weights, states, norm := 0, 17, 28
+	if backward {
+		weights, states, norm = 17, 19, 32
 	}
-	o.Note = "[" + o.Note + "]"
-	return o
+	switch {
+	case t == LSTMInput:
+		return 0
+	case t < LSTMOutputState:
+		return int(t) + weights
+	case t < LSTMNormWeights:
+		return int(t) + states
+	}
+	return int(t) + norm
+}
+
+func lstmSequence() []cellTensor {
+	return append([]cellTensor{{"input", "TBI", false}}, lstmTensors[LSTMInputWeights:]...)
+}
+
+func lstmBidirectional() []cellTensor {
+	list := make([]cellTensor, BidirectionalLSTMTensor(LSTMNormWeights+GateOutput, true)+1)
+	for i, name := range []string{"forward", "backward"} {
+		for t, tensor := range direction(name, i == 1, lstmTensors) {
+			list[BidirectionalLSTMTensor(LSTMTensor(t), i == 1)] = tensor
+		}
+		for g, gate := range []string{"input", "forget", "cell", "output"} {
+			t := cellTensor{name + " auxiliary-to-" + gate + " weights", string("Uu"[i]) + "A", true}
+			list[LSTMAuxWeights+4*i+g] = t
+		}
+	}
+	list[LSTMInput], list[LSTMAux] = cellTensor{"input", "TBI", false}, cellTensor{"auxiliary input", "TBA", true}
+	return list
+}
+
+var lstmRules = []string{
+	"the three operands of the input gate are all there or all left off; without them it is 1 minus the forget gate",
+	"cell-to-forget and cell-to-output weights are both there or both left off; cell-to-input weights are there with them and the input gate only",
+	"the projection bias is there with the projection weights only; without these the output size is that of the units",
+	"layer norm weights are all there or all left off, that of the input gate only with it",
 }
 
 func init() {
-	state := func(name string, shape string) Operand {
-		return (&lstmTensor{name: name, shape: shape}).operand().since(4)
+	cell, sequence, both := lstmTensors, lstmSequence(), lstmBidirectional()
+	parameters := []Operand{
+		int32Of("activation", "of the cell: 0 none, 1 RELU, 3 RELU6, 4 TANH, 6 LOGISTIC"),
+		realNumber("cell clip", "bound of the cell state's magnitude; 0: none"),
+		realNumber("projection clip", "bound of the projected output's magnitude; 0: none"),
 	}
-	inputs := []Operand{input(floats, exactly(3))}
-	inputs[0].Note = "[steps, batch, input size]; [batch, steps, input size] where time major is false"
-	for i := 1; i < len(lstmTensors); i++ {
-		if LSTMTensor(i) == LSTMNormWeights {
-			inputs = append(inputs,
-				int32Of("activation", "of the cell: 0 none, 1 RELU, 3 RELU6, 4 TANH, 6 LOGISTIC"),
-				realNumber("cell clip", "bound of the cell state's magnitude; 0: none"),
-				realNumber("projection clip", "bound of the projected output's magnitude; 0: none"),
-				flag("time major", ""))
-		}
-		inputs = append(inputs, lstmTensors[i].operand())
+	timeMajor := flag("time major", "")
+	state := func(name, shape string) Operand { return (&cellTensor{name: name, shape: shape}).operand() }
+	norm := operands(cell[LSTMNormWeights:])
+	for i := range norm {
+		norm[i] = norm[i].since(3)
 	}
-	register(Row{
-		Type: nn.OpUnidirectionalSequenceLstm, Since: 3,
-		Forms:   one(inputs),
-		Outputs: []Operand{like("result", exactly(3)), state("output state out", "BO").trailing(), state("cell state out", "BU")},
-		Rules: []string{
-			"the three operands of the input gate are all there or all left off; without them it is 1 minus the forget gate",
-			"cell-to-forget and cell-to-output weights are both there or both left off; cell-to-input weights are there with them and the input gate only",
-			"the projection bias is there with the projection weights only; without these the output size is that of the units",
-			"layer norm weights are all there or all left off, that of the input gate only with it",
-			"the result has the input's layout and the output size",
+	norm[0] = norm[0].trailing()
+	bothNorm := BidirectionalLSTMTensor(LSTMNormWeights, false)
+	register(
+		Row{
+			Type: nn.OpLstm, Since: 1,
+			Forms: one(cell[0].leading(floats), operands(cell[1:LSTMNormWeights]), parameters, norm),
+			Outputs: []Operand{
+				like("scratch", exactly(2)), state("output state out", "BO"), state("cell state out", "BU"), state("result", "BO"),
+			},
+			Rules: append(lstmRules[:len(lstmRules):len(lstmRules)],
+				"scratch is [batch, 4 * units], or 3 * units without an input gate: the input (where there is one), cell, forget and output gates"),
+			rules: typed[SequenceLSTM]{
+				attrs: func(p *params, a *SequenceLSTM) {
+					a.read(p)
+					checkLSTMParts(p, cell, func(t LSTMTensor) int { return int(t) })
+				},
+				shapes: lstmCellShapes,
+			},
 		},
-		rules: typed[SequenceLSTM]{attrs: lstmAttrs, shapes: lstmShapes},
-	})
+		Row{
+			Type: nn.OpUnidirectionalSequenceLstm, Since: 3,
+			Forms: one(sequence[0].leading(floats), operands(sequence[1:LSTMNormWeights]), parameters, timeMajor,
+				operands(sequence[LSTMNormWeights:])),
+			Outputs: []Operand{like("result", exactly(3)), state("output state out", "BO").since(4).trailing(),
+				state("cell state out", "BU").since(4)},
+			Rules: append(lstmRules[:len(lstmRules):len(lstmRules)], "the result has the input's layout and the output size"),
+			rules: typed[SequenceLSTM]{
+				attrs: func(p *params, a *SequenceLSTM) {
+					a.read(p)
+					a.TimeMajor = p.flag("time major")
+					checkLSTMParts(p, sequence, func(t LSTMTensor) int { return int(t) })
+				},
+				shapes: lstmShapes,
+			},
+		},
+		Row{
+			Type: nn.OpBidirectionalSequenceLstm, Since: 3,
+			Forms: one(both[0].leading(floats), operands(both[1:bothNorm]), parameters, flag("merge outputs", ""), timeMajor,
+				operands(both[bothNorm:])),
+			Outputs: []Operand{
+				like("forward or merged result", exactly(3)),
+				like("backward result, or forward output state out where merged", Ranks{2, 3}).trailing(),
+				like("forward output state out, or forward cell state out where merged", exactly(2)).since(4).trailing(),
+				like("forward cell state out, or backward output state out where merged", exactly(2)).since(4),
+				like("backward output state out, or backward cell state out where merged", exactly(2)).since(4),
+				like("backward cell state out", exactly(2)).since(4).trailing(),
+			},
+			Rules: append(lstmRules[:len(lstmRules):len(lstmRules)], linkRules...),
+			rules: typed[SequenceLSTM]{attrs: bidirectionalLSTMAttrs, shapes: bidirectionalLSTMShapes},
+		},
+	)
 }
 
-// LSTMActivation is the activation of an LSTM's cell, by the numbers of the HAL.
-type LSTMActivation int32
-
-// Activations of an LSTM's cell.
-const (
-	LSTMNone     LSTMActivation = 0
-	LSTMRelu     LSTMActivation = 1
-	LSTMRelu6    LSTMActivation = 3
-	LSTMTanh     LSTMActivation = 4
-	LSTMLogistic LSTMActivation = 6
-)
-
-// SequenceLSTM are the attributes of UNIDIRECTIONAL_SEQUENCE_LSTM. A clip of 0 is none.
+// SequenceLSTM are the attributes of LSTM, and of its sequences: TimeMajor and Merge are those of the operations that have
+// them. A clip of 0 is none.
 type SequenceLSTM struct {
-	Act       LSTMActivation `json:"act,omitempty"`
+	Act       CellActivation `json:"act,omitempty"`
 	CellClip  float64        `json:"cellClip,omitempty"`
 	ProjClip  float64        `json:"projClip,omitempty"`
 	TimeMajor bool           `json:"timeMajor,omitempty"`
+	Merge     bool           `json:"merge,omitempty"`
 }
 
 func (SequenceLSTM) attrs() {}
 
-func lstmAttrs(p *params, a *SequenceLSTM) {
-	if v, ok := p.int32("activation"); ok {
-		switch a.Act = LSTMActivation(v); a.Act {
-		case LSTMNone, LSTMRelu, LSTMRelu6, LSTMTanh, LSTMLogistic:
-		default:
-			p.fail("activation %d", v)
-		}
+// read decodes what all LSTMs have.
+func (a *SequenceLSTM) read(p *params) {
+	if a.Act = p.cellActivation(); a.Act == CellRelu1 {
+		p.fail("activation %d", a.Act)
 	}
 	clip := func(name string) float64 {
 		v, _ := p.real(name)
@@ -138,14 +189,15 @@ func lstmAttrs(p *params, a *SequenceLSTM) {
 		return v
 	}
 	a.CellClip, a.ProjClip = clip("cell clip"), clip("projection clip")
-	a.TimeMajor = p.flag("time major")
-	checkLSTMParts(p)
 }
 
-// checkLSTMParts tests which optional tensors go together.
-func checkLSTMParts(p *params) {
-	tensors := p.row.Tensors(p.Call)
-	has := func(t LSTMTensor) bool { return p.In(tensors[t]) != nil }
+// checkLSTMParts tests which optional tensors of a cell go together. at says where it has them among the tensors.
+func checkLSTMParts(p *params, tensors []cellTensor, at func(LSTMTensor) int) {
+	if p.Undecided() != nil {
+		return
+	}
+	positions := p.row.Tensors(p.Call)
+	has := func(t LSTMTensor) bool { return at(t) < len(positions) && p.In(positions[at(t)]) != nil }
 	together := func(what string, want bool, list ...LSTMTensor) {
 		for _, t := range list {
 			if has(t) != want {
@@ -153,7 +205,7 @@ func checkLSTMParts(p *params) {
 				if !want {
 					state = "has no meaning"
 				}
-				p.fail("input %d (%s) %s: %s", tensors[t], lstmTensors[t].name, state, what)
+				p.fail("%s %s: %s", tensors[at(t)].name, state, what)
 				return
 			}
 		}
@@ -171,31 +223,71 @@ func checkLSTMParts(p *params) {
 	together("layer normalisation of the input gate", norm && gated, LSTMNormWeights)
 }
 
+// projected tests that the output size is that of the units where there is no projection.
+func projected(p *params, projection int, outputs, units uint32) error {
+	if p.In(projection) == nil && outputs != units {
+		return fmt.Errorf("output size %d of %d units without a projection", outputs, units)
+	}
+	return nil
+}
+
+func lstmCellShapes(p *params, _ *SequenceLSTM) ([]nn.Dims, error) {
+	sizes, err := cellShapes(p, lstmTensors, true)
+	if err != nil {
+		return nil, err
+	}
+	gates := int64(4)
+	if p.In(int(LSTMInputWeights)) == nil {
+		gates = 3
+	}
+	scratch, err := toDim(gates * int64(sizes['U']))
+	if err != nil {
+		return nil, err
+	}
+	y := nn.Dims{sizes['B'], sizes['O']}
+	return []nn.Dims{{sizes['B'], scratch}, y, {sizes['B'], sizes['U']}, y},
+		projected(p, int(LSTMProjectionWeights), sizes['O'], sizes['U'])
+}
+
 func lstmShapes(p *params, a *SequenceLSTM) ([]nn.Dims, error) {
-	sizes := map[byte]uint32{}
-	for k, i := range p.row.Tensors(p.Call) {
-		o, shape := p.In(i), lstmTensors[k].shape
-		if o == nil {
-			continue
-		}
-		if LSTMTensor(k) == LSTMInput && !a.TimeMajor {
-			shape = "BTI"
-		}
-		for d, n := range o.Dims {
-			letter := shape[d]
-			if known, ok := sizes[letter]; ok && known != n {
-				return nil, fmt.Errorf("input %d (%s) has dimensions %v; dimension %d is the %s, which is %d",
-					i, lstmTensors[k].name, []uint32(o.Dims), d, lstmSizes[letter], known)
+	sizes, err := cellShapes(p, lstmSequence(), a.TimeMajor)
+	if err != nil {
+		return nil, err
+	}
+	dims := []nn.Dims{sequenceDims(sizes, sizes['O'], a.TimeMajor), {sizes['B'], sizes['O']}, {sizes['B'], sizes['U']}}
+	return dims[:len(p.Op.Outputs)], projected(p, int(LSTMProjectionWeights), sizes['O'], sizes['U'])
+}
+
+func bidirectionalLSTMAttrs(p *params, a *SequenceLSTM) {
+	a.read(p)
+	a.TimeMajor, a.Merge = p.flag("time major"), p.flag("merge outputs")
+	p.mergeCount(a.Merge, 4)
+	if p.Undecided() != nil {
+		return
+	}
+	has := func(k int) bool { return p.In(k) != nil }
+	linked := has(LSTMAuxWeights + GateForget)
+	for i, backward := range []bool{false, true} {
+		checkLSTMParts(p, lstmBidirectional(), func(t LSTMTensor) int { return BidirectionalLSTMTensor(t, backward) })
+		for g := range 4 {
+			k := LSTMAuxWeights + 4*i + g
+			if gated := g != GateInput || has(BidirectionalLSTMTensor(LSTMInputWeights, backward)); has(k) != (linked && gated) {
+				p.fail("input %d: auxiliary weights of some gates only", k)
 			}
-			sizes[letter] = n
+			p.linked(LSTMAux, k)
 		}
 	}
-	if p.In(int(LSTMProjectionWeights)) == nil && sizes['O'] != sizes['U'] {
-		return nil, fmt.Errorf("output size %d of %d units without a projection", sizes['O'], sizes['U'])
+}
+
+func bidirectionalLSTMShapes(p *params, a *SequenceLSTM) ([]nn.Dims, error) {
+	sizes, err := cellShapes(p, lstmBidirectional(), a.TimeMajor)
+	if err != nil {
+		return nil, err
 	}
-	steps := nn.Dims{sizes['T'], sizes['B'], sizes['O']}
-	if !a.TimeMajor {
-		steps[0], steps[1] = steps[1], steps[0]
-	}
-	return []nn.Dims{steps, {sizes['B'], sizes['O']}, {sizes['B'], sizes['U']}}[:len(p.Op.Outputs)], nil
+	err = cmp.Or(backwardInput(sizes, p.linked(LSTMAux, LSTMAuxWeights+GateForget)),
+		projected(p, BidirectionalLSTMTensor(LSTMProjectionWeights, false), sizes['O'], sizes['U']),
+		projected(p, BidirectionalLSTMTensor(LSTMProjectionWeights, true), sizes['o'], sizes['u']))
+	batch := sizes['B']
+	return p.bidirectionalDims(sizes, sizes['O'], sizes['o'], a.TimeMajor, a.Merge, nn.Dims{batch, sizes['O']},
+		nn.Dims{batch, sizes['U']}, nn.Dims{batch, sizes['o']}, nn.Dims{batch, sizes['u']}), err
 }

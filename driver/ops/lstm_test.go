@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -26,16 +27,7 @@ func lstmArgs() []any {
 
 // lstm is a call with n outputs, some of whose inputs are others.
 func lstm(n int, other map[int]any) *ops.Call {
-	args := lstmArgs()
-	for i, a := range other {
-		args[i] = a
-	}
-	c := call(nn.OpUnidirectionalSequenceLstm, f32(), args...)
-	for range n - 1 {
-		c.Graph.Operands = append(c.Graph.Operands, f32())
-		c.Op.Outputs = append(c.Op.Outputs, uint32(len(c.Graph.Operands)-1))
-	}
-	return c
+	return changed(nn.OpUnidirectionalSequenceLstm, n, lstmArgs(), other)
 }
 
 // openInput is an input of the model of open dimensions.
@@ -43,25 +35,37 @@ func openInput(d ...uint32) nn.Operand {
 	return nn.Operand{Type: nn.TensorFloat32, Dims: d, Lifetime: nn.SubgraphInput}
 }
 
-// TestOptionalTensors: what a request may leave off is decided when the model is compiled.
+// TestOptionalTensors: a request decides of each optional tensor that is an input of the model, whatever its dimensions.
 func TestOptionalTensors(t *testing.T) {
 	row := ops.Lookup(nn.OpUnidirectionalSequenceLstm)
-	c := lstm(1, map[int]any{1: openInput(0, 0), 2: openInput(0, 0), 3: openInput(4, 3), 16: openInput(4, 4)})
-	for i, want := range map[int]bool{1: true, 2: false, 3: false, 16: false, 20: false, 27: true} {
+	c := lstm(1, map[int]any{1: openInput(0, 0), 2: openInput(0, 0), 16: openInput(4, 4)})
+	for i, want := range map[int]bool{0: false, 1: true, 2: false, 3: false, 16: true, 18: false, 20: false, 27: true} {
 		if got := row.Optional(c, i); got != want {
 			t.Errorf("input %d: %v", i, got)
 		}
 	}
-	c = lstm(1, map[int]any{1: openInput(0, 0), 16: openInput(4, 4)}) // the other weights are none
-	if !row.Optional(c, 1) || !row.Optional(c, 16) || row.Optional(c, 2) {
-		t.Error("weights of which some only are inputs of the model")
+	if c.Undecided() != nil || c.In(1) != nil || c.In(16) == nil {
+		t.Error("a call that is bound: an optional tensor has a value if it has dimensions")
+	}
+	c.Unbound = true
+	if got := c.Undecided(); !slices.Equal(got, []int{1, 16}) {
+		t.Errorf("a request decides of %v", got)
+	}
+	if err := row.Check(c); err != nil { // which parts go together cannot be told yet
+		t.Error(err)
+	}
+	if _, err := row.Infer(c); !errors.Is(err, ops.ErrNotConstant) {
+		t.Error(err)
+	}
+	if err := row.Check(lstm(1, map[int]any{1: openInput(0)})); err == nil { // recurrent weights without input weights
+		t.Error("half an input gate")
 	}
 }
 
 func TestSequenceLSTM(t *testing.T) {
 	none, u := omitted(nn.TensorFloat32), f32(4)
 	coupled := map[int]any{1: none, 5: none, 12: none}
-	plain := ops.SequenceLSTM{Act: ops.LSTMTanh, TimeMajor: true}
+	plain := ops.SequenceLSTM{Act: ops.CellTanh, TimeMajor: true}
 	var all []int
 	for i := range 28 {
 		if i < 20 || i > 23 {
@@ -70,9 +74,9 @@ func TestSequenceLSTM(t *testing.T) {
 	}
 	runInfer(t, []inferCase{
 		{name: "plain", call: lstm(1, nil), want: nn.Dims{5, 2, 4}, attrs: plain, data: all},
-		{name: "batch-major", call: lstm(1, map[int]any{0: f32(2, 5, 3), 23: false}), want: nn.Dims{2, 5, 4}, attrs: ops.SequenceLSTM{Act: ops.LSTMTanh}},
+		{name: "batch-major", call: lstm(1, map[int]any{0: f32(2, 5, 3), 23: false}), want: nn.Dims{2, 5, 4}, attrs: ops.SequenceLSTM{Act: ops.CellTanh}},
 		{name: "clips", call: lstm(1, map[int]any{21: float32(2), 22: float32(0.5)}), want: nn.Dims{5, 2, 4},
-			attrs: ops.SequenceLSTM{Act: ops.LSTMTanh, CellClip: 2, ProjClip: 0.5, TimeMajor: true}},
+			attrs: ops.SequenceLSTM{Act: ops.CellTanh, CellClip: 2, ProjClip: 0.5, TimeMajor: true}},
 		{name: "coupled gates", call: lstm(1, coupled), want: nn.Dims{5, 2, 4}, attrs: plain},
 		{name: "peephole", call: lstm(1, map[int]any{9: u, 10: u, 11: u}), want: nn.Dims{5, 2, 4}, attrs: plain},
 		{name: "layer norm", call: lstm(1, map[int]any{24: u, 25: u, 26: u, 27: u}), want: nn.Dims{5, 2, 4}, attrs: plain},

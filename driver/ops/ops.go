@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNotConstant marks an error about a valid call with parameters (paddings, axes, a shape) that are computed at run time or
-// given by the request, so that nothing can be decided when the model is compiled.
+// given by the request, as are optional tensors that it may leave off, so that nothing can be decided when the model is compiled.
 var ErrNotConstant = errors.New("parameter is not a constant")
 
 // ErrOpenShape marks an error about a call whose input shapes are not known when the model is compiled.
@@ -58,29 +58,29 @@ type Call struct {
 	Model *nn.Model
 	Graph *nn.Graph
 	Op    *nn.Operation
+	// Unbound: the graph's inputs are those of a model, of which requests tell whether optional tensors have a value. Otherwise
+	// such a tensor has one, unless its dimensions are not known.
+	Unbound bool
 
 	row  *Row  // set while a row reads the call
 	form *Form // the one that the inputs have
 }
 
-// In returns input operand i, nil when it is left off: fewer inputs, lifetime NO_VALUE, or an optional tensor of which
-// that is assumed (leftOff).
+// In returns input operand i, nil when it is left off: fewer inputs, lifetime NO_VALUE, or an optional tensor without
+// dimensions.
 func (c *Call) In(i int) *nn.Operand {
 	if i >= len(c.Op.Inputs) {
 		return nil
 	}
 	o := &c.Graph.Operands[c.Op.Inputs[i]]
-	if o.Lifetime == nn.NoValue || o.Lifetime == nn.SubgraphInput && c.leftOff(i) {
+	if o.Lifetime == nn.NoValue || c.leftOff(i) {
 		return nil
 	}
 	return o
 }
 
-// leftOff reports whether input i, an input of the model, is an optional tensor without a value. Only a request can tell,
-// but a plan is for one of both. So the tensor counts as left off where its dimensions are open, and where the first
-// mandatory tensor behind input 0 is not an input of the model: weights are inputs together or not at all. A request that
-// says otherwise is refused: by Row.Optional, or because the plan has no such input.
-func (c *Call) leftOff(i int) bool {
+// optional reports whether input i is an optional tensor that is an input of the graph.
+func (c *Call) optional(i int) bool {
 	f, n := c.form, len(c.Op.Inputs)
 	if f == nil {
 		row := Lookup(c.Op.Type)
@@ -89,18 +89,21 @@ func (c *Call) leftOff(i int) bool {
 		}
 		f = row.form(c)
 	}
-	if !takes(f.Inputs, n) || !at(f.Inputs, i, n).Data || !at(f.Inputs, i, n).Omissible {
-		return false
-	}
-	if !shapeKnown(c.operand(c.Op.Inputs, i)) {
-		return true
-	}
-	for k := 1; k < n; k++ {
-		if d := at(f.Inputs, k, n); d.Data && !d.Omissible {
-			return c.operand(c.Op.Inputs, k).Lifetime != nn.SubgraphInput
+	return takes(f.Inputs, n) && at(f.Inputs, i, n).Data && at(f.Inputs, i, n).Omissible &&
+		c.operand(c.Op.Inputs, i).Lifetime == nn.SubgraphInput
+}
+
+// leftOff reports whether input i is an optional tensor without a value.
+func (c *Call) leftOff(i int) bool { return c.optional(i) && !shapeKnown(c.operand(c.Op.Inputs, i)) }
+
+// Undecided returns the inputs of which only a request tells whether they have a value: optional tensors of an unbound call.
+func (c *Call) Undecided() (list []int) {
+	for i := range c.Op.Inputs {
+		if c.Unbound && c.optional(i) {
+			list = append(list, i)
 		}
 	}
-	return false
+	return list
 }
 
 // Out returns output operand i.

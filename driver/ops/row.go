@@ -96,11 +96,10 @@ func (r *Row) read(c *Call) *Call {
 	return &read
 }
 
-// Optional reports whether requests may give no value to input i, which is an input of the model: an optional parameter,
-// or a tensor that counts as left off (Call.In).
+// Optional reports whether requests may give no value to input i, which is an input of the model.
 func (r *Row) Optional(c *Call, i int) bool {
 	f, n := r.form(c), len(c.Op.Inputs)
-	return takes(f.Inputs, n) && i < n && at(f.Inputs, i, n).Omissible && (!at(f.Inputs, i, n).Data || c.In(i) == nil)
+	return takes(f.Inputs, n) && i < n && at(f.Inputs, i, n).Omissible
 }
 
 // Fits reports whether a is of the type that the operation's attributes have.
@@ -152,6 +151,9 @@ func (r *Row) Infer(c *Call) (*Inferred, error) {
 		return nil, err
 	}
 	inf := &Inferred{}
+	if list := c.Undecided(); list != nil {
+		return nil, fmt.Errorf("input %d (%s) has a value or none: %w", list[0], at(c.form.Inputs, list[0], len(c.Op.Inputs)).Name, ErrNotConstant)
+	}
 	for _, i := range r.Tensors(c) {
 		if o := c.In(i); o != nil && !shapeKnown(o) {
 			return nil, fmt.Errorf("input %d (%s): %w", i, at(c.form.Inputs, i, len(c.Op.Inputs)).Name, ErrOpenShape)

@@ -104,7 +104,7 @@ func inferOpen(t *testing.T, c *conformancedata.Case) bool {
 		return true
 	}
 	for _, op := range m.Main.Operations {
-		call := &ops.Call{Model: &m, Graph: &m.Main, Op: &op}
+		call := &ops.Call{Model: &m, Graph: &m.Main, Op: &op, Unbound: true}
 		for i := range m.Main.Operands {
 			m.Main.Operands[i].Dims = dims[i]
 		}

@@ -97,7 +97,7 @@ func (g *graph) checkOperations() error {
 		}
 		since := op.Type.Since()
 		if row := ops.Lookup(op.Type); row != nil {
-			c := &ops.Call{Model: g.model, Graph: g.Graph, Op: op}
+			c := g.call(g.Graph, op)
 			if err := row.Check(c); err != nil {
 				return nn.Invalid(g.operation(i), "%w", err)
 			}

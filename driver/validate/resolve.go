@@ -8,17 +8,35 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// Open reports whether m leaves dimensions of its inputs open that its operations need, so that only Resolve makes it a
-// model whose sizes are known. Open dimensions of an optional input that is left off do not count, nor those that follow
-// from what else the model states.
+// Open reports whether m leaves dimensions of its inputs open that its operations need, or has optional tensors among them,
+// so that only Resolve makes it a model whose sizes are known. Dimensions that follow from what else the model states do not
+// count.
 //
 // Precondition: m passed Model.
 func Open(m *nn.Model) bool { return (&graph{Graph: &m.Main, model: m}).open() }
 
 // open is Open of one graph.
 func (g *graph) open() bool {
-	return slices.ContainsFunc(g.Inputs, g.isOpen) &&
+	return len(g.undecided()) > 0 || slices.ContainsFunc(g.Inputs, g.isOpen) &&
 		slices.ContainsFunc(g.Operations, func(op nn.Operation) bool { return g.readsOpenInput(&op) >= 0 })
+}
+
+// undecided are the operands of which requests tell whether they have a value: optional tensors that are inputs of the model.
+func (g *graph) undecided() map[uint32]bool {
+	var list map[uint32]bool
+	for i := range g.Operations {
+		op := &g.Operations[i]
+		if ops.Lookup(op.Type) == nil {
+			continue
+		}
+		for _, k := range g.call(g.Graph, op).Undecided() {
+			if list == nil {
+				list = map[uint32]bool{}
+			}
+			list[op.Inputs[k]] = true
+		}
+	}
+	return list
 }
 
 // readsOpenInput is the position of an input of the graph whose dimensions op needs, and which are open; -1 for none.
@@ -33,7 +51,7 @@ func (g *graph) readsOpenInput(op *nn.Operation) int {
 	if row == nil {
 		return -1
 	}
-	call := &ops.Call{Model: g.model, Graph: g.Graph, Op: op}
+	call := g.call(g.Graph, op)
 	needed := g.neededValues(row, call)
 	for k, x := range op.Inputs {
 		switch {
@@ -64,7 +82,8 @@ func (g *graph) neededValues(row *ops.Row, call *ops.Call) (list []int) {
 func (g *graph) isOpen(i uint32) bool { return isOpen(g.Operands[i].Type, g.Operands[i].Dims) }
 
 // Resolve returns m with the dimensions that its inputs have in one request: inputs has those of each input of the main
-// graph, none at all where they are as m states. What it returns has operands of its own and shares all else, values and
+// graph, none at all where they are as m states. An optional tensor has none where the request leaves it off; in the
+// result it has none that are known, whatever m states. What it returns has operands of its own and shares all else, values and
 // pools too, with m, which it only reads.
 //
 // Dimensions of results agree with what m states and fit into a buffer. They are known where they follow from those of the
@@ -89,8 +108,15 @@ func resolve(m *nn.Model, inputs []nn.Dims) (_ *nn.Model, work int, err error) {
 	if len(inputs) != len(m.Main.Inputs) {
 		return nil, 0, nn.Invalid("inputs", "dimensions of %d; the model has %d", len(inputs), len(m.Main.Inputs))
 	}
+	undecided := (&graph{Graph: &m.Main, model: m}).undecided()
 	for i, given := range inputs {
 		o := &resolved.Main.Operands[m.Main.Inputs[i]]
+		if undecided[m.Main.Inputs[i]] && len(given) == 0 {
+			if !isOpen(o.Type, o.Dims) {
+				o.Dims = nil
+			}
+			continue
+		}
 		dims, err := join(o, given)
 		if err == nil {
 			o.Dims = dims
@@ -129,7 +155,7 @@ func NeedsData(m *nn.Model, i int) error {
 	if row == nil {
 		return nil
 	}
-	for _, k := range g.neededValues(row, &ops.Call{Model: m, Graph: g.Graph, Op: op}) {
+	for _, k := range g.neededValues(row, g.call(g.Graph, op)) {
 		switch g.Operands[op.Inputs[k]].Lifetime {
 		case nn.SubgraphInput, nn.Temporary, nn.SubgraphOutput:
 			return fmt.Errorf("input %d: %w", k, ops.ErrNotConstant)
@@ -149,7 +175,8 @@ const (
 
 // Example returns m, which is Open, with sizes that it could have, for questions whose answer does not depend on them; if it
 // can, with sizes that leave none to the data. Nil where none was found, which proves nothing: all inputs are tried with the
-// same few sizes and ranks, and with numbers of channels, last or first, that stand in m.
+// same few sizes and ranks, and with numbers of channels, last or first, that stand in m; of optional tensors all have a value
+// whose dimensions are known, or none has.
 //
 // Precondition: m passed Model.
 func Example(m *nn.Model) *nn.Model {
@@ -163,13 +190,18 @@ func Example(m *nn.Model) *nn.Model {
 			}
 		}
 	}
+	undecided := (&graph{Graph: &m.Main, model: m}).undecided()
 	var partly *nn.Model // an example that leaves dimensions to the data
 	inputs := make([]nn.Dims, len(m.Main.Inputs))
 	tries, work := 0, 0
-	try := func(rank int, n, channels uint32, first bool) *nn.Model {
+	try := func(rank int, n, channels uint32, first, optional bool) *nn.Model {
 		for i, x := range m.Main.Inputs {
 			o := &m.Main.Operands[x]
-			if inputs[i] = nil; !isOpen(o.Type, o.Dims) {
+			inputs[i] = nil
+			if undecided[x] && optional && !isOpen(o.Type, o.Dims) {
+				inputs[i] = o.Dims
+			}
+			if undecided[x] || !isOpen(o.Type, o.Dims) {
 				continue
 			}
 			d := slices.Clone(o.Dims)
@@ -197,19 +229,25 @@ func Example(m *nn.Model) *nn.Model {
 		}
 		return found
 	}
+	withOptional := []bool{true}
+	if len(undecided) > 0 {
+		withOptional = []bool{true, false}
+	}
 	for _, rank := range []int{4, 2, 3, 1} {
 		for _, n := range exampleSizes {
 			for _, c := range append([]uint32{n}, channels...) {
 				for _, first := range []bool{false, true} {
-					found := try(rank, n, c, first)
-					if found != nil && !FromData(found) {
-						return found
-					}
-					if partly == nil {
-						partly = found
-					}
-					if tries == maxExamples || work > maxExampleWork {
-						return partly
+					for _, optional := range withOptional {
+						found := try(rank, n, c, first, optional)
+						if found != nil && !FromData(found) {
+							return found
+						}
+						if partly == nil {
+							partly = found
+						}
+						if tries == maxExamples || work > maxExampleWork {
+							return partly
+						}
 					}
 				}
 			}

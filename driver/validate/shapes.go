@@ -63,7 +63,7 @@ func (g *graph) completeOperation(work *nn.Graph, op *nn.Operation) error {
 	if row == nil {
 		return errNotInTable
 	}
-	inf, err := row.Infer(&ops.Call{Model: g.model, Graph: work, Op: op})
+	inf, err := row.Infer(g.call(work, op))
 	if err != nil {
 		return err
 	}

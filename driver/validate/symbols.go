@@ -74,7 +74,7 @@ func (g *graph) checkOpen() error {
 		if row == nil {
 			continue
 		}
-		call := &ops.Call{Model: g.model, Graph: g.Graph, Op: op}
+		call := g.call(g.Graph, op)
 		if err := r.apply(op, row.Relations(call)); err != nil {
 			return nn.Invalid(g.operation(i), "whatever the inputs' dimensions: %w", err)
 		}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 )
 
 // Model checks the rules that hold for a whole model, and for operations of the table also number, types,
@@ -97,6 +98,12 @@ func graphsOf(m *nn.Model) []graph {
 		gs = append(gs, graph{Graph: &m.Referenced[i], model: m, name: fmt.Sprintf("referenced graph %d, ", i)})
 	}
 	return gs
+}
+
+// call is of an operation of work, the graph or a copy of it. Requests bind the inputs of the model's main graph; what Resolve
+// made of it is bound.
+func (g *graph) call(work *nn.Graph, op *nn.Operation) *ops.Call {
+	return &ops.Call{Model: g.model, Graph: work, Op: op, Unbound: g.Graph == &g.model.Main}
 }
 
 func (g *graph) operand(i int) string { return fmt.Sprintf("%soperand %d", g.name, i) }

@@ -1,8 +1,6 @@
 package differential
 
 import (
-	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
@@ -25,74 +22,95 @@ type lstmCase struct {
 	projection, projectionBias, norm    bool
 	fedPeephole                         bool // peephole weights are model inputs
 	withoutStates                       bool
+	// Of two cells: size of the auxiliary input, 0 for none; whether it has weights; whether results are merged. The backward
+	// cell has three units more.
+	aux                  int
+	auxWeighted, merging bool
+}
+
+// weights are the tensors of a cell from the input weights to the projection.
+func (c *lstmCase) weights(input, units, outputs int) []any {
+	var in []any
+	for k := range 4 {
+		in = append(in, tensorIf(k > 0 || !c.coupled, c.fed, units, input))
+	}
+	for k := range 4 {
+		in = append(in, tensorIf(k > 0 || !c.coupled, c.fed, units, outputs))
+	}
+	for k := range 3 {
+		in = append(in, tensorIf(c.fedPeephole || c.peephole && (k > 0 || !c.coupled), c.fed || c.fedPeephole, units))
+	}
+	for k := range 4 {
+		in = append(in, tensorIf(k > 0 || !c.coupled, false, units))
+	}
+	return append(in, tensorIf(c.projection, false, outputs, units), tensorIf(c.projectionBias, false, outputs))
+}
+
+func (c *lstmCase) norms(units int) (in []any) {
+	for k := range 4 {
+		in = append(in, tensorIf(c.norm && (k > 0 || !c.coupled), false, units))
+	}
+	return in
+}
+
+// sequence are the dimensions of a tensor over the steps.
+func (c *lstmCase) sequence(size int) []int {
+	if c.batchMajor {
+		return []int{c.batch, c.steps, size}
+	}
+	return []int{c.steps, c.batch, size}
 }
 
 // model builds the case on tensors of type typ.
 func (c *lstmCase) model(typ nn.OperandType) *nn.Model {
-	var b nn.Builder
-	rng := rand.New(rand.NewPCG(11, 13))
-	tensor := func(there, fed bool, dims ...int) uint32 {
-		d, n := nn.Dims{}, 1
-		for _, k := range dims {
-			d, n = append(d, uint32(k)), n*k
-		}
-		switch {
-		case !there:
-			return b.Omitted(typ)
-		case fed:
-			return b.Input(typ, d, 0, 0)
-		}
-		var value []byte
-		for range n {
-			v := rng.Float32() - 0.5
-			if typ == nn.TensorFloat16 {
-				value = binary.LittleEndian.AppendUint16(value, uint16(nn.HalfOf(v)))
-			} else {
-				value = binary.LittleEndian.AppendUint32(value, math.Float32bits(v))
-			}
-		}
-		return b.Const(typ, d, 0, 0, value)
+	h, s := []int{c.batch, c.outputs}, []int{c.batch, c.units}
+	in := slices.Concat([]any{c.sequence(c.input)}, c.weights(c.input, c.units, c.outputs),
+		[]any{h, s, c.act, c.cellClip, c.projClip, !c.batchMajor}, c.norms(c.units))
+	outs := [][]int{c.sequence(c.outputs), h, s}
+	if c.withoutStates {
+		outs = outs[:1]
 	}
-	scalar := func(v float64) uint32 {
-		if typ == nn.TensorFloat16 {
-			return b.Scalar(nn.HalfOf(float32(v)))
-		}
-		return b.Scalar(v)
+	return cellModel(typ, nn.OpUnidirectionalSequenceLstm, in, outs...)
+}
+
+// step builds an LSTM of a single step.
+func (c *lstmCase) step(typ nn.OperandType) *nn.Model {
+	h, s, gates := []int{c.batch, c.outputs}, []int{c.batch, c.units}, 4
+	if c.coupled {
+		gates = 3
 	}
-	first, second := c.steps, c.batch
-	if c.batchMajor {
-		first, second = second, first
+	in := slices.Concat([]any{[]int{c.batch, c.input}}, c.weights(c.input, c.units, c.outputs), []any{h, s, c.act, c.cellClip, c.projClip})
+	if c.norm {
+		in = append(in, c.norms(c.units)...)
 	}
-	in := []uint32{tensor(true, true, first, second, c.input)}
-	for k := range 4 {
-		in = append(in, tensor(k > 0 || !c.coupled, c.fed, c.units, c.input))
+	return cellModel(typ, nn.OpLstm, in, []int{c.batch, gates * c.units}, h, s, h)
+}
+
+// both builds an LSTM of two cells.
+func (c *lstmCase) both(typ nn.OperandType) *nn.Model {
+	const more = 3
+	units, outputs, input := c.units+more, c.outputs+more, c.input
+	if c.aux > 0 && !c.auxWeighted {
+		input = c.aux
 	}
-	for k := range 4 {
-		in = append(in, tensor(k > 0 || !c.coupled, c.fed, c.units, c.outputs))
+	in := slices.Concat([]any{c.sequence(c.input)}, c.weights(c.input, c.units, c.outputs), c.weights(input, units, outputs))
+	states := [][]int{{c.batch, c.outputs}, {c.batch, c.units}, {c.batch, outputs}, {c.batch, units}}
+	for _, s := range states {
+		in = append(in, s)
 	}
-	for k := range 3 {
-		in = append(in, tensor(c.fedPeephole || c.peephole && (k > 0 || !c.coupled), c.fed || c.fedPeephole, c.units))
+	in = append(in, tensorIf(c.aux > 0, true, c.sequence(c.aux)...))
+	for k := range 8 {
+		in = append(in, tensorIf(c.auxWeighted && (k%4 > 0 || !c.coupled), false, c.units+k/4*more, c.aux))
 	}
-	for k := range 4 {
-		in = append(in, tensor(k > 0 || !c.coupled, false, c.units))
+	in = slices.Concat(in, []any{c.act, c.cellClip, c.projClip, c.merging, !c.batchMajor}, c.norms(c.units), c.norms(units))
+	outs := [][]int{c.sequence(c.outputs), c.sequence(outputs)}
+	if c.merging {
+		outs = [][]int{c.sequence(c.outputs + outputs)}
 	}
-	in = append(in, tensor(c.projection, false, c.outputs, c.units), tensor(c.projectionBias, false, c.outputs),
-		tensor(true, true, c.batch, c.outputs), tensor(true, true, c.batch, c.units),
-		b.Scalar(c.act), scalar(c.cellClip), scalar(c.projClip), b.Scalar(!c.batchMajor))
-	for k := range 4 {
-		in = append(in, tensor(c.norm && (k > 0 || !c.coupled), false, c.units))
-	}
-	out := func(dims ...uint32) uint32 {
-		y := b.Temp(typ, dims, 0, 0)
-		b.Output(y)
-		return y
-	}
-	outs := []uint32{out(uint32(first), uint32(second), uint32(c.outputs))}
 	if !c.withoutStates {
-		outs = append(outs, out(uint32(c.batch), uint32(c.outputs)), out(uint32(c.batch), uint32(c.units)))
+		outs = append(outs, states...)
 	}
-	b.Op(nn.OpUnidirectionalSequenceLstm, in, outs)
-	return nntest.Build(&b)
+	return cellModel(typ, nn.OpBidirectionalSequenceLstm, in, outs...)
 }
 
 // TestSequenceLSTM runs every part of an LSTM, with sizes that fill no quad.
@@ -119,47 +137,77 @@ func TestSequenceLSTM(t *testing.T) {
 		{name: "LOGISTIC", steps: 3, batch: 2, input: 5, units: 6, outputs: 6, act: 6},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			devices.Each(t, func(t *testing.T, d *driver.Device) {
-				for _, typ := range floatTypes {
-					t.Run(typ.String(), func(t *testing.T) {
-						Compare(t, d, tc.model(typ), ToleranceOf(typ), 17)
-					})
-				}
-			})
+			compareCells(t, tc.model)
 		})
 	}
 }
 
-// TestSequenceLSTMPartsWithoutAValue: optional weights may be model inputs that requests give no value. Which they are is
-// settled when the model is compiled, and a request that says otherwise is refused.
+// TestLSTM runs single steps.
+func TestLSTM(t *testing.T) {
+	for _, tc := range []lstmCase{
+		{name: "plain", batch: 3, input: 7, units: 13, outputs: 13, act: 4},
+		{name: "one of one", batch: 1, input: 1, units: 1, outputs: 1, act: 4},
+		{name: "coupled gates", batch: 2, input: 3, units: 6, outputs: 6, act: 4, coupled: true},
+		{name: "everything", batch: 2, input: 41, units: 37, outputs: 23, act: 4, norm: true, peephole: true, projection: true,
+			projectionBias: true, cellClip: 1, projClip: 1},
+		{name: "everything but an input gate", batch: 5, input: 4, units: 8, outputs: 5, act: 6, norm: true, peephole: true,
+			projection: true, coupled: true},
+		{name: "weights known at run time", batch: 2, input: 5, units: 6, outputs: 6, act: 4, peephole: true, fed: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) { compareCells(t, tc.step) })
+	}
+}
+
+// TestBidirectionalLSTM runs two cells, of different sizes.
+func TestBidirectionalLSTM(t *testing.T) {
+	for _, tc := range []lstmCase{
+		{name: "plain", steps: 5, batch: 3, input: 7, units: 13, outputs: 13, act: 4},
+		{name: "one step of one", steps: 1, batch: 1, input: 1, units: 1, outputs: 1, act: 4, withoutStates: true},
+		{name: "batch-major, merged", steps: 5, batch: 3, input: 7, units: 5, outputs: 5, act: 4, batchMajor: true, merging: true},
+		{name: "merged without states", steps: 2, batch: 2, input: 3, units: 4, outputs: 4, act: 4, merging: true, withoutStates: true},
+		{name: "parallel", steps: 4, batch: 2, input: 3, units: 6, outputs: 6, act: 4, aux: 5},
+		{name: "linked", steps: 4, batch: 2, input: 3, units: 6, outputs: 6, act: 4, aux: 5, auxWeighted: true},
+		{name: "linked, coupled and batch-major", steps: 3, batch: 2, input: 3, units: 6, outputs: 6, act: 4, aux: 2, auxWeighted: true,
+			coupled: true, batchMajor: true},
+		{name: "everything", steps: 3, batch: 2, input: 11, units: 9, outputs: 7, act: 4, norm: true, peephole: true, projection: true,
+			projectionBias: true, cellClip: 1, projClip: 1, batchMajor: true, aux: 3, auxWeighted: true, merging: true},
+		{name: "weights known at run time", steps: 2, batch: 2, input: 5, units: 6, outputs: 6, act: 4, peephole: true, fed: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) { compareCells(t, tc.both) })
+	}
+}
+
+// TestSequenceLSTMPartsWithoutAValue: optional weights may be model inputs that requests give a value or not, each as it likes,
+// as long as parts that belong together are there together.
 func TestSequenceLSTMPartsWithoutAValue(t *testing.T) {
-	const peephole = 9 // the place of the first of three
+	const peephole = 9 // the place of the first of three where all weights are inputs
 	tc := lstmCase{steps: 2, batch: 2, input: 3, units: 5, outputs: 5, act: 4, fedPeephole: true, withoutStates: true}
 	constant, fed := tc, tc
 	fed.fed, fed.peephole = true, true
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
-		client, err := d.NewClient(t.Name())
-		require.NoError(t, err)
-		defer func() { require.NoError(t, client.Close()) }()
+		for _, x := range []struct {
+			c     lstmCase
+			first int // of the peephole weights
+		}{{constant, 1}, {fed, peephole}} {
+			m := x.c.model(nn.TensorFloat32)
+			inputs := RandomInputs(m, rand.New(rand.NewPCG(3, 5)))
+			CompareOn(t, d, m, inputs, Float32Tol)
+			without := slices.Clone(inputs)
+			clear(without[x.first : x.first+3])
+			CompareOn(t, d, m, without, Float32Tol)
 
-		m := constant.model(nn.TensorFloat32) // inputs: the sequence, three peephole weights, two states
-		inputs := RandomInputs(m, rand.New(rand.NewPCG(3, 5)))
-		require.Len(t, inputs, 6)
-		without := slices.Clone(inputs)
-		without[1], without[2], without[3] = nil, nil, nil
-		CompareOn(t, d, m, without, Float32Tol)
-		pm, err := client.PrepareModel(t.Context(), m)
-		require.NoError(t, err)
-		_, err = pm.Run(t.Context(), inputs, pm.NewOutputs())
-		require.Error(t, err, "peephole weights that the plan does not read")
-
-		m = fed.model(nn.TensorFloat32) // every weight is an input
-		inputs = RandomInputs(m, rand.New(rand.NewPCG(3, 5)))
-		CompareOn(t, d, m, inputs, Float32Tol)
-		pm, err = client.PrepareModel(t.Context(), m)
-		require.NoError(t, err)
-		inputs[peephole] = nil
-		_, err = pm.Run(t.Context(), inputs, pm.NewOutputs())
-		require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "%v", err)
+			client, err := d.NewClient(t.Name())
+			require.NoError(t, err)
+			pm, err := client.PrepareModel(t.Context(), m)
+			require.NoError(t, err)
+			for _, in := range [][][]byte{inputs, without, inputs} { // one prepared model for both
+				comparePrepared(t, pm, m, in, Float32Tol)
+			}
+			half := slices.Clone(inputs)
+			half[x.first+2] = nil
+			_, err = pm.Run(t.Context(), half, pm.NewOutputs())
+			require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "%v", err)
+			require.NoError(t, client.Close())
+		}
 	})
 }

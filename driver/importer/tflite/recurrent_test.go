@@ -57,7 +57,7 @@ func TestSequenceLSTM(t *testing.T) {
 				}
 				call, err := ops.Lookup(op.Type).Infer(&ops.Call{Model: m, Graph: &m.Main, Op: &op})
 				require.NoError(t, err)
-				require.Equal(t, ops.SequenceLSTM{Act: ops.LSTMTanh, CellClip: 3, ProjClip: 0.5}, call.Attrs)
+				require.Equal(t, ops.SequenceLSTM{Act: ops.CellTanh, CellClip: 3, ProjClip: 0.5}, call.Attrs)
 			}},
 		{name: "states from outside", want: "UNIDIRECTIONAL_SEQUENCE_LSTM", build: func(n *net) int {
 			return n.lstm(tanh, func(in []int) { in[ops.LSTMCellState] = n.input(g.Float32, none, 3, 4) })

@@ -13,15 +13,21 @@ import (
 // expansions are the operations that no kernel does: each becomes nodes that kernels do.
 var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpBatchToSpaceNd:             expandBatchToSpace,
+	nn.OpBidirectionalSequenceLstm:  expandBidirectionalLSTM,
+	nn.OpBidirectionalSequenceRnn:   expandBidirectionalRNN,
 	nn.OpChannelShuffle:             expandChannelShuffle,
 	nn.OpDepthToSpace:               expandDepthToSpace,
 	nn.OpFill:                       expandFill,
 	nn.OpInstanceNormalization:      expandInstanceNormalization,
 	nn.OpL2Normalization:            expandL2Normalization,
+	nn.OpLstm:                       expandLSTM,
+	nn.OpReverse:                    expandReverse,
+	nn.OpRnn:                        expandRNN,
 	nn.OpSpaceToBatchNd:             expandSpaceToBatch,
 	nn.OpSpaceToDepth:               expandSpaceToDepth,
-	nn.OpReverse:                    expandReverse,
+	nn.OpSvdf:                       expandSVDF,
 	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
+	nn.OpUnidirectionalSequenceRnn:  expandSequenceRNN,
 }
 
 const (

@@ -10,71 +10,133 @@ import (
 // packages/modules/NeuralNetworks, common/operations/LSTM.cpp.
 const layerNormEpsilon = 1e-8
 
-// lstm is a cell while its steps are expanded. Everything is computed in float32: a float16 model is converted at
-// both ends, as the reference implementation of the HAL does it.
+// lstm is a cell while its steps are expanded.
 type lstm struct {
-	*expansion
+	*recurrence
 	attrs ops.SequenceLSTM
-	in    []ir.ID // float32; by ops.LSTMTensor
+	in    []ir.ID  // float32; by ops.LSTMTensor
+	aux   [4]ir.ID // weights of the auxiliary input, of each gate
 
 	zeroUnits, zeroOutputs, one, epsilon ir.ID     // constants
 	cellClip, projClip                   *[2]ir.ID // lower and upper bound; nil: none
+
+	h, c  ir.ID   // output and cell state, [batch, outputs] and [batch, units]
+	gates []ir.ID // of the last step: input, where there is one, cell, forget, output
+}
+
+// expandLSTM makes a step.
+func expandLSTM(x *expansion, n *ir.Node) error {
+	r, err := x.recurrence(n, true)
+	if err != nil {
+		return err
+	}
+	l, err := r.lstm(n.Attrs.(ops.SequenceLSTM), func(t ops.LSTMTensor) int { return int(t) })
+	if err != nil {
+		return err
+	}
+	if _, err := l.run(r.rows(l.in[ops.LSTMInput]), ir.None, false); err != nil {
+		return err
+	}
+	scratch := x.tensor(x.graph.T(n.Out[0]).Shape...)
+	x.finish(n.Out[0], x.into(scratch, nn.OpConcatenation, ops.Concatenation{Axis: 1}, l.gates...))
+	for i, a := range []ir.ID{l.h, l.c, l.h} {
+		x.finish(n.Out[1+i], a)
+	}
+	return nil
 }
 
 // expandSequenceLSTM multiplies the whole sequence with the input weights of each gate, then goes through the steps.
 //
 // Numerics: float32, like the operation's formula; float16 is rounded at the end alone.
 func expandSequenceLSTM(x *expansion, n *ir.Node) error {
-	l := &lstm{expansion: x, attrs: n.Attrs.(ops.SequenceLSTM)}
-	shape := x.graph.T(n.In[ops.LSTMInput]).Shape
-	steps, batch := shape[0], shape[1]
-	if !l.attrs.TimeMajor {
-		steps, batch = batch, steps
-	}
-	if err := x.checkRoom(steps); err != nil {
+	a := n.Attrs.(ops.SequenceLSTM)
+	r, err := x.recurrence(n, a.TimeMajor)
+	if err != nil {
 		return err
 	}
-	units, outputs := x.graph.T(n.In[ops.LSTMCellState]).Shape[1], x.graph.T(n.In[ops.LSTMOutputState]).Shape[1]
-	if err := x.takeConstants(units + outputs); err != nil {
+	l, err := r.lstm(a, func(t ops.LSTMTensor) int { return int(t) })
+	if err != nil {
 		return err
 	}
-	for _, id := range n.In {
-		l.in = append(l.in, x.float32(id))
+	all, err := l.run(r.rows(l.in[ops.LSTMInput]), ir.None, false)
+	if err != nil {
+		return err
+	}
+	r.finishAll(n, r.joined(all), l.h, l.c)
+	return nil
+}
+
+// expandBidirectionalLSTM goes through the steps in both directions.
+func expandBidirectionalLSTM(x *expansion, n *ir.Node) error {
+	a := n.Attrs.(ops.SequenceLSTM)
+	r, err := x.recurrence(n, a.TimeMajor)
+	if err != nil {
+		return err
+	}
+	var cells [2]*lstm
+	var all [2][]ir.ID
+	input, aux := r.linked(ops.LSTMAux, ops.LSTMAuxWeights+ops.GateForget)
+	for i, backward := range []bool{false, true} {
+		l, err := r.lstm(a, func(t ops.LSTMTensor) int { return ops.BidirectionalLSTMTensor(t, backward) })
+		if err != nil {
+			return err
+		}
+		copy(l.aux[:], r.in[ops.LSTMAuxWeights+4*i:])
+		if all[i], err = l.run(input[i], aux, backward); err != nil {
+			return err
+		}
+		cells[i] = l
+	}
+	r.finishAll(n, r.merged(a.Merge, all, cells[0].h, cells[0].c, cells[1].h, cells[1].c)...)
+	return nil
+}
+
+// lstm makes a cell, whose tensors are among those of the operation where at says.
+func (r *recurrence) lstm(a ops.SequenceLSTM, at func(ops.LSTMTensor) int) (*lstm, error) {
+	l := &lstm{recurrence: r, attrs: a}
+	for t := ops.LSTMInput; t < ops.LSTMNormWeights+4; t++ {
+		id := ir.None
+		if k := at(t); k < len(r.in) {
+			id = r.in[k]
+		}
+		l.in = append(l.in, id)
+	}
+	for g := range l.aux {
+		l.aux[g] = ir.None
+	}
+	l.h, l.c = l.in[ops.LSTMOutputState], l.in[ops.LSTMCellState]
+	units, outputs := r.graph.T(l.c).Shape[1], r.graph.T(l.h).Shape[1]
+	if err := r.takeConstants(units + outputs); err != nil {
+		return nil, err
 	}
 	l.constants(units, outputs)
+	return l, nil
+}
 
-	rows := x.into(x.tensor(steps*batch, shape[2]), nn.OpReshape, nil, l.timeMajor(l.in[ops.LSTMInput]))
-	var gates [4][]ir.ID // of each step, what the input adds
+// run goes through the steps. input and aux, None for none, are rows of all steps.
+func (l *lstm) run(input, aux ir.ID, backward bool) ([]ir.ID, error) {
+	var gates [4][]ir.ID // of each step, what the inputs add
 	for g := range gates {
-		if weights := l.in[int(ops.LSTMInputWeights)+g]; weights != ir.None {
-			gates[g] = x.steps(x.product(rows, weights, l.bias(g)), steps)
+		weights := l.in[int(ops.LSTMInputWeights)+g]
+		if weights == ir.None {
+			continue
 		}
+		sum := l.product(input, weights, l.bias(g))
+		if l.aux[g] != ir.None {
+			sum = l.add(sum, l.product(aux, l.aux[g], l.zeroUnits))
+		}
+		gates[g] = l.steps(sum, l.length)
 	}
-	h, c := l.in[ops.LSTMOutputState], l.in[ops.LSTMCellState]
-	all := make([]ir.ID, steps)
-	for t := range steps {
+	return l.recurrence.run(backward, func(t int) ir.ID {
 		var fromInput [4]ir.ID
 		for g := range gates {
 			if gates[g] != nil {
 				fromInput[g] = gates[g][t]
 			}
 		}
-		h, c = l.step(fromInput, h, c)
-		all[t] = h
-		if err := x.checkRoom(len(x.nodes)); err != nil {
-			return err
-		}
-	}
-	if steps > 1 {
-		h = x.into(x.tensor(steps*batch, outputs), nn.OpConcatenation, ops.Concatenation{}, all...)
-	}
-	y := x.into(x.tensor(steps, batch, outputs), nn.OpReshape, nil, h)
-	l.finish(n.Out[0], l.timeMajor(y))
-	if len(n.Out) > 1 {
-		l.finish(n.Out[1], all[steps-1])
-		l.finish(n.Out[2], c)
-	}
-	return nil
+		l.step(fromInput)
+		return l.h
+	})
 }
 
 func (l *lstm) has(t ops.LSTMTensor) bool { return l.in[t] != ir.None }
@@ -93,19 +155,6 @@ func (l *lstm) constants(units, outputs int) {
 	l.cellClip, l.projClip = bounds(l.attrs.CellClip), bounds(l.attrs.ProjClip)
 }
 
-// timeMajor exchanges the first two dimensions of a where the model is not time-major.
-func (l *lstm) timeMajor(a ir.ID) ir.ID {
-	if l.attrs.TimeMajor {
-		return a
-	}
-	s := l.graph.T(a).Shape
-	out := l.tensor(s[1], s[0], s[2])
-	if s[0] == 1 || s[1] == 1 {
-		return l.into(out, nn.OpReshape, nil, a)
-	}
-	return l.into(out, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0, 2}}, a)
-}
-
 // bias is what is added to a gate's products: zero where a normalisation comes between.
 func (l *lstm) bias(gate int) ir.ID {
 	if l.normalised() {
@@ -114,9 +163,9 @@ func (l *lstm) bias(gate int) ir.ID {
 	return l.in[int(ops.LSTMBias)+gate]
 }
 
-// step computes output and cell state, [batch, outputs] and [batch, units], from those before and the gates' products
-// with the input.
-func (l *lstm) step(fromInput [4]ir.ID, h, c ir.ID) (ir.ID, ir.ID) {
+// step computes the states from those before and the gates' products with the input.
+func (l *lstm) step(fromInput [4]ir.ID) {
+	h, c := l.h, l.c
 	forget := l.like(nn.OpLogistic, nil, l.gate(ops.GateForget, fromInput, h, c, ops.LSTMPeepholeForget))
 	var input ir.ID
 	if l.has(ops.LSTMInputWeights) {
@@ -124,13 +173,13 @@ func (l *lstm) step(fromInput [4]ir.ID, h, c ir.ID) (ir.ID, ir.ID) {
 	} else {
 		input = l.into(l.tensor(l.graph.T(forget).Shape...), nn.OpSub, ops.Arithmetic{}, l.one, forget)
 	}
-	update := l.activate(l.gate(ops.GateCell, fromInput, h, ir.None, 0))
+	update := l.activate(l.attrs.Act, l.gate(ops.GateCell, fromInput, h, ir.None, 0))
 	c = l.add(l.mul(forget, c), l.mul(input, update))
 	if l.cellClip != nil {
 		c = l.clamp(c, l.cellClip[0], l.cellClip[1])
 	}
 	output := l.like(nn.OpLogistic, nil, l.gate(ops.GateOutput, fromInput, h, c, ops.LSTMPeepholeOutput))
-	h = l.mul(output, l.activate(c))
+	h = l.mul(output, l.activate(l.attrs.Act, c))
 	if l.has(ops.LSTMProjectionWeights) {
 		bias := l.zeroOutputs
 		if l.has(ops.LSTMProjectionBias) {
@@ -141,7 +190,10 @@ func (l *lstm) step(fromInput [4]ir.ID, h, c ir.ID) (ir.ID, ir.ID) {
 			h = l.clamp(h, l.projClip[0], l.projClip[1])
 		}
 	}
-	return h, c
+	l.h, l.c, l.gates = h, c, []ir.ID{update, forget, output}
+	if l.has(ops.LSTMInputWeights) {
+		l.gates = append([]ir.ID{input}, l.gates...)
+	}
 }
 
 // gate is what the activation of a gate takes. c is None for the gate without a peephole.
@@ -156,19 +208,4 @@ func (l *lstm) gate(gate int, fromInput [4]ir.ID, h, c ir.ID, peephole ops.LSTMT
 		sum = l.add(scaled, l.in[int(ops.LSTMBias)+gate])
 	}
 	return sum
-}
-
-// activate applies the activation of the cell.
-func (l *lstm) activate(a ir.ID) ir.ID {
-	switch l.attrs.Act {
-	case ops.LSTMRelu:
-		return l.like(nn.OpRelu, nil, a)
-	case ops.LSTMRelu6:
-		return l.like(nn.OpRelu6, nil, a)
-	case ops.LSTMTanh:
-		return l.like(nn.OpTanh, nil, a)
-	case ops.LSTMLogistic:
-		return l.like(nn.OpLogistic, nil, a)
-	}
-	return a
 }

@@ -45,15 +45,21 @@ func register(r rule, types ...nn.OperationType) {
 // expanded are the operations that package compile replaces by others, which have rules.
 var expanded = []nn.OperationType{
 	nn.OpBatchToSpaceNd,
+	nn.OpBidirectionalSequenceLstm,
+	nn.OpBidirectionalSequenceRnn,
 	nn.OpChannelShuffle,
 	nn.OpDepthToSpace,
 	nn.OpFill,
 	nn.OpInstanceNormalization,
 	nn.OpL2Normalization,
+	nn.OpLstm,
 	nn.OpReverse,
+	nn.OpRnn,
 	nn.OpSpaceToBatchNd,
 	nn.OpSpaceToDepth,
+	nn.OpSvdf,
 	nn.OpUnidirectionalSequenceLstm,
+	nn.OpUnidirectionalSequenceRnn,
 }
 
 // Has reports whether there are kernels for an operation, or for those that it consists of, whatever its operands are.

@@ -3,6 +3,7 @@ package ref
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -11,17 +12,23 @@ import (
 var lstmOptional = []int{1, 5, 9, 10, 11, 12, 16, 17, 24, 25, 26, 27}
 
 func init() {
+	register(nn.OpLstm, kernel{inputs: []int{23, 27}, optional: []int{1, 5, 9, 10, 11, 12, 16, 17, 23, 24, 25, 26}, runs: lstmStep})
 	register(nn.OpUnidirectionalSequenceLstm, kernel{inputs: []int{28}, optional: lstmOptional, runs: sequenceLSTM})
+	register(nn.OpBidirectionalSequenceLstm, kernel{inputs: []int{61}, optional: []int{1, 5, 9, 10, 11, 12, 16, 17, 18, 22, 26, 27, 28, 29, 33, 34,
+		39, 40, 41, 42, 43, 44, 45, 46, 47, 53, 54, 55, 56, 57, 58, 59, 60}, runs: bidirectionalLSTM})
 }
 
 // lstmGate is a gate of an LSTM: what goes into its activation.
 type lstmGate struct {
-	fromInput, recurrent, peephole, norm, bias *Tensor
+	fromInput, fromAux, recurrent, peephole, norm, bias *Tensor
 }
 
 // sum is the gate's value before its activation for one row of a batch, each vector of the length of its matrix.
-func (g *lstmGate) sum(x, h, c []float64) []float64 {
+func (g *lstmGate) sum(x, aux, h, c []float64) []float64 {
 	v := product(g.fromInput, x)
+	if g.fromAux != nil {
+		addTo(v, product(g.fromAux, aux))
+	}
 	for u, r := range product(g.recurrent, h) {
 		v[u] += r
 		if g.peephole != nil {
@@ -46,17 +53,6 @@ func (g *lstmGate) sum(x, h, c []float64) []float64 {
 	return v
 }
 
-// product is the matrix m, [n, len(x)], times x.
-func product(m *Tensor, x []float64) []float64 {
-	y := make([]float64, m.Shape[0])
-	for u := range y {
-		for i, v := range x {
-			y[u] += m.V[u*len(x)+i] * v
-		}
-	}
-	return y
-}
-
 // clipped bounds the magnitude of v where there is a bound.
 func clipped(v []float64, bound float64) {
 	for i := range v {
@@ -66,94 +62,183 @@ func clipped(v []float64, bound float64) {
 	}
 }
 
-// lstmActivations are those of the cell, by the numbers of the NNAPI.
-var lstmActivations = map[int]Function{
-	0: func(x float64) float64 { return x },
-	1: func(x float64) float64 { return max(x, 0) },
-	3: func(x float64) float64 { return min(max(x, 0), 6) },
-	4: math.Tanh,
-	6: logistic,
+// lstmCell has the gates, of which the input gate has no weights where it is coupled, and the projection.
+type lstmCell struct {
+	input, forget, cell, output lstmGate
+	projection, projectionBias  *Tensor
+	h, s                        *Tensor // states before the first step
+	act                         Function
+	cellClip, projClip          float64
+}
+
+// lstm is the cell whose tensors are at in, by their places among the inputs of LSTM, with the activation and the clips from
+// input params on.
+func (c *call) lstm(in func(i int) *Tensor, params int) (*lstmCell, error) {
+	gate := func(k, peephole int) lstmGate {
+		g := lstmGate{fromInput: in(1 + k), recurrent: in(5 + k), norm: in(23 + k), bias: in(12 + k)}
+		if peephole > 0 {
+			g.peephole = in(peephole)
+		}
+		return g
+	}
+	var all []*Tensor
+	for i := range 27 {
+		if i < 20 || i > 22 {
+			all = append(all, in(i))
+		}
+	}
+	l := &lstmCell{gate(0, 9), gate(1, 10), gate(2, 0), gate(3, 11), in(16), in(17), in(18), in(19),
+		cellActivations[c.int(params)], c.real(params + 1), c.real(params + 2)}
+	if l.act == nil || c.int(params) == 2 {
+		return nil, fmt.Errorf("activation %d", c.int(params))
+	}
+	return l, floatTensors(all...)
+}
+
+// step changes the cell state s and returns the output, and the gates as LSTM gives them.
+func (l *lstmCell) step(x, aux, h, s []float64) (y, gates []float64) {
+	f, g := l.forget.sum(x, aux, h, s), l.cell.sum(x, aux, h, s)
+	i := make([]float64, len(f))
+	coupled := l.input.fromInput == nil
+	if !coupled {
+		i = l.input.sum(x, aux, h, s)
+	}
+	for u := range s {
+		f[u], g[u] = logistic(f[u]), l.act(g[u])
+		if i[u] = logistic(i[u]); coupled {
+			i[u] = 1 - f[u]
+		}
+		s[u] = f[u]*s[u] + i[u]*g[u]
+	}
+	clipped(s, l.cellClip)
+	o := l.output.sum(x, aux, h, s)
+	for u := range o {
+		o[u] = logistic(o[u])
+	}
+	if !coupled {
+		gates = i
+	}
+	gates = slices.Concat(gates, g, f, o)
+	for u := range o {
+		o[u] *= l.act(s[u])
+	}
+	if l.projection == nil {
+		return o, gates
+	}
+	y = product(l.projection, o)
+	if l.projectionBias != nil {
+		addTo(y, l.projectionBias.V)
+	}
+	clipped(y, l.projClip)
+	return y, gates
+}
+
+// run goes through a sequence and returns the last states, and the gates of the last step.
+func (l *lstmCell) run(q sequence, x, aux *Tensor, backward bool, y *Tensor, at int) (h, s, gates *Tensor, err error) {
+	if h, err = New(y.Format(), l.h.Shape...); err != nil {
+		return nil, nil, nil, err
+	}
+	if s, err = New(y.Format(), l.s.Shape...); err != nil {
+		return nil, nil, nil, err
+	}
+	n := 4 * l.s.Shape[1]
+	if l.input.fromInput == nil {
+		n = 3 * l.s.Shape[1]
+	}
+	if gates, err = New(y.Format(), q.batch, n); err != nil {
+		return nil, nil, nil, err
+	}
+	for b := range q.batch {
+		out, state := stateOf(l.h, b), stateOf(l.s, b)
+		q.walk(b, backward, y, at, func(t int) []float64 {
+			var g []float64
+			out, g = l.step(q.row(x, t, b), q.row(aux, t, b), out, state)
+			setState(gates, b, g)
+			return out
+		})
+		setState(h, b, out)
+		setState(s, b, state)
+	}
+	return h, s, gates, nil
+}
+
+// lstmStep is LSTM.
+func lstmStep(c *call) ([]*Tensor, error) {
+	l, err := c.lstm(func(i int) *Tensor {
+		if i < len(c.in) {
+			return c.in[i]
+		}
+		return nil
+	}, 20)
+	if err != nil {
+		return nil, err
+	}
+	y, err := New(c.out, l.h.Shape...)
+	if err != nil {
+		return nil, err
+	}
+	h, s, gates, err := l.run(sequenceOf(c.in[0], true), c.in[0], nil, false, y, 0)
+	return []*Tensor{gates, h, s, y}, err
 }
 
 // sequenceLSTM is UNIDIRECTIONAL_SEQUENCE_LSTM.
 func sequenceLSTM(c *call) ([]*Tensor, error) {
-	x, in := c.in[0], c.in
-	act, known := lstmActivations[c.int(20)]
-	if !known || !c.out.Type.IsFloat() || len(x.Shape) != 3 {
-		return nil, fmt.Errorf("activation %d of %s %v", c.int(20), c.out.Type, x.Shape)
-	}
-	for i, t := range in {
-		if t != nil && (i < 20 || i > 23) && t.Type != x.Type {
-			return nil, fmt.Errorf("input %d of %s", i, t.Type)
+	l, err := c.lstm(func(i int) *Tensor {
+		if i >= 23 {
+			i++ // behind time major
 		}
-	}
-	gate := func(k, peephole int) lstmGate {
-		g := lstmGate{in[1+k], in[5+k], nil, in[24+k], in[12+k]}
-		if peephole > 0 {
-			g.peephole = in[peephole]
-		}
-		return g
-	}
-	input, forget, cell, output := gate(0, 9), gate(1, 10), gate(2, 0), gate(3, 11)
-	steps, batch, stepAt, batchAt := x.Shape[0], x.Shape[1], x.Shape[1], 1
-	if !c.flag(23) {
-		steps, batch, stepAt, batchAt = x.Shape[1], x.Shape[0], 1, x.Shape[1]
-	}
-	size, units, outputs := x.Shape[2], in[19].Shape[1], in[18].Shape[1]
-	y, err := New(c.out, x.Shape[0], x.Shape[1], outputs)
+		return c.in[i]
+	}, 20)
 	if err != nil {
 		return nil, err
 	}
-	lastH, errH := New(c.out, batch, outputs)
-	lastC, errC := New(c.out, batch, units)
-	if errH != nil || errC != nil {
-		return nil, fmt.Errorf("states of %d and %d", outputs, units)
+	x := c.in[0]
+	q := sequenceOf(x, c.flag(23))
+	y, err := New(c.out, q.shape(x, l.h.Shape[1])...)
+	if err != nil {
+		return nil, err
 	}
-	for b := range batch {
-		h, s := append([]float64(nil), in[18].V[b*outputs:][:outputs]...), append([]float64(nil), in[19].V[b*units:][:units]...)
-		for t := range steps {
-			row := t*stepAt + b*batchAt
-			v := x.V[row*size:][:size]
-			f, g := forget.sum(v, h, s), cell.sum(v, h, s)
-			var i []float64
-			if in[1] != nil {
-				i = input.sum(v, h, s)
-			}
-			for u := range s {
-				forgotten := logistic(f[u])
-				taken := 1 - forgotten
-				if i != nil {
-					taken = logistic(i[u])
-				}
-				s[u] = forgotten*s[u] + taken*act(g[u])
-			}
-			clipped(s, c.real(21))
-			h = output.sum(v, h, s)
-			for u := range h {
-				h[u] = logistic(h[u]) * act(s[u])
-			}
-			if in[16] != nil {
-				h = product(in[16], h)
-				for o := range h {
-					if in[17] != nil {
-						h[o] += in[17].V[o]
-					}
-				}
-				clipped(h, c.real(22))
-			}
-			for o, a := range h {
-				y.V[row*outputs+o] = c.out.round(a)
-			}
-		}
-		for o, a := range h {
-			lastH.V[b*outputs+o] = c.out.round(a)
-		}
-		for u, a := range s {
-			lastC.V[b*units+u] = c.out.round(a)
-		}
+	h, s, _, err := l.run(q, x, nil, false, y, 0)
+	if err == nil && c.results != 1 && c.results != 3 {
+		err = fmt.Errorf("%d outputs", c.results)
 	}
-	if c.results != 1 && c.results != 3 {
-		return nil, fmt.Errorf("%d outputs", c.results)
+	if err != nil {
+		return nil, err
 	}
-	return []*Tensor{y, lastH, lastC}[:c.results], nil
+	return []*Tensor{y, h, s}[:c.results], nil
+}
+
+// bidirectionalLSTM is BIDIRECTIONAL_SEQUENCE_LSTM.
+func bidirectionalLSTM(c *call) ([]*Tensor, error) {
+	both := linked(c.in[0], c.in[39], c.in[41], c.flag(52), c.flag(51))
+	y, second, err := both.results(c.out, c.in[35].Shape[1], c.in[37].Shape[1])
+	if err != nil {
+		return nil, err
+	}
+	var states []*Tensor
+	for i, at := range []int{0, second} {
+		l, err := c.lstm(func(k int) *Tensor {
+			switch {
+			case k == 0:
+				return both.inputs[i]
+			case k < 18:
+				return c.in[k+17*i]
+			case k < 20:
+				return c.in[k+17+2*i]
+			}
+			return c.in[k+30+4*i]
+		}, 48)
+		if err != nil {
+			return nil, err
+		}
+		for g, gate := range []*lstmGate{&l.input, &l.forget, &l.cell, &l.output} {
+			gate.fromAux = c.in[40+4*i+g]
+		}
+		h, s, _, err := l.run(both.q, both.inputs[i], both.aux, i == 1, y[i], at)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, h, s)
+	}
+	return both.together(c.results, y, states...)
 }
