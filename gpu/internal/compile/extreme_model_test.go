@@ -191,7 +191,7 @@ func (g *generator) act() uint32 { return g.b.Scalar(g.byte() % 4) }
 // operation adds one.
 func (g *generator) operation() {
 	x := g.tensor()
-	switch g.byte() % 18 {
+	switch g.byte() % 20 {
 	case 0, 1:
 		g.convolution(x)
 	case 2:
@@ -222,5 +222,9 @@ func (g *generator) operation() {
 		g.comparison(x)
 	case 17:
 		g.topK(x)
+	case 18:
+		g.rearrangement(x)
+	case 19:
+		g.normalisation(x)
 	}
 }
