@@ -184,7 +184,11 @@ const (
 	// Inputs: input, alpha.
 	OpPrelu OperationType = 71 // PRELU
 	// Inputs: input.
-	OpQuantize           OperationType = 72 // QUANTIZE
+	OpQuantize OperationType = 72 // QUANTIZE
+	// Inputs: input, input-to-input weights, input-to-forget weights, input-to-cell weights, input-to-output weights,
+	// recurrent-to-input weights, recurrent-to-forget weights, recurrent-to-cell weights, recurrent-to-output
+	// weights, input gate bias, forget gate bias, cell gate bias, output gate bias, cell state in, output state in.
+	// Outputs: cell state out, result.
 	OpQuantized16BitLstm OperationType = 73 // QUANTIZED_16BIT_LSTM
 	OpRandomMultinomial  OperationType = 74 // RANDOM_MULTINOMIAL
 	OpReduceAll          OperationType = 75 // REDUCE_ALL

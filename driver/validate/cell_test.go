@@ -37,6 +37,28 @@ func cell(op nn.OperationType, args []any, outs ...nn.Dims) *nn.Model {
 	return nntest.Build(&b)
 }
 
+// lstm16 is a model of a QUANTIZED_16BIT_LSTM whose tensors are all inputs.
+func lstm16() *nn.Model {
+	var b nn.Builder
+	var in []uint32
+	add := func(n int, t nn.OperandType, scale float32, zero int32, d ...uint32) {
+		for range n {
+			in = append(in, b.Input(t, d, scale, zero))
+		}
+	}
+	add(1, nn.TensorQuant8Asymm, 1.0/128, 128, 2, 3)
+	add(4, nn.TensorQuant8Asymm, 0.5, 7, 4, 3)
+	add(4, nn.TensorQuant8Asymm, 0.5, 7, 4, 4)
+	add(4, nn.TensorInt32, 0.5/128, 0, 4)
+	add(1, nn.TensorQuant16Symm, 1.0/2048, 0, 2, 4)
+	add(1, nn.TensorQuant8Asymm, 1.0/128, 128, 2, 4)
+	c, y := b.Temp(nn.TensorQuant16Symm, nn.Dims{2, 4}, 1.0/2048, 0), b.Temp(nn.TensorQuant8Asymm, nn.Dims{2, 4}, 1.0/128, 128)
+	b.Op(nn.OpQuantized16BitLstm, in, []uint32{c, y})
+	b.Output(c)
+	b.Output(y)
+	return nntest.Build(&b)
+}
+
 // lstmWeights are those of a cell of 4 units and input size 3, without optional parts but the input gate.
 func lstmWeights() []any {
 	w, r, u := nn.Dims{4, 3}, nn.Dims{4, 4}, nn.Dims{4}
@@ -49,6 +71,7 @@ func cells() map[string]*nn.Model {
 	clips := []any{4, float32(0), float32(0)}
 	none := slices.Repeat([]any{nil}, 9)
 	return map[string]*nn.Model{
+		"QUANTIZED_16BIT_LSTM":        lstm16(),
 		"RNN":                         cell(nn.OpRnn, slices.Concat([]any{x}, rnn, []any{4}), h, h),
 		"UNIDIRECTIONAL_SEQUENCE_RNN": cell(nn.OpUnidirectionalSequenceRnn, slices.Concat([]any{sequence}, rnn, []any{4, 1}), y),
 		"BIDIRECTIONAL_SEQUENCE_RNN": cell(nn.OpBidirectionalSequenceRnn,

@@ -14,6 +14,7 @@ func manifest() []variant {
 	list = append(list, quantVariants()...)
 	list = append(list, dataVariants()...)
 	list = append(list, reduceVariants()...)
+	list = append(list, cellVariants()...)
 	list = append(list, poolVariants()...)
 	list = append(list, resizeVariants()...)
 	list = append(list, convVariants()...)

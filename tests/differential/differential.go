@@ -109,6 +109,8 @@ func RandomValue(t nn.OperandType, dims nn.Dims, rng *rand.Rand) []byte {
 			b = binary.LittleEndian.AppendUint16(b, uint16(rng.UintN(2)<<15|(9+rng.UintN(7))<<10|rng.UintN(1024)))
 		case nn.TensorInt32:
 			b = binary.LittleEndian.AppendUint32(b, uint32(int32(rng.IntN(2001)-1000)))
+		case nn.TensorQuant16Symm, nn.TensorQuant16Asymm:
+			b = binary.LittleEndian.AppendUint16(b, uint16(rng.UintN(1<<16)))
 		default:
 			b = append(b, byte(rng.UintN(256)))
 		}
