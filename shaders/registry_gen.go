@@ -236,151 +236,161 @@ const (
 	DataCopyW2D6                     Kernel = 229
 	DataCopyW4D3                     Kernel = 230
 	DataCopyW4D6                     Kernel = 231
-	DataImageF16F16                  Kernel = 232
-	DataImageF16F32                  Kernel = 233
-	DataImageF16Q8                   Kernel = 234
-	DataImageU8F16                   Kernel = 235
-	DataImageU8F32                   Kernel = 236
-	DataImageU8Q8                    Kernel = 237
-	DataMirrorE1                     Kernel = 238
-	DataMirrorE2                     Kernel = 239
-	DataMirrorE4                     Kernel = 240
-	DataMirrorFedE1                  Kernel = 241
-	DataMirrorFedE2                  Kernel = 242
-	DataMirrorFedE4                  Kernel = 243
-	DataMirrorLanesE1                Kernel = 244
-	DataMirrorLanesE2                Kernel = 245
-	DataMirrorLanesE4                Kernel = 246
-	DataPadE1                        Kernel = 247
-	DataPadE2                        Kernel = 248
-	DataPadE4                        Kernel = 249
-	DataPadFedE1                     Kernel = 250
-	DataPadFedE2                     Kernel = 251
-	DataPadFedE4                     Kernel = 252
-	DataPadLanesE1                   Kernel = 253
-	DataPadLanesE2                   Kernel = 254
-	DataPadLanesE4                   Kernel = 255
-	DataReshapeE1                    Kernel = 256
-	DataReshapeE2                    Kernel = 257
-	DataReshapeE4                    Kernel = 258
-	DataRgbE1                        Kernel = 259
-	DataRgbE4                        Kernel = 260
-	DataStridedE1                    Kernel = 261
-	DataStridedE2                    Kernel = 262
-	DataStridedE4                    Kernel = 263
-	DataTransposeE1                  Kernel = 264
-	DataTransposeE2                  Kernel = 265
-	DataTransposeE4                  Kernel = 266
-	DataTransposeFedE1               Kernel = 267
-	DataTransposeFedE2               Kernel = 268
-	DataTransposeFedE4               Kernel = 269
-	DequantizeF16                    Kernel = 270
-	DequantizeF32                    Kernel = 271
-	LogSoftmaxColumnF16              Kernel = 272
-	LogSoftmaxColumnF32              Kernel = 273
-	LogSoftmaxRowF16                 Kernel = 274
-	LogSoftmaxRowF32                 Kernel = 275
-	LogSoftmaxRowLongF16             Kernel = 276
-	LogSoftmaxRowLongF32             Kernel = 277
-	LrnColumnF16                     Kernel = 278
-	LrnColumnF32                     Kernel = 279
-	LrnRowF16                        Kernel = 280
-	LrnRowF32                        Kernel = 281
-	Lut8                             Kernel = 282
-	MeanFedF16                       Kernel = 283
-	MeanFedF32                       Kernel = 284
-	MeanFedQ8                        Kernel = 285
-	MeasureMove                      Kernel = 286
-	MeasureMoveSum                   Kernel = 287
-	MeasureMoveSumTexel              Kernel = 288
-	MeasureMoveTexel                 Kernel = 289
-	MeasureMultiplyDot               Kernel = 290
-	MeasureMultiplyF16               Kernel = 291
-	MeasureMultiplyF32               Kernel = 292
-	PoolAverageF16                   Kernel = 293
-	PoolAverageF32                   Kernel = 294
-	PoolAverageF32Texel              Kernel = 295
-	PoolAverageQ8                    Kernel = 296
-	PoolAverageQ8Texel               Kernel = 297
-	PoolL2F16                        Kernel = 298
-	PoolL2F32                        Kernel = 299
-	PoolMaxF16                       Kernel = 300
-	PoolMaxF32                       Kernel = 301
-	PoolMaxF32Texel                  Kernel = 302
-	PoolMaxQ8                        Kernel = 303
-	PoolMaxQ8Texel                   Kernel = 304
-	QuantizeF16                      Kernel = 305
-	QuantizeF32                      Kernel = 306
-	ResizeBilinearF16                Kernel = 307
-	ResizeBilinearF32                Kernel = 308
-	ResizeBilinearF32Texel           Kernel = 309
-	ResizeBilinearQ8                 Kernel = 310
-	ResizeBilinearQ8Texel            Kernel = 311
-	ResizeNearestW1                  Kernel = 312
-	ResizeNearestW2                  Kernel = 313
-	ResizeNearestW4                  Kernel = 314
-	Selftest                         Kernel = 315
-	SelftestDot                      Kernel = 316
-	SoftmaxColumnF16                 Kernel = 317
-	SoftmaxColumnF32                 Kernel = 318
-	SoftmaxColumnQ8                  Kernel = 319
-	SoftmaxRowF16                    Kernel = 320
-	SoftmaxRowF32                    Kernel = 321
-	SoftmaxRowLongF16                Kernel = 322
-	SoftmaxRowLongF32                Kernel = 323
-	SoftmaxRowQ8                     Kernel = 324
-	SumColumnF16F16                  Kernel = 325
-	SumColumnF16F32                  Kernel = 326
-	SumColumnF32F16                  Kernel = 327
-	SumColumnF32F32                  Kernel = 328
-	SumColumnI32I32                  Kernel = 329
-	SumColumnI32Q8                   Kernel = 330
-	SumColumnQ8I32                   Kernel = 331
-	SumColumnQ8Q8                    Kernel = 332
-	SumRowF16F16                     Kernel = 333
-	SumRowF16F32                     Kernel = 334
-	SumRowF32F16                     Kernel = 335
-	SumRowF32F32                     Kernel = 336
-	SumRowI32I32                     Kernel = 337
-	SumRowI32Q8                      Kernel = 338
-	SumRowQ8I32                      Kernel = 339
-	SumRowQ8Q8                       Kernel = 340
-	TopkMerge                        Kernel = 341
-	TopkSortF16                      Kernel = 342
-	TopkSortF32                      Kernel = 343
-	TopkSortI32                      Kernel = 344
-	TopkSortQ8                       Kernel = 345
-	TopkTakeE1                       Kernel = 346
-	TopkTakeE2                       Kernel = 347
-	TopkTakeE4                       Kernel = 348
-	UnaryAbsF16                      Kernel = 349
-	UnaryAbsF32                      Kernel = 350
-	UnaryAbsI32                      Kernel = 351
-	UnaryClampF16                    Kernel = 352
-	UnaryClampF32                    Kernel = 353
-	UnaryEluF16                      Kernel = 354
-	UnaryEluF32                      Kernel = 355
-	UnaryExpF16                      Kernel = 356
-	UnaryExpF32                      Kernel = 357
-	UnaryFloorF16                    Kernel = 358
-	UnaryFloorF32                    Kernel = 359
-	UnaryHardswishF16                Kernel = 360
-	UnaryHardswishF32                Kernel = 361
-	UnaryLogF16                      Kernel = 362
-	UnaryLogF32                      Kernel = 363
-	UnaryLogisticF16                 Kernel = 364
-	UnaryLogisticF32                 Kernel = 365
-	UnaryNegF16                      Kernel = 366
-	UnaryNegF32                      Kernel = 367
-	UnaryNegI32                      Kernel = 368
-	UnaryRsqrtF16                    Kernel = 369
-	UnaryRsqrtF32                    Kernel = 370
-	UnarySinF16                      Kernel = 371
-	UnarySinF32                      Kernel = 372
-	UnarySqrtF16                     Kernel = 373
-	UnarySqrtF32                     Kernel = 374
-	UnaryTanhF16                     Kernel = 375
-	UnaryTanhF32                     Kernel = 376
+	DataGatherLanesE1                Kernel = 232
+	DataGatherLanesE2                Kernel = 233
+	DataGatherLanesE4                Kernel = 234
+	DataGatherW1                     Kernel = 235
+	DataGatherW2                     Kernel = 236
+	DataGatherW4                     Kernel = 237
+	DataHashtable                    Kernel = 238
+	DataImageF16F16                  Kernel = 239
+	DataImageF16F32                  Kernel = 240
+	DataImageF16Q8                   Kernel = 241
+	DataImageU8F16                   Kernel = 242
+	DataImageU8F32                   Kernel = 243
+	DataImageU8Q8                    Kernel = 244
+	DataMirrorE1                     Kernel = 245
+	DataMirrorE2                     Kernel = 246
+	DataMirrorE4                     Kernel = 247
+	DataMirrorFedE1                  Kernel = 248
+	DataMirrorFedE2                  Kernel = 249
+	DataMirrorFedE4                  Kernel = 250
+	DataMirrorLanesE1                Kernel = 251
+	DataMirrorLanesE2                Kernel = 252
+	DataMirrorLanesE4                Kernel = 253
+	DataPadE1                        Kernel = 254
+	DataPadE2                        Kernel = 255
+	DataPadE4                        Kernel = 256
+	DataPadFedE1                     Kernel = 257
+	DataPadFedE2                     Kernel = 258
+	DataPadFedE4                     Kernel = 259
+	DataPadLanesE1                   Kernel = 260
+	DataPadLanesE2                   Kernel = 261
+	DataPadLanesE4                   Kernel = 262
+	DataReshapeE1                    Kernel = 263
+	DataReshapeE2                    Kernel = 264
+	DataReshapeE4                    Kernel = 265
+	DataRgbE1                        Kernel = 266
+	DataRgbE4                        Kernel = 267
+	DataSelectE1                     Kernel = 268
+	DataSelectE2                     Kernel = 269
+	DataSelectE4                     Kernel = 270
+	DataStridedE1                    Kernel = 271
+	DataStridedE2                    Kernel = 272
+	DataStridedE4                    Kernel = 273
+	DataTransposeE1                  Kernel = 274
+	DataTransposeE2                  Kernel = 275
+	DataTransposeE4                  Kernel = 276
+	DataTransposeFedE1               Kernel = 277
+	DataTransposeFedE2               Kernel = 278
+	DataTransposeFedE4               Kernel = 279
+	DequantizeF16                    Kernel = 280
+	DequantizeF32                    Kernel = 281
+	LogSoftmaxColumnF16              Kernel = 282
+	LogSoftmaxColumnF32              Kernel = 283
+	LogSoftmaxRowF16                 Kernel = 284
+	LogSoftmaxRowF32                 Kernel = 285
+	LogSoftmaxRowLongF16             Kernel = 286
+	LogSoftmaxRowLongF32             Kernel = 287
+	LrnColumnF16                     Kernel = 288
+	LrnColumnF32                     Kernel = 289
+	LrnRowF16                        Kernel = 290
+	LrnRowF32                        Kernel = 291
+	Lut8                             Kernel = 292
+	MeanFedF16                       Kernel = 293
+	MeanFedF32                       Kernel = 294
+	MeanFedQ8                        Kernel = 295
+	MeasureMove                      Kernel = 296
+	MeasureMoveSum                   Kernel = 297
+	MeasureMoveSumTexel              Kernel = 298
+	MeasureMoveTexel                 Kernel = 299
+	MeasureMultiplyDot               Kernel = 300
+	MeasureMultiplyF16               Kernel = 301
+	MeasureMultiplyF32               Kernel = 302
+	PoolAverageF16                   Kernel = 303
+	PoolAverageF32                   Kernel = 304
+	PoolAverageF32Texel              Kernel = 305
+	PoolAverageQ8                    Kernel = 306
+	PoolAverageQ8Texel               Kernel = 307
+	PoolL2F16                        Kernel = 308
+	PoolL2F32                        Kernel = 309
+	PoolMaxF16                       Kernel = 310
+	PoolMaxF32                       Kernel = 311
+	PoolMaxF32Texel                  Kernel = 312
+	PoolMaxQ8                        Kernel = 313
+	PoolMaxQ8Texel                   Kernel = 314
+	QuantizeF16                      Kernel = 315
+	QuantizeF32                      Kernel = 316
+	ResizeBilinearF16                Kernel = 317
+	ResizeBilinearF32                Kernel = 318
+	ResizeBilinearF32Texel           Kernel = 319
+	ResizeBilinearQ8                 Kernel = 320
+	ResizeBilinearQ8Texel            Kernel = 321
+	ResizeNearestW1                  Kernel = 322
+	ResizeNearestW2                  Kernel = 323
+	ResizeNearestW4                  Kernel = 324
+	Selftest                         Kernel = 325
+	SelftestDot                      Kernel = 326
+	SoftmaxColumnF16                 Kernel = 327
+	SoftmaxColumnF32                 Kernel = 328
+	SoftmaxColumnQ8                  Kernel = 329
+	SoftmaxRowF16                    Kernel = 330
+	SoftmaxRowF32                    Kernel = 331
+	SoftmaxRowLongF16                Kernel = 332
+	SoftmaxRowLongF32                Kernel = 333
+	SoftmaxRowQ8                     Kernel = 334
+	SumColumnF16F16                  Kernel = 335
+	SumColumnF16F32                  Kernel = 336
+	SumColumnF32F16                  Kernel = 337
+	SumColumnF32F32                  Kernel = 338
+	SumColumnI32I32                  Kernel = 339
+	SumColumnI32Q8                   Kernel = 340
+	SumColumnQ8I32                   Kernel = 341
+	SumColumnQ8Q8                    Kernel = 342
+	SumRowF16F16                     Kernel = 343
+	SumRowF16F32                     Kernel = 344
+	SumRowF32F16                     Kernel = 345
+	SumRowF32F32                     Kernel = 346
+	SumRowI32I32                     Kernel = 347
+	SumRowI32Q8                      Kernel = 348
+	SumRowQ8I32                      Kernel = 349
+	SumRowQ8Q8                       Kernel = 350
+	TopkMerge                        Kernel = 351
+	TopkSortF16                      Kernel = 352
+	TopkSortF32                      Kernel = 353
+	TopkSortI32                      Kernel = 354
+	TopkSortQ8                       Kernel = 355
+	TopkTakeE1                       Kernel = 356
+	TopkTakeE2                       Kernel = 357
+	TopkTakeE4                       Kernel = 358
+	UnaryAbsF16                      Kernel = 359
+	UnaryAbsF32                      Kernel = 360
+	UnaryAbsI32                      Kernel = 361
+	UnaryClampF16                    Kernel = 362
+	UnaryClampF32                    Kernel = 363
+	UnaryEluF16                      Kernel = 364
+	UnaryEluF32                      Kernel = 365
+	UnaryExpF16                      Kernel = 366
+	UnaryExpF32                      Kernel = 367
+	UnaryFloorF16                    Kernel = 368
+	UnaryFloorF32                    Kernel = 369
+	UnaryHardswishF16                Kernel = 370
+	UnaryHardswishF32                Kernel = 371
+	UnaryLogF16                      Kernel = 372
+	UnaryLogF32                      Kernel = 373
+	UnaryLogisticF16                 Kernel = 374
+	UnaryLogisticF32                 Kernel = 375
+	UnaryNegF16                      Kernel = 376
+	UnaryNegF32                      Kernel = 377
+	UnaryNegI32                      Kernel = 378
+	UnaryRsqrtF16                    Kernel = 379
+	UnaryRsqrtF32                    Kernel = 380
+	UnarySinF16                      Kernel = 381
+	UnarySinF32                      Kernel = 382
+	UnarySqrtF16                     Kernel = 383
+	UnarySqrtF32                     Kernel = 384
+	UnaryTanhF16                     Kernel = 385
+	UnaryTanhF32                     Kernel = 386
 )
 
 var infos = [...]family.Info{
@@ -616,6 +626,13 @@ var infos = [...]family.Info{
 	{Name: "data_copy_w2_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_copy_w4_d3", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_copy_w4_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e1", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e2", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e4", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_w1", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_w2", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_w4", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_hashtable", Bindings: "ssss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_image_f16_f16", Bindings: "ss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_image_f16_f32", Bindings: "ss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_image_f16_q8", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
@@ -645,6 +662,9 @@ var infos = [...]family.Info{
 	{Name: "data_reshape_e4", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_rgb_e1", Bindings: "ss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_rgb_e4", Bindings: "ss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_select_e1", Bindings: "ssss", PushWords: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_select_e2", Bindings: "ssss", PushWords: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_select_e4", Bindings: "ssss", PushWords: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_strided_e1", Bindings: "ss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_strided_e2", Bindings: "ss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_strided_e4", Bindings: "ss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
@@ -994,6 +1014,12 @@ var keys = [len(infos)]family.Key{
 	DataCopyW2D6:                     family.Copy{Words: 2, Dims: 6},
 	DataCopyW4D3:                     family.Copy{Words: 4, Dims: 3},
 	DataCopyW4D6:                     family.Copy{Words: 4, Dims: 6},
+	DataGatherLanesE1:                family.Move{Op: "gather_lanes", Bytes: 1},
+	DataGatherLanesE2:                family.Move{Op: "gather_lanes", Bytes: 2},
+	DataGatherLanesE4:                family.Move{Op: "gather_lanes", Bytes: 4},
+	DataGatherW1:                     family.GatherRows{Words: 1},
+	DataGatherW2:                     family.GatherRows{Words: 2},
+	DataGatherW4:                     family.GatherRows{Words: 4},
 	DataImageF16F16:                  family.Image{Half: true, Elem: "f16"},
 	DataImageF16F32:                  family.Image{Half: true, Elem: "f32"},
 	DataImageF16Q8:                   family.Image{Half: true, Elem: "q8"},
@@ -1023,6 +1049,9 @@ var keys = [len(infos)]family.Key{
 	DataReshapeE4:                    family.Move{Op: "reshape", Bytes: 4},
 	DataRgbE1:                        family.Move{Op: "rgb", Bytes: 1},
 	DataRgbE4:                        family.Move{Op: "rgb", Bytes: 4},
+	DataSelectE1:                     family.Move{Op: "select", Bytes: 1},
+	DataSelectE2:                     family.Move{Op: "select", Bytes: 2},
+	DataSelectE4:                     family.Move{Op: "select", Bytes: 4},
 	DataStridedE1:                    family.Move{Op: "strided", Bytes: 1},
 	DataStridedE2:                    family.Move{Op: "strided", Bytes: 2},
 	DataStridedE4:                    family.Move{Op: "strided", Bytes: 4},
@@ -1131,4 +1160,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "ca4e4af48fad8510af23689273946459e74ab4bdd622b54a659b7a8545dd037d"
+const SetID = "fd63392f5f87912da386477caa3de48de84c3e785c24bd6b85f203760aebd177"

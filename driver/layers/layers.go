@@ -45,8 +45,8 @@ func (b *Builder) apply(t nn.OperationType, as *nn.OperandType, inputs []uint32,
 func (b *Builder) applyAll(t nn.OperationType, n int, as *nn.OperandType, inputs []uint32, q []Quant) []uint32 {
 	outputs := make([]nn.Operand, n)
 	row := ops.Lookup(t)
-	if row != nil && len(inputs) > 0 {
-		x := b.Operand(inputs[0])
+	if row != nil && len(inputs) > row.Lead {
+		x := b.Operand(inputs[row.Lead])
 		for i := range outputs {
 			outputs[i].Type = x.Type
 			if y, ok := row.ResultType(i, n, x.Type); ok {
@@ -73,7 +73,7 @@ func (b *Builder) applyAll(t nn.OperationType, n int, as *nn.OperandType, inputs
 	})
 }
 
-// quantise gives output y of an operation whose first input is x its scale and zero point.
+// quantise gives output y of an operation whose leading input is x its scale and zero point.
 func quantise(row *ops.Row, y, x *nn.Operand, q []Quant) {
 	if !y.Type.IsQuant8() {
 		return

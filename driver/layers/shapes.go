@@ -64,6 +64,26 @@ func (b *Builder) Tile(x uint32, multiples ...int) uint32 {
 	return b.op(nn.OpTile, nil, x, b.vector(multiples))
 }
 
+// Pack joins tensors of one shape along a new axis of the result.
+func (b *Builder) Pack(axis int, x []uint32) uint32 {
+	return b.apply(nn.OpPack, nil, append([]uint32{b.Scalar(axis)}, x...), nil)
+}
+
+// Gather takes positions along the axis of x, whose place the dimensions of the indices take.
+func (b *Builder) Gather(x uint32, axis int, indices uint32) uint32 {
+	return b.op(nn.OpGather, nil, x, axis, indices)
+}
+
+// EmbeddingLookup takes a row of the values, [n, ...], for each of the lookups.
+func (b *Builder) EmbeddingLookup(lookups, values uint32) uint32 {
+	return b.op(nn.OpEmbeddingLookup, nil, lookups, values)
+}
+
+// Select takes elements of x where the mask is true, else of y.
+func (b *Builder) Select(mask, x, y uint32, q ...Quant) uint32 {
+	return b.op(nn.OpSelect, q, mask, x, y)
+}
+
 // Fill is a tensor of type t, TENSOR_FLOAT32, TENSOR_FLOAT16 or TENSOR_INT32, all of whose elements are v.
 func (b *Builder) Fill(t nn.OperandType, v float64, dims ...int) uint32 {
 	var value any = float32(v)

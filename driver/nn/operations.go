@@ -29,12 +29,14 @@ const (
 	// Inputs: input, block size, [layout].
 	OpDepthToSpace OperationType = 5 // DEPTH_TO_SPACE
 	// Inputs: input.
-	OpDequantize      OperationType = 6 // DEQUANTIZE
+	OpDequantize OperationType = 6 // DEQUANTIZE
+	// Inputs: lookups, values.
 	OpEmbeddingLookup OperationType = 7 // EMBEDDING_LOOKUP
 	// Inputs: input.
 	OpFloor OperationType = 8 // FLOOR
 	// Inputs: input, weights, bias, activation.
-	OpFullyConnected  OperationType = 9  // FULLY_CONNECTED
+	OpFullyConnected OperationType = 9 // FULLY_CONNECTED
+	// Inputs: lookups, keys, values. Outputs: result, hits.
 	OpHashtableLookup OperationType = 10 // HASHTABLE_LOOKUP
 	// Inputs: input, [axis].
 	OpL2Normalization OperationType = 11 // L2_NORMALIZATION
@@ -144,7 +146,8 @@ const (
 	// Inputs: input.
 	OpExp OperationType = 49 // EXP
 	// Inputs: input, axis.
-	OpExpandDims        OperationType = 50 // EXPAND_DIMS
+	OpExpandDims OperationType = 50 // EXPAND_DIMS
+	// Inputs: input, axis, indices.
 	OpGather            OperationType = 51 // GATHER
 	OpGenerateProposals OperationType = 52 // GENERATE_PROPOSALS
 	// Inputs: first input, second input.
@@ -200,7 +203,8 @@ const (
 	OpRoiAlign           OperationType = 81 // ROI_ALIGN
 	OpRoiPooling         OperationType = 82 // ROI_POOLING
 	// Inputs: input.
-	OpRsqrt  OperationType = 83 // RSQRT
+	OpRsqrt OperationType = 83 // RSQRT
+	// Inputs: mask, input where the mask is true, input where it is false.
 	OpSelect OperationType = 84 // SELECT
 	// Inputs: input.
 	OpSin OperationType = 85 // SIN
@@ -239,7 +243,8 @@ const (
 	OpFill        OperationType = 100 // FILL
 	OpRank        OperationType = 101 // RANK
 	OpBatchMatmul OperationType = 102 // BATCH_MATMUL
-	OpPack        OperationType = 103 // PACK
+	// Inputs: axis, input….
+	OpPack OperationType = 103 // PACK
 	// Inputs: input, paddings, mode.
 	OpMirrorPad OperationType = 104 // MIRROR_PAD
 	// Inputs: input, axis.

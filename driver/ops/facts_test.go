@@ -67,14 +67,14 @@ func TestRowsAgainstFacts(t *testing.T) {
 			t.Errorf("%v: since %d, want %d", row.Type, row.Since, f.Since)
 		}
 		types := row.Types()
-		if !row.Forms[0].Inputs[0].Data { // a parameter leads, and the facts are of the result
+		if !row.Forms[0].Inputs[row.Lead].Data { // a parameter leads, and the facts are of the result
 			types = row.Outputs[0].Types.With(-1)
 		}
 		for x := nn.OperandType(0); x.Valid(); x++ {
 			i := slices.IndexFunc(f.Types, func(t typeFact) bool { return t.Type == x.String() })
 			switch {
 			case types.Has(x) != (i >= 0):
-				t.Errorf("%v: input 0 of type %v: %v", row.Type, x, types.Has(x))
+				t.Errorf("%v: leading input of type %v: %v", row.Type, x, types.Has(x))
 			case i >= 0 && row.SinceType(x) != f.Types[i].Since:
 				t.Errorf("%v: %v since %d, want %d", row.Type, x, row.SinceType(x), f.Types[i].Since)
 			}

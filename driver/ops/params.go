@@ -39,7 +39,7 @@ func (p *params) position(name string) (i int, ok bool) {
 		}
 		return 0, false
 	}
-	if n > len(f.Inputs) { // the repeated operand is before all parameters
+	if n > len(f.Inputs) && slices.IndexFunc(f.Inputs, func(o Operand) bool { return o.Repeated }) < i {
 		i += n - len(f.Inputs)
 	}
 	return i, i < n

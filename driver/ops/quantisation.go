@@ -26,18 +26,23 @@ func (r *Row) FixedQuant(t nn.OperandType) (scale float32, zero int32, ok bool) 
 }
 
 // sameQuant requires 8-bit outputs to have the scale and zero point of input 0.
-var sameQuant = quantRule{
-	text: "8-bit outputs have the scale and zero point of input 0",
-	check: func(c *Call) error {
-		x := c.In(0)
-		for i := range c.Op.Outputs {
-			if y := c.Out(i); y.Type.IsQuant8() && (x.Scale != y.Scale || x.ZeroPoint != y.ZeroPoint) {
-				return fmt.Errorf("output has scale %v, zero point %d instead of the input's %v, %d",
-					y.Scale, y.ZeroPoint, x.Scale, x.ZeroPoint)
+var sameQuant = quantOf(0)
+
+// quantOf requires 8-bit outputs to have the scale and zero point of input i.
+func quantOf(i int) quantRule {
+	return quantRule{
+		text: fmt.Sprintf("8-bit outputs have the scale and zero point of input %d", i),
+		check: func(c *Call) error {
+			x := c.In(i)
+			for k := range c.Op.Outputs {
+				if y := c.Out(k); y.Type.IsQuant8() && (x.Scale != y.Scale || x.ZeroPoint != y.ZeroPoint) {
+					return fmt.Errorf("output has scale %v, zero point %d instead of the input's %v, %d",
+						y.Scale, y.ZeroPoint, x.Scale, x.ZeroPoint)
+				}
 			}
-		}
-		return nil
-	},
+			return nil
+		},
+	}
 }
 
 // fixedQuant requires an 8-bit output to have the scale 1/steps, and the zero point of its signedness.

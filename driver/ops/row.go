@@ -11,10 +11,12 @@ type Row struct {
 	Type nn.OperationType
 	// Since is the first level that has the operation; 0 for the driver's extension.
 	Since Level
-	// Later names types of input 0 that came after both the type and the operation.
+	// Later names types of the leading input that came after both the type and the operation.
 	Later map[nn.OperandType]Level
 	// Forms are the lists of inputs; number and types of the inputs tell which one a call has.
-	Forms   []Form
+	Forms []Form
+	// Lead is the position of the input that counts as input 0 for the types of others and for scales and zero points.
+	Lead    int
 	Outputs []Operand
 	// Rules are what holds besides types and ranks, in words.
 	Rules []string
@@ -35,10 +37,10 @@ type Row struct {
 // one is the only list of inputs of an operation.
 func one(parts ...any) []Form { return []Form{{Inputs: list(parts...)}} }
 
-// Types are those that input 0 may have.
-func (r *Row) Types() Types { return r.Forms[0].Inputs[0].Types.With(-1) }
+// Types are those that the leading input may have.
+func (r *Row) Types() Types { return r.Forms[0].Inputs[r.Lead].Types.With(-1) }
 
-// ResultType is the type of output i of n, where input 0 has type x; ok is false where the outputs of a call choose it.
+// ResultType is the type of output i of n, where the leading input has type x; ok is false where the outputs of a call choose it.
 func (r *Row) ResultType(i, n int, x nn.OperandType) (t nn.OperandType, ok bool) {
 	if !takes(r.Outputs, n) {
 		return 0, false
@@ -50,7 +52,7 @@ func (r *Row) ResultType(i, n int, x nn.OperandType) (t nn.OperandType, ok bool)
 	return types[0], true
 }
 
-// SinceType is the first level that knows the operation with an input 0 of type t.
+// SinceType is the first level that knows the operation with a leading input of type t.
 func (r *Row) SinceType(t nn.OperandType) Level {
 	if level, ok := r.Later[t]; ok || r.Since == 0 {
 		return level
@@ -58,13 +60,13 @@ func (r *Row) SinceType(t nn.OperandType) Level {
 	return max(r.Since, t.Since())
 }
 
-// Level is the first level that knows c as it is: the operation with that type of input 0, each input and each
+// Level is the first level that knows c as it is: the operation with that type of the leading input, each input and each
 // output. 0 of the driver's extension. Types of other operands and what they may hold are not looked at.
 //
 // Precondition: Check passed.
 func (r *Row) Level(c *Call) Level {
 	f, n := r.form(c), len(c.Op.Inputs)
-	level := r.SinceType(c.inputType(0))
+	level := r.SinceType(c.inputType(r.Lead))
 	for i := range n {
 		level = max(level, at(f.Inputs, i, n).Since)
 	}

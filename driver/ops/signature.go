@@ -89,7 +89,7 @@ func (r *Row) form(c *Call) *Form {
 		}
 		n, fit := len(c.Op.Inputs), 0
 		for i := range min(n, len(f.Inputs)) {
-			if f.Inputs[i].Types.With(c.inputType(0)).Has(c.inputType(i)) {
+			if f.Inputs[i].Types.With(c.inputType(r.Lead)).Has(c.inputType(i)) {
 				fit |= 1 << (29 - i)
 			}
 		}
@@ -112,7 +112,7 @@ func (r *Row) checkSignature(c *Call) error {
 	if m := len(c.Op.Outputs); !takes(r.Outputs, m) {
 		return wrongCount(r.Outputs, m, "outputs")
 	}
-	x := c.inputType(0)
+	x := c.inputType(r.Lead)
 	for i := range n {
 		d := at(f.Inputs, i, n)
 		if err := d.check(c.operand(c.Op.Inputs, i), x); err != nil {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -50,7 +51,7 @@ var (
 
 // TypeRule says which types an operand may have.
 type TypeRule struct {
-	// With gives the types that go with type x of input 0.
+	// With gives the types that go with type x of the leading input.
 	With func(x nn.OperandType) Types
 	// Text says the same in words; "" where the types do not depend on x.
 	Text string
@@ -67,7 +68,12 @@ func fixed(s Types) TypeRule {
 	return TypeRule{With: func(nn.OperandType) Types { return s }}
 }
 
-var same = TypeRule{With: func(x nn.OperandType) Types { return of(x) }, Text: "as input 0"}
+var same = sameAs(0)
+
+// sameAs is the type of the leading input, which is input i.
+func sameAs(i int) TypeRule {
+	return TypeRule{With: func(x nn.OperandType) Types { return of(x) }, Text: fmt.Sprintf("as input %d", i)}
+}
 
 // Level is a feature level of NNAPI; 0 stands for the driver's own extension.
 type Level = nn.Level

@@ -18,6 +18,8 @@ const (
 	MirrorLanes      MoveOp = "mirror_lanes"
 	MirrorRuntime    MoveOp = "mirror_fed"
 	Strided          MoveOp = "strided"
+	GatherLanes      MoveOp = "gather_lanes"
+	Select           MoveOp = "select"
 	RGB              MoveOp = "rgb" // rows of three elements to the device's form
 )
 
@@ -35,6 +37,12 @@ type Copy struct{ Words, Dims int }
 
 // Name implements Key.
 func (k Copy) Name() string { return fmt.Sprintf("data_copy_w%d_d%d", k.Words, k.Dims) }
+
+// GatherRows is the key of the variant of data/gather.comp that moves so many words at a time.
+type GatherRows struct{ Words int }
+
+// Name implements Key.
+func (k GatherRows) Name() string { return fmt.Sprintf("data_gather_w%d", k.Words) }
 
 // Image is the key of data/image.comp: from bytes or half floats to a tensor.
 type Image struct {

@@ -10,6 +10,9 @@ import (
 func dataVariants() []variant {
 	var list []variant
 	for _, words := range []int{1, 2, 4} {
+		list = append(list, variant{
+			key: family.GatherRows{Words: words}, source: "data/gather.comp", defines: map[string]string{"UNIT": fmt.Sprint(words)},
+		})
 		for _, dims := range []int{3, 6} {
 			list = append(list, variant{
 				key: family.Copy{Words: words, Dims: dims}, source: "data/copy.comp",
@@ -19,7 +22,7 @@ func dataVariants() []variant {
 	}
 	sources := map[family.MoveOp]string{
 		family.Reshape: "reshape", family.Transpose: "transpose", family.Concat: "concat", family.RGB: "rgb",
-		family.Strided: "strided",
+		family.Strided: "strided", family.GatherLanes: "gather", family.Select: "select",
 		family.PadRows: "pad", family.MirrorRows: "pad", family.PadLanes: "pad_lanes", family.MirrorLanes: "pad_lanes",
 		family.PadRuntime: "pad_fed", family.MirrorRuntime: "pad_fed", family.TransposeRuntime: "transpose_fed",
 	}
@@ -37,6 +40,7 @@ func dataVariants() []variant {
 			list = append(list, v)
 		}
 	}
+	list = append(list, variant{name: "data_hashtable", source: "data/hashtable.comp"})
 	for _, elem := range computed {
 		list = append(list,
 			variant{key: family.Image{Elem: elem}, source: "data/image.comp", defines: map[string]string{"FROM_U8": "1", elemMacro(elem): "1"}},

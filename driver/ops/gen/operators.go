@@ -35,7 +35,7 @@ func operators(names map[nn.OperationType]string) []byte {
 		} else {
 			fmt.Fprintf(&b, "`nn.%s`, an extension of the driver. ", names[row.Type])
 		}
-		fmt.Fprintf(&b, "Types of input 0: %s.\n\n", types(row))
+		fmt.Fprintf(&b, "Types of input %d: %s.\n\n", row.Lead, types(row))
 		for i := range row.Forms {
 			f := &row.Forms[i]
 			title := "input"
@@ -50,7 +50,7 @@ func operators(names map[nn.OperationType]string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// types lists the types of input 0 by version.
+// types lists the types of the leading input by version.
 func types(row *ops.Row) string {
 	byLevel := map[ops.Level][]string{}
 	var levels []ops.Level
@@ -91,7 +91,7 @@ func table(b *bytes.Buffer, title string, list []ops.Operand, row *ops.Row) {
 			name = "**" + name + "**"
 		}
 		types := o.Types.String()
-		if row != nil && i == 0 {
+		if row != nil && i == row.Lead {
 			types = "see above"
 			if o.Repeated {
 				types += ", all the same"

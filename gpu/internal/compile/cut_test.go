@@ -125,10 +125,10 @@ func TestSupportOfControlFlow(t *testing.T) {
 		want string
 	}{
 		"all":    {ifModel(nil), func(*nn.Model) {}, ""},
-		"branch": {ifModel(nil), func(m *nn.Model) { m.Referenced[1].Operations[0].Type = nn.OpSelect }, "operation 0 (SELECT) of referenced graph 1: SELECT is not supported"},
-		"body":   {whileModel(), func(m *nn.Model) { m.Referenced[1].Operations[1].Type = nn.OpSelect }, "operation 1 (SELECT) of referenced graph 1: SELECT is not supported"},
-		"condition": {whileModel(), func(m *nn.Model) { m.Referenced[0].Operations[0].Type = nn.OpSelect },
-			"operation 0 (SELECT) of referenced graph 0: SELECT is not supported"},
+		"branch": {ifModel(nil), func(m *nn.Model) { m.Referenced[1].Operations[0].Type = nn.OpOemOperation }, "operation 0 (OEM_OPERATION) of referenced graph 1: OEM_OPERATION is not supported"},
+		"body":   {whileModel(), func(m *nn.Model) { m.Referenced[1].Operations[1].Type = nn.OpOemOperation }, "operation 1 (OEM_OPERATION) of referenced graph 1: OEM_OPERATION is not supported"},
+		"condition": {whileModel(), func(m *nn.Model) { m.Referenced[0].Operations[0].Type = nn.OpOemOperation },
+			"operation 0 (OEM_OPERATION) of referenced graph 0: OEM_OPERATION is not supported"},
 		"open state": {whileModel(), func(m *nn.Model) {
 			for _, g := range m.Referenced {
 				g.Operands[0].Dims = nil

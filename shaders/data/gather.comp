@@ -1,0 +1,79 @@
+#version 450
+// Positions of x along one dimension by indices that lie in memory, which may be anything: one that is negative or beyond the
+// last position counts as the last.
+//
+// The variant defines one of
+//   UNIT  Positions before the innermost dimension. What lies behind the axis is a run of units of UNIT 32-bit words (1, 2 or 4);
+//         one invocation moves up to `run` of them. Where `missing` is set, positions outside are zeros.
+//   ELEM  Elements of the innermost dimension, of so many bytes. One invocation gathers one quad of y, by a quad of indices.
+#include "common.glsl"
+#include "divide.glsl"
+
+#ifdef UNIT
+#if UNIT == 4
+#define WORDS uvec4
+#elif UNIT == 2
+#define WORDS uvec2
+#else
+#define WORDS uint
+#endif
+
+layout(set = 0, binding = 0) readonly buffer X { WORDS x[]; };
+layout(set = 0, binding = 1) readonly buffer I { uint index[]; };
+layout(set = 0, binding = 2) writeonly buffer Y { WORDS y[]; };
+layout(push_constant) uniform P {
+    uint count;
+    uint run;
+    Divisor runs;       // for one index
+    Divisor indices;    // in all
+    Divisor row;        // indices of a row
+    uint pitch;         // of a row of indices with its padding
+    uint inner;         // units behind the axis
+    uint size;          // positions along the axis
+    uint missing;
+};
+
+void main() {
+    uint i = flatIndex();
+    if (i >= count) return;
+    uint part, k, lane;
+    uint place = divide(i, runs, part);
+    uint outer = divide(place, indices, k);
+    uint at = index[divide(k, row, lane) * pitch + lane];
+    bool zero = missing != 0u && at >= size;
+    uint from = (outer * size + min(at, size - 1u)) * inner, to = place * inner;
+    uint last = min(part * run + run, inner);
+    for (uint p = part * run; p < last; p++) y[to + p] = zero ? WORDS(0u) : x[from + p];
+}
+#else
+#include "lanes.glsl"
+
+layout(set = 0, binding = 0) readonly buffer X { uint x[]; };
+layout(set = 0, binding = 1) readonly buffer I { uvec4 index[]; };
+layout(set = 0, binding = 2) writeonly buffer Y { QUAD y[]; };
+layout(push_constant) uniform P {
+    uint count;
+    Divisor indexQuads;  // in all
+    Divisor quads;       // of a row of indices and of y
+    uint yRow;           // elements of a row of y
+    uint xPitch;         // elements of a row of x with its padding
+    uint size;           // of a row of x
+};
+
+void main() {
+    uint i = flatIndex();
+    if (i >= count) return;
+    uint k, q;
+    uint from = divide(i, indexQuads, k) * xPitch;
+    divide(k, quads, q);
+    uvec4 at = min(index[k], uvec4(size - 1u));
+    uvec4 v = uvec4(0u);
+    [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
+        if (4u * q + lane < yRow) {
+            uint e = from + at[lane];
+            v[lane] = element(x[wordOf(e)], e);
+        }
+    }
+    y[i] = pack(v);
+}
+#endif
