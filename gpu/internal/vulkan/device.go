@@ -137,6 +137,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 		{info.Facts.IntegerDot, vk.FeatureIntegerDot}, {info.Facts.Float16, vk.FeatureFloat16},
 		{info.Properties.Calibrated, vk.FeatureCalibrated}, {info.Properties.Binaries, vk.FeatureBinaries},
 		{info.Properties.SyncFD, vk.FeatureSyncFD},
+		{info.Properties.Robust && os.Getenv("NNGPU_ROBUST") == "1", vk.FeatureRobust},
 	} {
 		if x.has {
 			f |= x.feature
