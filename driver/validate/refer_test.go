@@ -128,3 +128,19 @@ func TestResolveIsBounded(t *testing.T) {
 	require.Empty(t, got.Referenced[0].Operands[0].Dims, "nobody looked to the end")
 	require.Less(t, time.Since(begin), 10*time.Second)
 }
+
+// TestWrongControlInReferencedGraph: an IF or WHILE that lacks inputs, in a graph that another refers to, is refused before
+// dimensions go through it.
+func TestWrongControlInReferencedGraph(t *testing.T) {
+	for _, op := range []nn.OperationType{nn.OpIf, nn.OpWhile} {
+		for n := 1; n <= 3; n++ {
+			for _, m := range []*nn.Model{ifModel(), whileModel()} {
+				for i := range m.Referenced {
+					o := &m.Referenced[i].Operations[0]
+					o.Type, o.Inputs = op, o.Inputs[:min(n, len(o.Inputs))]
+					require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(validate.Model(m)), "%v of %d inputs in graph %d", op, n, i)
+				}
+			}
+		}
+	}
+}

@@ -39,10 +39,12 @@ func Model(m *nn.Model) error {
 	if err := checkReferences(m); err != nil {
 		return err
 	}
-	for _, g := range graphs {
+	for _, g := range graphs { // before any shapes, which go through the graphs that another refers to
 		if err := g.checkOperations(); err != nil {
 			return err
 		}
+	}
+	for _, g := range graphs {
 		if _, err := g.shapes(); err != nil {
 			return err
 		}
