@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"fmt"
+
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 )
@@ -95,17 +97,25 @@ func (g *graph) checkOperations() error {
 		if err := g.checkControl(op); err != nil {
 			return nn.Invalid(g.operation(i), "%w", err)
 		}
-		since := op.Type.Since()
-		if row := ops.Lookup(op.Type); row != nil {
-			c := g.call(g.Graph, op)
-			if err := row.Check(c); err != nil {
-				return nn.Invalid(g.operation(i), "%w", err)
-			}
-			since = row.Level(c)
+		if err := g.checkOperation(op); err != nil {
+			return nn.Invalid(g.operation(i), "%w", err)
 		}
-		if later(g.model, since) {
-			return nn.Invalid(g.operation(i), "came, as it stands there, with %v, after %v, which the model was made for", since, g.model.Level)
+	}
+	return nil
+}
+
+// checkOperation tests op by its row of the table, and both by the level that the model was made for.
+func (g *graph) checkOperation(op *nn.Operation) error {
+	level := op.Type.Since()
+	if row := ops.Lookup(op.Type); row != nil && !later(g.model, level) {
+		c := g.call(g.Graph, op)
+		if err := row.Check(c); err != nil {
+			return err
 		}
+		level = row.Level(c)
+	}
+	if later(g.model, level) {
+		return fmt.Errorf("came, as it stands there, with %v, after %v, which the model was made for", level, g.model.Level)
 	}
 	return nil
 }
