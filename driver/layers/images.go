@@ -51,6 +51,26 @@ func (b *Builder) DepthwiseConv2D(x, filter, bias uint32, multiplier int, c Conv
 	return b.conv(nn.OpDepthwiseConv2D, x, filter, bias, c, []any{multiplier}, q)
 }
 
+// GroupedConv2D is GROUPED_CONV_2D of x [N, H, W, Ci] with a filter [Co, Kh, Kw, Ci/groups] and a bias [Co]. It has no
+// dilation.
+func (b *Builder) GroupedConv2D(x, filter, bias uint32, groups int, c Conv, q ...Quant) uint32 {
+	stride := or(c.Stride, [2]int{1, 1})
+	list := append([]any{filter, bias}, padding(c.Padding, c.Pad)...)
+	return b.op(nn.OpGroupedConv2D, q, x, append(list, stride[1], stride[0], groups, c.Act, c.NCHW)...)
+}
+
+// TransposeConv2D is TRANSPOSE_CONV_2D of x [N, H, W, Ci] with a filter [Co, Kh, Kw, Ci] and a bias [Co]. It has no dilation.
+// shape are the dimensions of a result with a padding scheme, nil without.
+func (b *Builder) TransposeConv2D(x, filter, bias uint32, shape []int, c Conv, q ...Quant) uint32 {
+	stride := or(c.Stride, [2]int{1, 1})
+	list := []any{filter, bias}
+	if shape != nil {
+		list = append(list, b.vector(shape))
+	}
+	list = append(list, padding(c.Padding, c.Pad)...)
+	return b.op(nn.OpTransposeConv2D, q, x, append(list, stride[1], stride[0], c.Act, c.NCHW)...)
+}
+
 func (b *Builder) conv(t nn.OperationType, x, filter, bias uint32, c Conv, multiplier []any, q []Quant) uint32 {
 	one := [2]int{1, 1}
 	stride, dilation := or(c.Stride, one), or(c.Dilation, one)

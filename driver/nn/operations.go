@@ -153,7 +153,11 @@ const (
 	// Inputs: first input, second input.
 	OpGreater OperationType = 53 // GREATER
 	// Inputs: first input, second input.
-	OpGreaterEqual       OperationType = 54 // GREATER_EQUAL
+	OpGreaterEqual OperationType = 54 // GREATER_EQUAL
+	// Inputs, implicit padding: input, filter, bias, padding scheme, stride width, stride height, groups, activation,
+	// layout.
+	// Inputs, explicit padding: input, filter, bias, left padding, right padding, top padding, bottom padding, stride
+	// width, stride height, groups, activation, layout.
 	OpGroupedConv2D      OperationType = 55 // GROUPED_CONV_2D
 	OpHeatmapMaxKeypoint OperationType = 56 // HEATMAP_MAX_KEYPOINT
 	// Inputs: input, gamma, beta, epsilon, layout.
@@ -217,7 +221,11 @@ const (
 	// Inputs: input, multiples.
 	OpTile OperationType = 89 // TILE
 	// Inputs: input, k. Outputs: values, indices.
-	OpTopkV2          OperationType = 90 // TOPK_V2
+	OpTopkV2 OperationType = 90 // TOPK_V2
+	// Inputs, implicit padding: input, filter, bias, output shape, padding scheme, stride width, stride height,
+	// activation, layout.
+	// Inputs, explicit padding: input, filter, bias, left padding, right padding, top padding, bottom padding, stride
+	// width, stride height, activation, layout.
 	OpTransposeConv2D OperationType = 91 // TRANSPOSE_CONV_2D
 	// Inputs: input, input-to-input weights, input-to-forget weights, input-to-cell weights, input-to-output weights,
 	// recurrent-to-input weights, recurrent-to-forget weights, recurrent-to-cell weights, recurrent-to-output

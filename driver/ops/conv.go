@@ -16,11 +16,15 @@ func windowed(lead, middle, tail []Operand) []Form {
 	}
 }
 
+// convLead are the tensors of a convolution.
+func convLead(filter string) []Operand {
+	return list(input(numbers, exactly(4)), weights("filter", exactly(4), filter), bias("[Co]"))
+}
+
 func convForms(filter string, middle ...Operand) []Form {
-	lead := list(input(numbers, exactly(4)), weights("filter", exactly(4), filter), bias("[Co]"))
 	dilation := int32s("dilation width", "dilation height")
 	dilation[0], dilation[1] = dilation[0].since(3).trailing(), dilation[1].since(3)
-	return windowed(lead, middle, list(layout().trailing(), dilation))
+	return windowed(convLead(filter), middle, list(layout().trailing(), dilation))
 }
 
 func init() {
@@ -37,6 +41,14 @@ func init() {
 			quant:   weightQuant(3),
 			relate:  relateDepthwise,
 			rules:   typed[DepthwiseConv]{attrs: depthwiseAttrs, shapes: single(depthwiseShape)},
+		},
+		Row{
+			Type: nn.OpGroupedConv2D, Since: 3,
+			Forms:   windowed(convLead("[Co, Kh, Kw, Ci/groups]"), list(int32Of("groups", "divides Ci and Co")), list(layout())),
+			Outputs: result(exactly(4)),
+			quant:   weightQuant(0),
+			relate:  relateGroupedConv,
+			rules:   typed[GroupedConv]{attrs: groupedConvAttrs, shapes: single(groupedConvShape)},
 		},
 	)
 }
@@ -68,12 +80,27 @@ func (a DepthwiseConv) WithActivation(act nn.Activation) Attrs { a.Act = act; re
 func (a DepthwiseConv) ChannelsLast() Attrs                    { a.NCHW = false; return a }
 func (a DepthwiseConv) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
 
+// GroupedConv are the attributes of GROUPED_CONV_2D: those of a Conv, and into how many groups channels are divided.
+type GroupedConv struct {
+	Conv
+	Groups int `json:"groups,omitempty"`
+}
+
+func (a GroupedConv) WithActivation(act nn.Activation) Attrs { a.Act = act; return a }
+func (a GroupedConv) ChannelsLast() Attrs                    { a.NCHW = false; return a }
+func (a GroupedConv) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
+
 func convAttrs(p *params, a *Conv) {
-	w := windowOf(p)
-	*a = Conv{Act: w.act, Stride: w.stride, Dilation: [2]int{1, 1}, Pad: w.pad, NCHW: w.nchw}
+	a.undilated(p)
 	if p.has("dilation width") {
 		a.Dilation = p.pair("dilation")
 	}
+}
+
+// undilated reads what all convolutions have.
+func (a *Conv) undilated(p *params) {
+	w := windowOf(p)
+	*a = Conv{Act: w.act, Stride: w.stride, Dilation: [2]int{1, 1}, Pad: w.pad, NCHW: w.nchw}
 }
 
 func depthwiseAttrs(p *params, a *DepthwiseConv) {
@@ -81,17 +108,42 @@ func depthwiseAttrs(p *params, a *DepthwiseConv) {
 	convAttrs(p, &a.Conv)
 }
 
+func groupedConvAttrs(p *params, a *GroupedConv) {
+	a.Groups = p.atLeast("groups", 1)
+	a.undilated(p)
+}
+
 // convShape: filter [Co, Kh, Kw, Ci] whatever the layout of the image, bias [Co].
 func convShape(p *params, a *Conv) (nn.Dims, error) {
+	if err := filterFits(p, a.NCHW, 1); err != nil {
+		return nil, err
+	}
+	return a.slide(p, p.In(1).Dims[0])
+}
+
+// groupedConvShape: filter [Co, Kh, Kw, Ci/groups] whatever the layout of the image, bias [Co].
+func groupedConvShape(p *params, a *GroupedConv) (nn.Dims, error) {
+	if err := filterFits(p, a.NCHW, a.Groups); err != nil {
+		return nil, err
+	}
+	co := p.In(1).Dims[0]
+	if int64(co)%int64(a.Groups) != 0 {
+		return nil, fmt.Errorf("%d output channels in %d groups", co, a.Groups)
+	}
+	return a.slide(p, co)
+}
+
+// filterFits compares the channels of input, filter [Co, Kh, Kw, Ci/groups] and bias [Co].
+func filterFits(p *params, nchw bool, groups int) error {
 	x, filter, bias := p.In(0).Dims, p.In(1).Dims, p.In(2).Dims
-	_, _, ch := spatial(a.NCHW)
-	if x[ch] != filter[3] {
-		return nil, fmt.Errorf("input has %d channels, the filter %d", x[ch], filter[3])
+	_, _, ch := spatial(nchw)
+	if uint64(x[ch]) != uint64(filter[3])*uint64(groups) {
+		return fmt.Errorf("input has %d channels, the filter %d for each of %d groups", x[ch], filter[3], groups)
 	}
 	if bias[0] != filter[0] {
-		return nil, fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[0])
+		return fmt.Errorf("bias has %d elements, the filter %d output channels", bias[0], filter[0])
 	}
-	return a.slide(p, filter[0])
+	return nil
 }
 
 // depthwiseShape: filter [1, Kh, Kw, Co] with Co = Ci * multiplier, bias [Co].

@@ -84,11 +84,18 @@ func (p *params) channels() (ch int, ok bool) {
 
 // relateConv: filter [Co, Kh, Kw, Ci], bias [Co].
 func relateConv(p *params, rel *Relations) {
-	x, filter, bias, y := p.Op.Inputs[0], p.Op.Inputs[1], p.Op.Inputs[2], p.Op.Outputs[0]
-	rel.same(x, 0, y, 0)
+	relateGroupedConv(p, rel)
+	if ch, ok := p.channels(); ok {
+		rel.same(p.Op.Inputs[0], ch, p.Op.Inputs[1], 3)
+	}
+}
+
+// relateGroupedConv: filter [Co, Kh, Kw, Ci/groups], bias [Co].
+func relateGroupedConv(p *params, rel *Relations) {
+	filter, bias, y := p.Op.Inputs[1], p.Op.Inputs[2], p.Op.Outputs[0]
+	relateImages(p, rel)
 	rel.same(bias, 0, filter, 0)
 	if ch, ok := p.channels(); ok {
-		rel.same(x, ch, filter, 3)
 		rel.same(y, ch, filter, 0)
 	}
 }

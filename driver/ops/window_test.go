@@ -54,6 +54,31 @@ func TestConvolutions(t *testing.T) {
 			want:  nn.Dims{1, 3, 3, 3},
 			attrs: ops.DepthwiseConv{Conv: ops.Conv{Stride: [2]int{2, 2}, Dilation: unit, Pad: ops.Pad{Right: 1, Bottom: 1}}, Multiplier: 1},
 		},
+		{
+			name: "grouped, explicit, NCHW", call: call(nn.OpGroupedConv2D, f32(), f32(1, 6, 9, 7), f32(9, 2, 3, 2), f32(9), 1, 2, 3, 4, 5, 6, 3, 3, true),
+			want:  nn.Dims{1, 9, 3, 2},
+			attrs: ops.GroupedConv{Conv: ops.Conv{Stride: [2]int{6, 5}, Dilation: unit, Act: nn.ActRelu6, NCHW: true, Pad: ops.Pad{Left: 1, Right: 2, Top: 3, Bottom: 4}}, Groups: 3},
+			data:  []int{0, 1, 2},
+		},
+		{
+			name: "grouped, same, per channel", call: call(nn.OpGroupedConv2D, scaled(s8(), 0.01, 7), s8(1, 5, 5, 6), channels(0, 4, 3, 3, 3), i32(4), same, 1, 2, 2, 0, false),
+			want:  nn.Dims{1, 3, 5, 4},
+			attrs: ops.GroupedConv{Conv: ops.Conv{Stride: [2]int{2, 1}, Dilation: unit, Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}}, Groups: 2},
+		},
+		{
+			name: "transposed, explicit", call: call(nn.OpTransposeConv2D, u8(), u8(2, 3, 4, 5), u8(6, 3, 4, 5), bias(6), 1, 2, 1, 0, 3, 2, 1, false),
+			want:  nn.Dims{2, 6, 10, 6},
+			attrs: ops.TransposeConv{Stride: [2]int{2, 3}, Act: nn.ActRelu, Pad: ops.Pad{Top: 1, Left: 1}},
+			data:  []int{0, 1, 2},
+		},
+		{
+			name: "transposed, same, NCHW", call: call(nn.OpTransposeConv2D, f16(), f16(1, 5, 3, 4), f16(6, 3, 3, 5), f16(6), []int32{1, 6, 5, 8}, same, 2, 2, 0, true),
+			want: nn.Dims{1, 6, 5, 8}, attrs: ops.TransposeConv{Stride: [2]int{2, 2}, NCHW: true, Pad: ops.Pad{Top: 1}},
+		},
+		{
+			name: "transposed, valid, an output with room behind", call: call(nn.OpTransposeConv2D, f32(), f32(1, 2, 2, 5), f32(6, 2, 3, 5), f32(6), []int32{1, 6, 5, 6}, valid, 2, 3, 0, false),
+			want: nn.Dims{1, 6, 5, 6}, attrs: ops.TransposeConv{Stride: [2]int{3, 2}},
+		},
 		{name: "open height", call: call(nn.OpConv2D, f32(), f32(1, 0, 7, 3), f32(5, 3, 3, 3), f32(5), same, 2, 2, 1), err: ops.ErrOpenShape},
 		{name: "open rank", call: call(nn.OpConv2D, f32(), f32(), f32(5, 3, 3, 3), f32(5), same, 2, 2, 1), err: ops.ErrOpenShape},
 		{
@@ -82,6 +107,21 @@ func TestConvolutions(t *testing.T) {
 		{"per channel, bias scale", call(nn.OpConv2D, u8(), u8(1, 8, 7, 3), channels(0, 5, 3, 3, 3), bias(5), same, 1, 1, 0)},
 		{"depthwise filter", call(nn.OpDepthwiseConv2D, f32(), x, f32(2, 3, 3, 3), f32(3), same, 1, 1, 1, 0)},
 		{"depthwise multiplier", call(nn.OpDepthwiseConv2D, f32(), x, f32(1, 3, 3, 6), f32(6), same, 1, 1, 1, 0)},
+		{"grouped, 0 groups", call(nn.OpGroupedConv2D, f32(), x, w, b, same, 1, 1, 0, 0, false)},
+		{"grouped, no layout", call(nn.OpGroupedConv2D, f32(), x, w, b, same, 1, 1, 1, 0)},
+		{"grouped, channels", call(nn.OpGroupedConv2D, f32(), x, w, b, same, 1, 1, 2, 0, false)},
+		{"grouped, output channels", call(nn.OpGroupedConv2D, f32(), x, f32(5, 3, 3, 1), b, same, 1, 1, 3, 0, false)},
+		{"grouped, bias length", call(nn.OpGroupedConv2D, f32(), x, f32(6, 3, 3, 1), b, same, 1, 1, 3, 0, false)},
+		{"grouped, per channel, wrong dimension", call(nn.OpGroupedConv2D, u8(), u8(1, 8, 7, 3), channels(3, 3, 3, 3, 1), i32(3), same, 1, 1, 3, 0, false)},
+		{"transposed, nothing left", call(nn.OpTransposeConv2D, f32(), x, w, b, 5, 5, 0, 0, 1, 1, 0, false)},
+		{"transposed, channels", call(nn.OpTransposeConv2D, f32(), x, f32(5, 3, 3, 4), b, 0, 0, 0, 0, 1, 1, 0, false)},
+		{"transposed, huge", call(nn.OpTransposeConv2D, f32(), x, w, b, 0, 0, 0, 0, 1<<31-1, 1<<31-1, 0, false)},
+		{"transposed, shape of rank 3", call(nn.OpTransposeConv2D, f32(), x, w, b, []int32{8, 7, 5}, same, 1, 1, 0, false)},
+		{"transposed, other images", call(nn.OpTransposeConv2D, f32(), x, w, b, []int32{2, 8, 7, 5}, same, 1, 1, 0, false)},
+		{"transposed, other channels", call(nn.OpTransposeConv2D, f32(), x, w, b, []int32{1, 8, 7, 3}, same, 1, 1, 0, false)},
+		{"transposed, too low", call(nn.OpTransposeConv2D, f32(), x, w, b, []int32{1, 14, 14, 5}, same, 2, 2, 0, false)},
+		{"transposed, too wide", call(nn.OpTransposeConv2D, f32(), x, w, b, []int32{1, 17, 14, 5}, valid, 2, 2, 0, false)},
+		{"transposed, stride 0", call(nn.OpTransposeConv2D, f32(), x, w, b, []int32{1, 8, 7, 5}, same, 0, 1, 0, false)},
 		{"depthwise multiplier 0", call(nn.OpDepthwiseConv2D, f32(), x, f32(1, 3, 3, 3), f32(3), same, 1, 1, 0, 0)},
 	})
 }

@@ -3,10 +3,12 @@
 // at run time, depth multipliers, and whatever the faster kernels refuse. One invocation computes 4 output
 // channels of one pixel.
 //
-// macro     | meaning
-// ELEM      | ELEM_F32, ELEM_F16 or ELEM_Q8
-// DEPTHWISE | 1: filter [1, kH, kW, Co], output channel n reads input channel n / multiplier;
-//           | 0: filter [Co, kH, kW, Ci]
+// macro      | meaning
+// ELEM       | ELEM_F32, ELEM_F16 or ELEM_Q8
+// DEPTHWISE  | 1: filter [1, kH, kW, Co], output channel n reads input channel n / multiplier;
+//            | 0: filter [Co, kH, kW, Ci]
+// GROUPED    | 1: filter [Co, kH, kW, channels], output channel n reads those of group n / multiplier
+// TRANSPOSED | 1: input pixel i meets tap t at output pixel i * stride + t - pad
 #include "common.glsl"
 #include "requant.glsl"
 #include "tensor.glsl"
@@ -15,7 +17,7 @@
 layout(push_constant) uniform P {
     uint count;
     int kq;       // quads of a row of x
-    int channels; // of x
+    int channels; // of x; GROUPED: of a group
     int outQuads; // quads of a row of y
     int outChannels;
     int inH, inW, outH, outW;
@@ -74,14 +76,27 @@ void main() {
     if (id >= count) return;
     int p = int(id) / outQuads;
     int nq = int(id) - p * outQuads;
+#if TRANSPOSED
+    ivec3 origin = windowOrigin(p, outW, outH, inH, ivec2(1), -ivec2(padTop, padLeft));
+#else
     ivec3 origin = windowOrigin(p, outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
+#endif
     int taps = kH * kW;
     ivec4 n = min(ivec4(nq * 4) + ivec4(0, 1, 2, 3), ivec4(outChannels - 1));
 
     SUM acc = SUM(0);
     for (int t = 0; t < taps; t++) {
         int ky = t / kW;
+#if TRANSPOSED
+        int iy = origin.y - ky, ix = origin.z - (t - ky * kW); // times the stride
+        if (min(iy, ix) < 0) continue;
+        ivec2 from = ivec2(iy, ix) / ivec2(strideH, strideW);
+        if (from.x * strideH != iy || from.y * strideW != ix) continue;
+        iy = from.x;
+        ix = from.y;
+#else
         int iy = origin.y + ky * dilationH, ix = origin.z + (t - ky * kW) * dilationW;
+#endif
         if (!inside(iy, inH) || !inside(ix, inW)) continue;
         int xi = ((origin.x + iy) * inW + ix) * kq;
 #if DEPTHWISE
@@ -89,6 +104,15 @@ void main() {
         SUM xv = SUM(loadX(xi + c.x / 4)[c.x & 3], loadX(xi + c.y / 4)[c.y & 3],
                      loadX(xi + c.z / 4)[c.z & 3], loadX(xi + c.w / 4)[c.w & 3]);
         acc += xv * loadW(t * outQuads + nq);
+#elif GROUPED
+        ivec4 c = n / multiplier * channels;
+        ivec4 wi = (n * taps + t) * ((channels + 3) / 4);
+        for (int k = 0; k < channels; k++, c++) {
+            SUM xv = SUM(loadX(xi + c.x / 4)[c.x & 3], loadX(xi + c.y / 4)[c.y & 3],
+                         loadX(xi + c.z / 4)[c.z & 3], loadX(xi + c.w / 4)[c.w & 3]);
+            ivec4 q = wi + k / 4;
+            acc += xv * SUM(loadW(q.x)[k & 3], loadW(q.y)[k & 3], loadW(q.z)[k & 3], loadW(q.w)[k & 3]);
+        }
 #else
         for (int q = 0; q < kq; q++) {
             SUM xv = keepLanes(loadX(xi + q), 4 * q, channels);

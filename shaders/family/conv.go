@@ -51,11 +51,12 @@ func (k Depthwise) Floor() bool { return k.Width == 0 && k.Access == Buffers && 
 
 // Direct is the key of conv/direct.comp, which takes any convolution and binds its filter as it is.
 type Direct struct {
-	Elem      Elem
-	Depthwise bool
+	Elem Elem
+	// At most one is set; none: all channels of the input make each of the output.
+	Depthwise, Grouped, Transposed bool
 }
 
 // Name implements Key.
 func (k Direct) Name() string {
-	return "conv_direct" + on(k.Depthwise, "_depthwise") + "_" + string(k.Elem)
+	return "conv_direct" + on(k.Depthwise, "_depthwise") + on(k.Grouped, "_grouped") + on(k.Transposed, "_transposed") + "_" + string(k.Elem)
 }

@@ -79,10 +79,11 @@ func sharedVariant(k family.Gemm) variant {
 func directVariants() []variant {
 	var list []variant
 	for _, elem := range computed {
-		for _, depthwise := range bools {
+		for _, k := range []family.Direct{{Elem: elem}, {Elem: elem, Depthwise: true}, {Elem: elem, Grouped: true}, {Elem: elem, Transposed: true}} {
 			list = append(list, variant{
-				key: family.Direct{Elem: elem, Depthwise: depthwise}, source: "conv/direct.comp",
-				cost: family.CostMatrix, defines: map[string]string{elemMacro(elem): "1", "DEPTHWISE": digit(depthwise)},
+				key: k, source: "conv/direct.comp", cost: family.CostMatrix, defines: map[string]string{
+					elemMacro(elem): "1", "DEPTHWISE": digit(k.Depthwise), "GROUPED": digit(k.Grouped), "TRANSPOSED": digit(k.Transposed),
+				},
 			})
 		}
 	}

@@ -78,6 +78,7 @@ var builtins = map[int32]builtin{
 	63:  {version: 2, options: 46, inputs: two, translate: comparison(nn.OpLessEqual)},
 	65:  {version: 5, options: 48, inputs: counts{3, 3}, translate: slice},
 	66:  {version: 1, inputs: one, translate: unary(nn.OpSin)},
+	67:  {version: 5, options: 49, fields: 5, inputs: counts{3, 4}, translate: transposeConv},
 	70:  {version: 1, options: 52, inputs: two, translate: expandDims},
 	71:  {version: 4, options: 53, inputs: two, translate: comparison(nn.OpEqual)},
 	72:  {version: 3, options: 54, inputs: two, translate: comparison(nn.OpNotEqual)},

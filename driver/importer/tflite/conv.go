@@ -13,6 +13,7 @@ import (
 const (
 	convPadding, convStrideW, convStrideH                                 = 0, 1, 2
 	convActivation, convDilationW, convDilationH, convBiasType            = 3, 4, 5, 6
+	transposeBiasType                                                     = 4
 	depthMultiplier, depthActivation, depthDilationW, depthDilationH      = 3, 4, 5, 6
 	paddingSame                                                      int8 = 0
 	paddingValid                                                     int8 = 1
@@ -35,6 +36,40 @@ func conv2D(c *call) error {
 		return fmt.Errorf("bias of type %v", t) // 0, FLOAT32, is also the default
 	}
 	return c.convolution(0, convActivation, convDilationW, convDilationH, nil)
+}
+
+// transposeConv: TensorFlow Lite has the shape of the result first, then the filter, [Co, Kh, Kw, Ci] as in the HAL, and the
+// input. The last of its options is the type of the bias.
+func transposeConv(c *call) error {
+	in := []int32{c.in[2], c.in[1], -1, c.in[0]}
+	if len(c.in) > 3 {
+		in[2] = c.in[3]
+	}
+	c.in = in
+	if t := elementType(c.options.int8(transposeBiasType)); t != typeFloat32 && t != typeInt32 {
+		return fmt.Errorf("bias of type %v", t)
+	}
+	x, w, b, err := c.filtered(0)
+	if err != nil {
+		return err
+	}
+	y, err := c.data(3)
+	if err != nil {
+		return err
+	}
+	scheme, err := c.padding(convPadding)
+	if err != nil {
+		return err
+	}
+	act, tanh, err := c.activation(convActivation)
+	if err != nil {
+		return err
+	}
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x, w, b, y}, scheme, c.options.int32(convStrideW, 0), c.options.int32(convStrideH, 0), act, false)
+	if err != nil {
+		return err
+	}
+	return c.finishFused(nn.OpTransposeConv2D, tanh, inputs...)
 }
 
 // depthwiseConv2D: filter [1, Kh, Kw, Co] as in the HAL. TensorFlow Lite takes the multiplier from the shapes;
@@ -61,24 +96,14 @@ func depthwiseConv2D(c *call) error {
 // convolution emits the implicit-padding form. channelDim is the dimension of the filter that counts output
 // channels; extra are the parameters between strides and activation.
 func (c *call) convolution(channelDim, actSlot, dilationW, dilationH int, extra []any) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	w, err := c.weights(x, channelDim)
+	x, w, b, err := c.filtered(channelDim)
 	if err != nil {
 		return err
 	}
 	d := c.operand(w).Dims
-	if len(d) != 4 {
-		return fmt.Errorf("filter of rank %d", len(d))
-	}
-	if in := c.operand(x).Dims; channelDim == 0 && len(in) == 4 && in[3] != d[3] && in[3]%d[3] == 0 {
-		return fmt.Errorf("grouped convolution: %d input channels, %d in the filter", in[3], d[3])
-	}
-	b, err := c.bias(x, w, d[channelDim])
-	if err != nil {
-		return err
+	groups := uint32(1)
+	if in := c.operand(x).Dims; channelDim == 0 && len(in) == 4 && d[3] != 0 && in[3]%d[3] == 0 {
+		groups = in[3] / d[3]
 	}
 	scheme, err := c.padding(convPadding)
 	if err != nil {
@@ -88,20 +113,45 @@ func (c *call) convolution(channelDim, actSlot, dilationW, dilationH int, extra 
 	if err != nil {
 		return err
 	}
+	op := nn.OpConv2D
+	if channelDim == 3 {
+		op = nn.OpDepthwiseConv2D
+	}
+	if groups > 1 {
+		op, extra = nn.OpGroupedConv2D, []any{int32(groups)}
+	}
 	list := append([]any{scheme, c.options.int32(convStrideW, 0), c.options.int32(convStrideH, 0)}, extra...)
 	list = append(list, act)
-	if dw, dh := c.options.int32(dilationW, 1), c.options.int32(dilationH, 1); dw != 1 || dh != 1 {
+	dw, dh := c.options.int32(dilationW, 1), c.options.int32(dilationH, 1)
+	switch dilated := dw != 1 || dh != 1; {
+	case dilated && groups > 1:
+		return fmt.Errorf("grouped convolution with dilations %d and %d", dw, dh)
+	case dilated:
 		list = append(list, false, dw, dh) // NHWC
+	case groups > 1:
+		list = append(list, false)
 	}
 	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x, w, b}, list...)
 	if err != nil {
 		return err
 	}
-	op := nn.OpConv2D
-	if channelDim == 3 {
-		op = nn.OpDepthwiseConv2D
-	}
 	return c.finishFused(op, tanh, inputs...)
+}
+
+// filtered returns input, filter and bias of a convolution.
+func (c *call) filtered(channelDim int) (x, w, b uint32, err error) {
+	if x, err = c.data(0); err != nil {
+		return x, w, b, err
+	}
+	if w, err = c.weights(x, channelDim); err != nil {
+		return x, w, b, err
+	}
+	d := c.operand(w).Dims
+	if len(d) != 4 {
+		return x, w, b, fmt.Errorf("filter of rank %d", len(d))
+	}
+	b, err = c.bias(x, w, d[channelDim])
+	return x, w, b, err
 }
 
 // weights returns the filter, input 1. Signed 8-bit filters are symmetric with a scale for each channel.

@@ -6,6 +6,7 @@ import (
 
 	g "github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 )
 
 func TestConvolutions(t *testing.T) {
@@ -57,9 +58,30 @@ func TestConvolutions(t *testing.T) {
 				t.Errorf("weights %+v, bias %+v", w, b)
 			}
 		}},
-		{name: "grouped", err: "operator 0 CONV_2D v1 (grouped convolution", build: func(n *net) int {
+		{name: "grouped", want: "GROUPED_CONV_2D", build: func(n *net) int {
+			x := n.input(g.Float32, none, 1, 5, 5, 6)
+			return n.op(g.OpConv2D, g.Conv2DOptions{StrideW: 2, StrideH: 3, Activation: g.ActivationRelu}, f32(1, 2, 3, 9), x, n.floats(9, 3, 3, 2), n.floats(9))
+		}, check: checkAttrs(ops.GroupedConv{Groups: 3, Conv: ops.Conv{Act: nn.ActRelu, Stride: [2]int{3, 2}, Dilation: [2]int{1, 1}, Pad: ops.Pad{Top: 0, Bottom: 1, Left: 1, Right: 1}}})},
+		{name: "grouped and dilated", err: "operator 0 CONV_2D v1 (grouped convolution with dilations 2 and 1", build: func(n *net) int {
 			x := n.input(g.Float32, none, 1, 4, 4, 4)
-			return n.op(g.OpConv2D, g.Conv2DOptions{}, f32(1, 4, 4, 2), x, n.floats(2, 1, 1, 2), n.floats(2))
+			return n.op(g.OpConv2D, g.Conv2DOptions{DilationW: 2}, f32(1, 4, 4, 2), x, n.floats(2, 1, 1, 2), n.floats(2))
+		}},
+		{name: "groups that do not divide", err: "4 output channels in 3 groups", build: func(n *net) int {
+			x := n.input(g.Float32, none, 1, 4, 4, 6)
+			return n.op(g.OpConv2D, g.Conv2DOptions{}, f32(1, 4, 4, 4), x, n.floats(4, 1, 1, 2), n.floats(4))
+		}},
+		{name: "transposed", want: "TRANSPOSE_CONV_2D", build: func(n *net) int {
+			x := n.input(g.Float32, none, 1, 3, 4, 2)
+			return n.op(g.OpTransposeConv, g.TransposeConvOptions{StrideW: 3, StrideH: 2}, f32(1, 6, 12, 5), n.ints([]int{4}, 1, 6, 12, 5), n.floats(5, 3, 5, 2), x)
+		}, check: checkAttrs(ops.TransposeConv{Stride: [2]int{2, 3}, Pad: ops.Pad{Left: 1}})},
+		{name: "transposed, int8 with bias", want: "TRANSPOSE_CONV_2D", build: func(n *net) int {
+			x := n.input(g.Int8, s8, 1, 4, 4, 2)
+			return n.op(g.OpTransposeConv, g.TransposeConvOptions{Padding: g.Valid, StrideW: 2, StrideH: 2}, shaped(g.Int8, g.PerTensor(1, 0), 1, 9, 9, 3),
+				n.ints([]int{4}, 1, 9, 9, 3), n.bytes(g.Int8, g.PerChannel(0, []float32{1, 2, 3}), 3, 3, 3, 2), x, n.ints([]int{3}, 1, 2, 3))
+		}, check: checkPerChannel(0, []float32{1, 2, 3})},
+		{name: "transposed to another size", err: "dimension 1 of the output is 9", build: func(n *net) int {
+			x := n.input(g.Float32, none, 1, 4, 4, 2)
+			return n.op(g.OpTransposeConv, g.TransposeConvOptions{StrideW: 2, StrideH: 2}, f32(1, 9, 8, 3), n.ints([]int{4}, 1, 9, 8, 3), n.floats(3, 3, 3, 2), x)
 		}},
 		{name: "hybrid", err: "INT8 weights for float activations", build: func(n *net) int {
 			x := n.input(g.Float32, none, 1, 4, 4, 2)
@@ -91,6 +113,17 @@ func TestConvolutions(t *testing.T) {
 			return n.op(g.OpConv2D, g.Conv2DOptions{}, shaped(g.Uint8, g.PerTensor(1, 0), 1, 4, 4, 3), x, n.bytes(g.Uint8, g.PerTensor(0.25, 128), 3, 1, 1, 2), b)
 		}},
 	})
+}
+
+// checkAttrs tests the parameters of operation 0.
+func checkAttrs(want ops.Attrs) func(*testing.T, *nn.Model) {
+	return func(t *testing.T, m *nn.Model) {
+		op := &m.Main.Operations[0]
+		inferred, err := ops.Lookup(op.Type).Infer(&ops.Call{Model: m, Graph: &m.Main, Op: op})
+		if err != nil || inferred.Attrs != want {
+			t.Errorf("%+v instead of %+v, %v", inferred.Attrs, want, err)
+		}
+	}
 }
 
 // checkPerChannel tests weights and bias of operation 0.

@@ -10,7 +10,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
-// expansions are the operations that no kernel does: each becomes nodes that kernels do.
+// expansions are the operations that no kernel does, or few do: each becomes nodes that kernels do, perhaps itself.
 var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpBatchToSpaceNd:             expandBatchToSpace,
 	nn.OpBidirectionalSequenceLstm:  expandBidirectionalLSTM,
@@ -19,6 +19,7 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpDepthToSpace:               expandDepthToSpace,
 	nn.OpEmbeddingLookup:            expandEmbedding,
 	nn.OpFill:                       expandFill,
+	nn.OpGroupedConv2D:              expandGroupedConv,
 	nn.OpInstanceNormalization:      expandInstanceNormalization,
 	nn.OpL2Normalization:            expandL2Normalization,
 	nn.OpLstm:                       expandLSTM,
@@ -28,6 +29,7 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpSpaceToBatchNd:             expandSpaceToBatch,
 	nn.OpSpaceToDepth:               expandSpaceToDepth,
 	nn.OpSvdf:                       expandSVDF,
+	nn.OpTransposeConv2D:            expandTransposeConv,
 	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
 	nn.OpUnidirectionalSequenceRnn:  expandSequenceRNN,
 }
@@ -42,7 +44,7 @@ const (
 
 // expand replaces operations by the nodes that they consist of; those on NCHW images by what they are in NHWC.
 //
-// Requires: ir.Inferred.   Ensures: no node is of an operation in expansions; one is refused that is too long.
+// Requires: ir.Inferred.   Ensures: expansions have nothing more to do; a node is refused that would become too many.
 func (u *unit) expand() error {
 	nodes := make([]ir.Node, 0, len(u.graph.Nodes))
 	room, constants := maxExpanded, maxExpandedConstants

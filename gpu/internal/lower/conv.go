@@ -17,6 +17,7 @@ import (
 func init() {
 	register(rule{check: checkConv, lower: lowerConv, divide: divideConv}, nn.OpConv2D, nn.OpFullyConnected)
 	register(rule{check: checkConv, lower: lowerDepthwise, divide: divideConv}, nn.OpDepthwiseConv2D)
+	register(rule{check: checkConv, lower: lowerAsItIs, divide: divideConv}, nn.OpGroupedConv2D, nn.OpTransposeConv2D)
 }
 
 // maxReach bounds paddings and the extent of a dilated window. Kernels compute positions in int32; with both below
@@ -39,7 +40,9 @@ type conv struct {
 	dilH, dilW       int
 	padTop, padLeft  int
 	pad              ops.Pad
-	multiplier       int // of a depthwise one
+	multiplier       int  // output channels for each input channel of a depthwise one, for each group of a grouped one
+	grouped          bool // In are the channels of a group
+	transposed       bool // windows lie in the output
 }
 
 // convOf reads a node; its operands have the ranks that the operation demands.
@@ -52,14 +55,19 @@ func convOf(g *ir.Graph, n *ir.Node) *conv {
 		c.kH, c.kW, c.strideH, c.strideW, c.dilH, c.dilW = 1, 1, 1, 1, 1, 1
 		return c
 	}
+	c.In, c.Out = c.X.Shape[3], c.Y.Shape[3]
 	var a ops.Conv
 	switch attrs := n.Attrs.(type) {
 	case ops.Conv:
 		a = attrs
 	case ops.DepthwiseConv:
 		a, c.Depthwise, c.multiplier = attrs.Conv, true, attrs.Multiplier
+	case ops.GroupedConv:
+		a, c.grouped, c.multiplier = attrs.Conv, true, c.Out/attrs.Groups
+		c.In /= attrs.Groups
+	case ops.TransposeConv:
+		a, c.transposed = ops.Conv{Stride: attrs.Stride, Dilation: [2]int{1, 1}, Pad: attrs.Pad}, true
 	}
-	c.In, c.Out = c.X.Shape[3], c.Y.Shape[3]
 	c.inH, c.inW, c.outH, c.outW = c.X.Shape[1], c.X.Shape[2], c.Y.Shape[1], c.Y.Shape[2]
 	c.pixels = c.Y.Shape[0] * c.outH * c.outW
 	c.kH, c.kW = c.W.Shape[1], c.W.Shape[2]
@@ -82,6 +90,8 @@ func (c *conv) loops() int {
 	switch {
 	case c.Depthwise:
 		return 1 + c.kH*(3+c.kW)
+	case c.grouped:
+		return 1 + c.Taps*(3+c.In)
 	case c.window():
 		return 1 + c.kH*(3+c.kW*(2+c.InQuads()))
 	}
@@ -105,6 +115,9 @@ func (c *conv) flop() float64 {
 	perOutput := float64(c.Taps)
 	if !c.Depthwise {
 		perOutput *= float64(c.In)
+	}
+	if c.transposed { // of the taps so many meet a pixel
+		perOutput /= float64(c.strideH * c.strideW)
 	}
 	return 2 * perOutput * float64(c.pixels) * float64(c.Out)
 }
@@ -159,7 +172,7 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // some cases where it is not: filters of depthwise convolutions are small.
 func (c *conv) mayBeDirect(f *plan.Facts) bool {
 	const widest = 16 // output channels of a tile
-	return c.Depthwise || !c.constant() || int64(c.Taps*c.InQuads()*widest) > f.MaxTexelElements ||
+	return c.Depthwise || c.grouped || c.transposed || !c.constant() || int64(c.Taps*c.InQuads()*widest) > f.MaxTexelElements ||
 		c.X.Type.IsQuant8() && pack.LayoutOf(c.X).Bytes()/4 > f.MaxTexelElements
 }
 
@@ -177,6 +190,9 @@ func lowerConv(b *emit.Builder, n *ir.Node) {
 		lowerGemmFloat(b, c)
 	}
 }
+
+// lowerAsItIs is of operations that have one kernel; package compile makes of them others that have more where it can.
+func lowerAsItIs(b *emit.Builder, n *ir.Node) { lowerDirect(b, convOf(b.Graph, n), "the only kernel") }
 
 // gemmLocal is the workgroup size of the matrix kernels: small on CPUs, where a tile is a lot of work.
 func gemmLocal(f *plan.Facts) uint32 {
@@ -273,7 +289,7 @@ const filterTooLarge = "a tile of the filter exceeds a texel buffer"
 func lowerDirect(b *emit.Builder, c *conv, why string) {
 	b.Instead("direct: " + why)
 	n := c.node
-	push := emit.Ints(c.pixels*c.OutQuads(), c.InQuads(), c.In, c.OutQuads(), c.Out).Words(c.windowPush()...).Ints(max(1, c.multiplier))
+	push := emit.Ints(c.pixels*c.OutQuads(), pack.LayoutOf(c.X).Quads, c.In, c.OutQuads(), c.Out).Words(c.windowPush()...).Ints(max(1, c.multiplier))
 	bindings := []emit.Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
 	if c.X.Type.IsQuant8() {
 		off, woff := int(pack.SignOffset(c.X.Type)), int(pack.SignOffset(c.W.Type))
@@ -285,7 +301,7 @@ func lowerDirect(b *emit.Builder, c *conv, why string) {
 		bindings = append(bindings, b.Read(b.WeightsU32(c.Multipliers()), plan.FormatNone))
 	}
 	push = push.Words(pack.Bounds(c.Y, activation(n))...)
-	k := shaders.Of(family.Direct{Elem: elem(c.X.Type), Depthwise: c.Depthwise})
+	k := shaders.Of(family.Direct{Elem: elem(c.X.Type), Depthwise: c.Depthwise, Grouped: c.grouped, Transposed: c.transposed})
 	b.Quads(k, c.pixels*c.OutQuads(), push, emit.Cost{FLOP: c.flop()}, bindings...)
 }
 
@@ -293,7 +309,10 @@ func lowerDirect(b *emit.Builder, c *conv, why string) {
 // nothing but that of the input, anywhere between pixels.
 func divideConv(g *ir.Graph, n *ir.Node) []division {
 	c := convOf(g, n)
-	if c.Depthwise || c.window() {
+	if c.transposed {
+		return divideTransposed(g, n, windows{c.inH, c.outH, c.kH, c.strideH, c.padTop})
+	}
+	if c.Depthwise || c.grouped || c.window() {
 		return divideWindows(g, n, windows{c.inH, c.outH, (c.kH-1)*c.dilH + 1, c.strideH, c.padTop})
 	}
 	x, y := rowsOf(c.X), rowsOf(c.Y)

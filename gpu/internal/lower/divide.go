@@ -146,11 +146,7 @@ func divideWindows(g *ir.Graph, n *ir.Node, w windows) []division {
 	if x.Shape[0] != 1 {
 		return divideImages(g, n)
 	}
-	row := along(x, 1, 1, 2).at // bytes
-	unit := 1                   // rows, a power of two as plan.Align is
-	for int64(unit)*row%plan.Align != 0 {
-		unit *= 2
-	}
+	unit := alignedRows(x)
 	return []division{{w.out, func(from, to int) ([]extent, ops.Attrs) {
 		start := from*w.stride - w.above
 		end := (to-1)*w.stride - w.above + w.reach
@@ -160,5 +156,30 @@ func divideWindows(g *ir.Graph, n *ir.Node, w windows) []division {
 		pad := attrs.Padding()
 		pad.Top, pad.Bottom = first-start, max(end-last, 0)
 		return firstAndOut(n, along(x, 1, first, last), along(y, 1, from, to)), attrs.WithPadding(pad)
+	}}}
+}
+
+// alignedRows is the number of rows of image x between places where a binding may begin: a power of two, as plan.Align is.
+func alignedRows(x *ir.Tensor) int {
+	row, unit := along(x, 1, 1, 2).at, 1 // bytes
+	for int64(unit)*row%plan.Align != 0 {
+		unit *= 2
+	}
+	return unit
+}
+
+// divideTransposed is divideWindows for a node whose windows lie in the output.
+func divideTransposed(g *ir.Graph, n *ir.Node, w windows) []division {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	if x.Shape[0] != 1 {
+		return divideImages(g, n)
+	}
+	unit := alignedRows(x)
+	return []division{{w.out, func(from, to int) ([]extent, ops.Attrs) {
+		first := min(max(from+w.above-w.reach+w.stride, 0)/w.stride, w.in-1) / unit * unit
+		last := max(min((to-1+w.above)/w.stride+1, w.in), first+1)
+		attrs := n.Attrs.(ops.TransposeConv)
+		attrs.Pad.Top, attrs.Pad.Bottom = w.above+from-first*w.stride, 0
+		return firstAndOut(n, along(x, 1, first, last), along(y, 1, from, to)), attrs
 	}}}
 }

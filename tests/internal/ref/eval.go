@@ -15,10 +15,11 @@ type Options struct {
 	InputDims []nn.Dims
 }
 
-// SingleRoundingInMatrices is Options.Arithmetic for the TFLite builds that run CONV_2D and
+// SingleRoundingInMatrices is Options.Arithmetic for the TFLite builds that run convolutions and
 // FULLY_CONNECTED of signed 8-bit data through ruy.
 func SingleRoundingInMatrices(t nn.OperationType) Arithmetic {
-	if t == nn.OpConv2D || t == nn.OpFullyConnected {
+	switch t {
+	case nn.OpConv2D, nn.OpFullyConnected, nn.OpGroupedConv2D, nn.OpTransposeConv2D:
 		return SingleRounding
 	}
 	return DoubleRounding

@@ -55,6 +55,7 @@ const (
 	OpLessEqual                  Operator = 63
 	OpSlice                      Operator = 65
 	OpSin                        Operator = 66
+	OpTransposeConv              Operator = 67
 	OpExpandDims                 Operator = 70
 	OpEqual                      Operator = 71
 	OpNotEqual                   Operator = 72

@@ -25,6 +25,16 @@ type DepthwiseConv2DOptions struct {
 
 func (o DepthwiseConv2DOptions) table() (byte, []Field) { return 2, fieldsOf(o) }
 
+// TransposeConvOptions belong to TRANSPOSE_CONV. A stride of 0 means 1.
+type TransposeConvOptions struct {
+	Padding    Padding
+	StrideW    int32 `zero:"1"`
+	StrideH    int32 `zero:"1"`
+	Activation Activation
+}
+
+func (o TransposeConvOptions) table() (byte, []Field) { return 49, fieldsOf(o) }
+
 // Pool2DOptions belong to AVERAGE_POOL_2D, MAX_POOL_2D and L2_POOL_2D. A stride or filter size of 0 means 1.
 type Pool2DOptions struct {
 	Padding      Padding
