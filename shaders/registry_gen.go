@@ -292,111 +292,151 @@ const (
 	DataTransposeFedE4               Kernel = 285
 	DequantizeF16                    Kernel = 286
 	DequantizeF32                    Kernel = 287
-	LogSoftmaxColumnF16              Kernel = 288
-	LogSoftmaxColumnF32              Kernel = 289
-	LogSoftmaxRowF16                 Kernel = 290
-	LogSoftmaxRowF32                 Kernel = 291
-	LogSoftmaxRowLongF16             Kernel = 292
-	LogSoftmaxRowLongF32             Kernel = 293
-	LrnColumnF16                     Kernel = 294
-	LrnColumnF32                     Kernel = 295
-	LrnRowF16                        Kernel = 296
-	LrnRowF32                        Kernel = 297
-	Lut8                             Kernel = 298
-	MeanFedF16                       Kernel = 299
-	MeanFedF32                       Kernel = 300
-	MeanFedQ8                        Kernel = 301
-	MeasureMove                      Kernel = 302
-	MeasureMoveSum                   Kernel = 303
-	MeasureMoveSumTexel              Kernel = 304
-	MeasureMoveTexel                 Kernel = 305
-	MeasureMultiplyDot               Kernel = 306
-	MeasureMultiplyF16               Kernel = 307
-	MeasureMultiplyF32               Kernel = 308
-	PoolAverageF16                   Kernel = 309
-	PoolAverageF32                   Kernel = 310
-	PoolAverageF32Texel              Kernel = 311
-	PoolAverageQ8                    Kernel = 312
-	PoolAverageQ8Texel               Kernel = 313
-	PoolL2F16                        Kernel = 314
-	PoolL2F32                        Kernel = 315
-	PoolMaxF16                       Kernel = 316
-	PoolMaxF32                       Kernel = 317
-	PoolMaxF32Texel                  Kernel = 318
-	PoolMaxQ8                        Kernel = 319
-	PoolMaxQ8Texel                   Kernel = 320
-	QuantizeF16                      Kernel = 321
-	QuantizeF32                      Kernel = 322
-	ResizeBilinearF16                Kernel = 323
-	ResizeBilinearF32                Kernel = 324
-	ResizeBilinearF32Texel           Kernel = 325
-	ResizeBilinearQ8                 Kernel = 326
-	ResizeBilinearQ8Texel            Kernel = 327
-	ResizeNearestW1                  Kernel = 328
-	ResizeNearestW2                  Kernel = 329
-	ResizeNearestW4                  Kernel = 330
-	Selftest                         Kernel = 331
-	SelftestDot                      Kernel = 332
-	SoftmaxColumnF16                 Kernel = 333
-	SoftmaxColumnF32                 Kernel = 334
-	SoftmaxColumnQ8                  Kernel = 335
-	SoftmaxRowF16                    Kernel = 336
-	SoftmaxRowF32                    Kernel = 337
-	SoftmaxRowLongF16                Kernel = 338
-	SoftmaxRowLongF32                Kernel = 339
-	SoftmaxRowQ8                     Kernel = 340
-	SumColumnF16F16                  Kernel = 341
-	SumColumnF16F32                  Kernel = 342
-	SumColumnF32F16                  Kernel = 343
-	SumColumnF32F32                  Kernel = 344
-	SumColumnI32I32                  Kernel = 345
-	SumColumnI32Q8                   Kernel = 346
-	SumColumnQ8I32                   Kernel = 347
-	SumColumnQ8Q8                    Kernel = 348
-	SumRowF16F16                     Kernel = 349
-	SumRowF16F32                     Kernel = 350
-	SumRowF32F16                     Kernel = 351
-	SumRowF32F32                     Kernel = 352
-	SumRowI32I32                     Kernel = 353
-	SumRowI32Q8                      Kernel = 354
-	SumRowQ8I32                      Kernel = 355
-	SumRowQ8Q8                       Kernel = 356
-	TopkMerge                        Kernel = 357
-	TopkSortF16                      Kernel = 358
-	TopkSortF32                      Kernel = 359
-	TopkSortI32                      Kernel = 360
-	TopkSortQ8                       Kernel = 361
-	TopkTakeE1                       Kernel = 362
-	TopkTakeE2                       Kernel = 363
-	TopkTakeE4                       Kernel = 364
-	UnaryAbsF16                      Kernel = 365
-	UnaryAbsF32                      Kernel = 366
-	UnaryAbsI32                      Kernel = 367
-	UnaryClampF16                    Kernel = 368
-	UnaryClampF32                    Kernel = 369
-	UnaryEluF16                      Kernel = 370
-	UnaryEluF32                      Kernel = 371
-	UnaryExpF16                      Kernel = 372
-	UnaryExpF32                      Kernel = 373
-	UnaryFloorF16                    Kernel = 374
-	UnaryFloorF32                    Kernel = 375
-	UnaryHardswishF16                Kernel = 376
-	UnaryHardswishF32                Kernel = 377
-	UnaryLogF16                      Kernel = 378
-	UnaryLogF32                      Kernel = 379
-	UnaryLogisticF16                 Kernel = 380
-	UnaryLogisticF32                 Kernel = 381
-	UnaryNegF16                      Kernel = 382
-	UnaryNegF32                      Kernel = 383
-	UnaryNegI32                      Kernel = 384
-	UnaryRsqrtF16                    Kernel = 385
-	UnaryRsqrtF32                    Kernel = 386
-	UnarySinF16                      Kernel = 387
-	UnarySinF32                      Kernel = 388
-	UnarySqrtF16                     Kernel = 389
-	UnarySqrtF32                     Kernel = 390
-	UnaryTanhF16                     Kernel = 391
-	UnaryTanhF32                     Kernel = 392
+	FoldMaxColumnF16F16              Kernel = 288
+	FoldMaxColumnF32F32              Kernel = 289
+	FoldMaxColumnQ8Q8                Kernel = 290
+	FoldMaxRowF16F16                 Kernel = 291
+	FoldMaxRowF32F32                 Kernel = 292
+	FoldMaxRowQ8Q8                   Kernel = 293
+	FoldMinColumnF16F16              Kernel = 294
+	FoldMinColumnF32F32              Kernel = 295
+	FoldMinColumnQ8Q8                Kernel = 296
+	FoldMinRowF16F16                 Kernel = 297
+	FoldMinRowF32F32                 Kernel = 298
+	FoldMinRowQ8Q8                   Kernel = 299
+	FoldPlaceColumnF16I32            Kernel = 300
+	FoldPlaceColumnF16Key            Kernel = 301
+	FoldPlaceColumnF32I32            Kernel = 302
+	FoldPlaceColumnF32Key            Kernel = 303
+	FoldPlaceColumnI32I32            Kernel = 304
+	FoldPlaceColumnI32Key            Kernel = 305
+	FoldPlaceColumnKeyI32            Kernel = 306
+	FoldPlaceColumnKeyKey            Kernel = 307
+	FoldPlaceColumnQ8I32             Kernel = 308
+	FoldPlaceColumnQ8Key             Kernel = 309
+	FoldPlaceRowF16I32               Kernel = 310
+	FoldPlaceRowF16Key               Kernel = 311
+	FoldPlaceRowF32I32               Kernel = 312
+	FoldPlaceRowF32Key               Kernel = 313
+	FoldPlaceRowI32I32               Kernel = 314
+	FoldPlaceRowI32Key               Kernel = 315
+	FoldPlaceRowKeyI32               Kernel = 316
+	FoldPlaceRowKeyKey               Kernel = 317
+	FoldPlaceRowQ8I32                Kernel = 318
+	FoldPlaceRowQ8Key                Kernel = 319
+	FoldProdColumnF16F16             Kernel = 320
+	FoldProdColumnF16F32             Kernel = 321
+	FoldProdColumnF32F16             Kernel = 322
+	FoldProdColumnF32F32             Kernel = 323
+	FoldProdRowF16F16                Kernel = 324
+	FoldProdRowF16F32                Kernel = 325
+	FoldProdRowF32F16                Kernel = 326
+	FoldProdRowF32F32                Kernel = 327
+	LogSoftmaxColumnF16              Kernel = 328
+	LogSoftmaxColumnF32              Kernel = 329
+	LogSoftmaxRowF16                 Kernel = 330
+	LogSoftmaxRowF32                 Kernel = 331
+	LogSoftmaxRowLongF16             Kernel = 332
+	LogSoftmaxRowLongF32             Kernel = 333
+	LrnColumnF16                     Kernel = 334
+	LrnColumnF32                     Kernel = 335
+	LrnRowF16                        Kernel = 336
+	LrnRowF32                        Kernel = 337
+	Lut8                             Kernel = 338
+	MeanFedF16                       Kernel = 339
+	MeanFedF32                       Kernel = 340
+	MeanFedQ8                        Kernel = 341
+	MeasureMove                      Kernel = 342
+	MeasureMoveSum                   Kernel = 343
+	MeasureMoveSumTexel              Kernel = 344
+	MeasureMoveTexel                 Kernel = 345
+	MeasureMultiplyDot               Kernel = 346
+	MeasureMultiplyF16               Kernel = 347
+	MeasureMultiplyF32               Kernel = 348
+	PoolAverageF16                   Kernel = 349
+	PoolAverageF32                   Kernel = 350
+	PoolAverageF32Texel              Kernel = 351
+	PoolAverageQ8                    Kernel = 352
+	PoolAverageQ8Texel               Kernel = 353
+	PoolL2F16                        Kernel = 354
+	PoolL2F32                        Kernel = 355
+	PoolMaxF16                       Kernel = 356
+	PoolMaxF32                       Kernel = 357
+	PoolMaxF32Texel                  Kernel = 358
+	PoolMaxQ8                        Kernel = 359
+	PoolMaxQ8Texel                   Kernel = 360
+	QuantizeF16                      Kernel = 361
+	QuantizeF32                      Kernel = 362
+	ResizeBilinearF16                Kernel = 363
+	ResizeBilinearF32                Kernel = 364
+	ResizeBilinearF32Texel           Kernel = 365
+	ResizeBilinearQ8                 Kernel = 366
+	ResizeBilinearQ8Texel            Kernel = 367
+	ResizeNearestW1                  Kernel = 368
+	ResizeNearestW2                  Kernel = 369
+	ResizeNearestW4                  Kernel = 370
+	Selftest                         Kernel = 371
+	SelftestDot                      Kernel = 372
+	SoftmaxColumnF16                 Kernel = 373
+	SoftmaxColumnF32                 Kernel = 374
+	SoftmaxColumnQ8                  Kernel = 375
+	SoftmaxRowF16                    Kernel = 376
+	SoftmaxRowF32                    Kernel = 377
+	SoftmaxRowLongF16                Kernel = 378
+	SoftmaxRowLongF32                Kernel = 379
+	SoftmaxRowQ8                     Kernel = 380
+	SumColumnF16F16                  Kernel = 381
+	SumColumnF16F32                  Kernel = 382
+	SumColumnF32F16                  Kernel = 383
+	SumColumnF32F32                  Kernel = 384
+	SumColumnI32I32                  Kernel = 385
+	SumColumnI32Q8                   Kernel = 386
+	SumColumnQ8I32                   Kernel = 387
+	SumColumnQ8Q8                    Kernel = 388
+	SumRowF16F16                     Kernel = 389
+	SumRowF16F32                     Kernel = 390
+	SumRowF32F16                     Kernel = 391
+	SumRowF32F32                     Kernel = 392
+	SumRowI32I32                     Kernel = 393
+	SumRowI32Q8                      Kernel = 394
+	SumRowQ8I32                      Kernel = 395
+	SumRowQ8Q8                       Kernel = 396
+	TopkMerge                        Kernel = 397
+	TopkSortF16                      Kernel = 398
+	TopkSortF32                      Kernel = 399
+	TopkSortI32                      Kernel = 400
+	TopkSortQ8                       Kernel = 401
+	TopkTakeE1                       Kernel = 402
+	TopkTakeE2                       Kernel = 403
+	TopkTakeE4                       Kernel = 404
+	UnaryAbsF16                      Kernel = 405
+	UnaryAbsF32                      Kernel = 406
+	UnaryAbsI32                      Kernel = 407
+	UnaryClampF16                    Kernel = 408
+	UnaryClampF32                    Kernel = 409
+	UnaryEluF16                      Kernel = 410
+	UnaryEluF32                      Kernel = 411
+	UnaryExpF16                      Kernel = 412
+	UnaryExpF32                      Kernel = 413
+	UnaryFloorF16                    Kernel = 414
+	UnaryFloorF32                    Kernel = 415
+	UnaryHardswishF16                Kernel = 416
+	UnaryHardswishF32                Kernel = 417
+	UnaryLogF16                      Kernel = 418
+	UnaryLogF32                      Kernel = 419
+	UnaryLogisticF16                 Kernel = 420
+	UnaryLogisticF32                 Kernel = 421
+	UnaryNegF16                      Kernel = 422
+	UnaryNegF32                      Kernel = 423
+	UnaryNegI32                      Kernel = 424
+	UnaryRsqrtF16                    Kernel = 425
+	UnaryRsqrtF32                    Kernel = 426
+	UnarySinF16                      Kernel = 427
+	UnarySinF32                      Kernel = 428
+	UnarySqrtF16                     Kernel = 429
+	UnarySqrtF32                     Kernel = 430
+	UnaryTanhF16                     Kernel = 431
+	UnaryTanhF32                     Kernel = 432
 )
 
 var infos = [...]family.Info{
@@ -688,6 +728,46 @@ var infos = [...]family.Info{
 	{Name: "data_transpose_fed_e4", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "dequantize_f16", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "dequantize_f32", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_column_f16_f16", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_column_f32_f32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_column_q8_q8", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_row_f16_f16", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_row_f32_f32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_row_q8_q8", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_column_f16_f16", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_column_f32_f32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_column_q8_q8", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_row_f16_f16", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_row_f32_f32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_row_q8_q8", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_f16_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_f16_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_f32_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_f32_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_i32_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_i32_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_key_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_key_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_q8_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_q8_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_f16_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_f16_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_f32_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_f32_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_i32_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_i32_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_key_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_key_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_q8_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_q8_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_column_f16_f16", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_column_f16_f32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_column_f32_f16", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_column_f32_f32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_row_f16_f16", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_row_f16_f32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_row_f32_f16", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_row_f32_f32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_column_f16", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_column_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_row_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
@@ -1081,6 +1161,46 @@ var keys = [len(infos)]family.Key{
 	DataTransposeFedE4:               family.Move{Op: "transpose_fed", Bytes: 4},
 	DequantizeF16:                    family.Dequantize{Elem: "f16"},
 	DequantizeF32:                    family.Dequantize{Elem: "f32"},
+	FoldMaxColumnF16F16:              family.Fold{Op: "max", Column: true, From: "f16", To: "f16"},
+	FoldMaxColumnF32F32:              family.Fold{Op: "max", Column: true, From: "f32", To: "f32"},
+	FoldMaxColumnQ8Q8:                family.Fold{Op: "max", Column: true, From: "q8", To: "q8"},
+	FoldMaxRowF16F16:                 family.Fold{Op: "max", From: "f16", To: "f16"},
+	FoldMaxRowF32F32:                 family.Fold{Op: "max", From: "f32", To: "f32"},
+	FoldMaxRowQ8Q8:                   family.Fold{Op: "max", From: "q8", To: "q8"},
+	FoldMinColumnF16F16:              family.Fold{Op: "min", Column: true, From: "f16", To: "f16"},
+	FoldMinColumnF32F32:              family.Fold{Op: "min", Column: true, From: "f32", To: "f32"},
+	FoldMinColumnQ8Q8:                family.Fold{Op: "min", Column: true, From: "q8", To: "q8"},
+	FoldMinRowF16F16:                 family.Fold{Op: "min", From: "f16", To: "f16"},
+	FoldMinRowF32F32:                 family.Fold{Op: "min", From: "f32", To: "f32"},
+	FoldMinRowQ8Q8:                   family.Fold{Op: "min", From: "q8", To: "q8"},
+	FoldPlaceColumnF16I32:            family.Fold{Op: "place", Column: true, From: "f16", To: "i32"},
+	FoldPlaceColumnF16Key:            family.Fold{Op: "place", Column: true, From: "f16", To: "key"},
+	FoldPlaceColumnF32I32:            family.Fold{Op: "place", Column: true, From: "f32", To: "i32"},
+	FoldPlaceColumnF32Key:            family.Fold{Op: "place", Column: true, From: "f32", To: "key"},
+	FoldPlaceColumnI32I32:            family.Fold{Op: "place", Column: true, From: "i32", To: "i32"},
+	FoldPlaceColumnI32Key:            family.Fold{Op: "place", Column: true, From: "i32", To: "key"},
+	FoldPlaceColumnKeyI32:            family.Fold{Op: "place", Column: true, From: "key", To: "i32"},
+	FoldPlaceColumnKeyKey:            family.Fold{Op: "place", Column: true, From: "key", To: "key"},
+	FoldPlaceColumnQ8I32:             family.Fold{Op: "place", Column: true, From: "q8", To: "i32"},
+	FoldPlaceColumnQ8Key:             family.Fold{Op: "place", Column: true, From: "q8", To: "key"},
+	FoldPlaceRowF16I32:               family.Fold{Op: "place", From: "f16", To: "i32"},
+	FoldPlaceRowF16Key:               family.Fold{Op: "place", From: "f16", To: "key"},
+	FoldPlaceRowF32I32:               family.Fold{Op: "place", From: "f32", To: "i32"},
+	FoldPlaceRowF32Key:               family.Fold{Op: "place", From: "f32", To: "key"},
+	FoldPlaceRowI32I32:               family.Fold{Op: "place", From: "i32", To: "i32"},
+	FoldPlaceRowI32Key:               family.Fold{Op: "place", From: "i32", To: "key"},
+	FoldPlaceRowKeyI32:               family.Fold{Op: "place", From: "key", To: "i32"},
+	FoldPlaceRowKeyKey:               family.Fold{Op: "place", From: "key", To: "key"},
+	FoldPlaceRowQ8I32:                family.Fold{Op: "place", From: "q8", To: "i32"},
+	FoldPlaceRowQ8Key:                family.Fold{Op: "place", From: "q8", To: "key"},
+	FoldProdColumnF16F16:             family.Fold{Op: "prod", Column: true, From: "f16", To: "f16"},
+	FoldProdColumnF16F32:             family.Fold{Op: "prod", Column: true, From: "f16", To: "f32"},
+	FoldProdColumnF32F16:             family.Fold{Op: "prod", Column: true, From: "f32", To: "f16"},
+	FoldProdColumnF32F32:             family.Fold{Op: "prod", Column: true, From: "f32", To: "f32"},
+	FoldProdRowF16F16:                family.Fold{Op: "prod", From: "f16", To: "f16"},
+	FoldProdRowF16F32:                family.Fold{Op: "prod", From: "f16", To: "f32"},
+	FoldProdRowF32F16:                family.Fold{Op: "prod", From: "f32", To: "f16"},
+	FoldProdRowF32F32:                family.Fold{Op: "prod", From: "f32", To: "f32"},
 	LogSoftmaxColumnF16:              family.Softmax{Log: true, Column: true, Elem: "f16"},
 	LogSoftmaxColumnF32:              family.Softmax{Log: true, Column: true, Elem: "f32"},
 	LogSoftmaxRowF16:                 family.Softmax{Log: true, Elem: "f16"},
@@ -1178,4 +1298,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "e570b3dce311407cfee18b5c7e3e0045132a8cf7cfd8d87d7fd8c9efd9e36cd4"
+const SetID = "12cf7df8739f8e1e7e7bf3743daa976fa597f1dc3fcf72ec7b84a100ae34a78a"

@@ -156,6 +156,42 @@ func (b *Builder) Mean(x uint32, axes []int, keep bool, q ...Quant) uint32 {
 	return b.op(nn.OpMean, q, x, b.vector(axes), stay)
 }
 
+// ReduceMax is the largest number over the axes, which are dropped, or stay with size 1 where keep is set.
+func (b *Builder) ReduceMax(x uint32, axes []int, keep bool) uint32 {
+	return b.op(nn.OpReduceMax, nil, x, b.vector(axes), keep)
+}
+
+// ReduceMin is the smallest number over the axes; see ReduceMax.
+func (b *Builder) ReduceMin(x uint32, axes []int, keep bool) uint32 {
+	return b.op(nn.OpReduceMin, nil, x, b.vector(axes), keep)
+}
+
+// ReduceProd is the product over the axes; see ReduceMax.
+func (b *Builder) ReduceProd(x uint32, axes []int, keep bool) uint32 {
+	return b.op(nn.OpReduceProd, nil, x, b.vector(axes), keep)
+}
+
+// ReduceSum is the sum over the axes; see ReduceMax.
+func (b *Builder) ReduceSum(x uint32, axes []int, keep bool) uint32 {
+	return b.op(nn.OpReduceSum, nil, x, b.vector(axes), keep)
+}
+
+// ReduceAll is whether everything along the axes is true; see ReduceMax.
+func (b *Builder) ReduceAll(x uint32, axes []int, keep bool) uint32 {
+	return b.op(nn.OpReduceAll, nil, x, b.vector(axes), keep)
+}
+
+// ReduceAny is whether anything along the axes is true; see ReduceMax.
+func (b *Builder) ReduceAny(x uint32, axes []int, keep bool) uint32 {
+	return b.op(nn.OpReduceAny, nil, x, b.vector(axes), keep)
+}
+
+// ArgMax is the place of the largest number along the axis, which is dropped; a negative one counts from the end.
+func (b *Builder) ArgMax(x uint32, axis int) uint32 { return b.op(nn.OpArgmax, nil, x, axis) }
+
+// ArgMin is the place of the smallest number along the axis; see ArgMax.
+func (b *Builder) ArgMin(x uint32, axis int) uint32 { return b.op(nn.OpArgmin, nil, x, axis) }
+
 // TopK are the k largest numbers along the last dimension of x, the largest first, and their indices.
 func (b *Builder) TopK(x uint32, k int) (values, indices uint32) {
 	list := b.applyAll(nn.OpTopkV2, 2, nil, b.list(x, k), nil)

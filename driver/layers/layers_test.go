@@ -106,6 +106,15 @@ func TestResults(t *testing.T) {
 		}, nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{1, 8, 6, 4}}},
 		"largest": {func(b b, _, q uint32) uint32 { values, _ := b.TopK(q, 3); return values },
 			nn.Operand{Type: u8, Dims: nn.Dims{1, 8, 6, 3}, Scale: 0.5, ZeroPoint: 7}},
+		"reduced": {func(b b, _, q uint32) uint32 { return b.ReduceMin(b.ReduceMax(q, []int{1}, true), []int{0, -1}, false) },
+			nn.Operand{Type: u8, Dims: nn.Dims{1, 6}, Scale: 0.5, ZeroPoint: 7}},
+		"sums and products": {func(b b, x, _ uint32) uint32 { return b.ReduceSum(b.ReduceProd(x, []int{0}, false), []int{2}, true) },
+			nn.Operand{Type: f32, Dims: nn.Dims{8, 6, 1}}},
+		"any and all": {func(b b, x, _ uint32) uint32 {
+			return b.ReduceAny(b.ReduceAll(b.Less(x, x), []int{0}, false), []int{1}, false)
+		},
+			nn.Operand{Type: nn.TensorBool8, Dims: nn.Dims{8, 4}}},
+		"places": {func(b b, x, q uint32) uint32 { b.ArgMin(x, 0); return b.ArgMax(q, -1) }, nn.Operand{Type: i32, Dims: nn.Dims{1, 8, 6}}},
 		"indices of the largest": {func(b b, _, q uint32) uint32 { _, indices := b.TopK(q, 4); return indices },
 			nn.Operand{Type: i32, Dims: nn.Dims{1, 8, 6, 4}}},
 		"functions": {func(b b, x, _ uint32) uint32 {

@@ -104,8 +104,10 @@ const (
 	// Inputs: input, permutation.
 	OpTranspose OperationType = 37 // TRANSPOSE
 	// Inputs: input.
-	OpAbs                      OperationType = 38 // ABS
-	OpArgmax                   OperationType = 39 // ARGMAX
+	OpAbs OperationType = 38 // ABS
+	// Inputs: input, axis.
+	OpArgmax OperationType = 39 // ARGMAX
+	// Inputs: input, axis.
 	OpArgmin                   OperationType = 40 // ARGMIN
 	OpAxisAlignedBboxTransform OperationType = 41 // AXIS_ALIGNED_BBOX_TRANSFORM
 	// Inputs: input, forward input-to-input weights, forward input-to-forget weights, forward input-to-cell weights,
@@ -198,14 +200,20 @@ const (
 	// Outputs: cell state out, result.
 	OpQuantized16BitLstm OperationType = 73 // QUANTIZED_16BIT_LSTM
 	OpRandomMultinomial  OperationType = 74 // RANDOM_MULTINOMIAL
-	OpReduceAll          OperationType = 75 // REDUCE_ALL
-	OpReduceAny          OperationType = 76 // REDUCE_ANY
-	OpReduceMax          OperationType = 77 // REDUCE_MAX
-	OpReduceMin          OperationType = 78 // REDUCE_MIN
-	OpReduceProd         OperationType = 79 // REDUCE_PROD
-	OpReduceSum          OperationType = 80 // REDUCE_SUM
-	OpRoiAlign           OperationType = 81 // ROI_ALIGN
-	OpRoiPooling         OperationType = 82 // ROI_POOLING
+	// Inputs: input, axes, keep dims.
+	OpReduceAll OperationType = 75 // REDUCE_ALL
+	// Inputs: input, axes, keep dims.
+	OpReduceAny OperationType = 76 // REDUCE_ANY
+	// Inputs: input, axes, keep dims.
+	OpReduceMax OperationType = 77 // REDUCE_MAX
+	// Inputs: input, axes, keep dims.
+	OpReduceMin OperationType = 78 // REDUCE_MIN
+	// Inputs: input, axes, keep dims.
+	OpReduceProd OperationType = 79 // REDUCE_PROD
+	// Inputs: input, axes, keep dims.
+	OpReduceSum  OperationType = 80 // REDUCE_SUM
+	OpRoiAlign   OperationType = 81 // ROI_ALIGN
+	OpRoiPooling OperationType = 82 // ROI_POOLING
 	// Inputs: input.
 	OpRsqrt OperationType = 83 // RSQRT
 	// Inputs: mask, input where the mask is true, input where it is false.

@@ -107,6 +107,10 @@ func mayRetype(m *nn.Model, operand uint32, t nn.OperandType) bool {
 					both(nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm, nn.TensorQuant8PerChannel) {
 					return true
 				}
+			case nn.OpArgmax, nn.OpArgmin:
+				if both(nn.TensorFloat16, nn.TensorFloat32, nn.TensorInt32, nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned) {
+					return true
+				}
 			case nn.OpConv2D, nn.OpDepthwiseConv2D:
 				if k == 1 && both(nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned, nn.TensorQuant8PerChannel) {
 					return true

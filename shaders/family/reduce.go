@@ -47,6 +47,36 @@ func (k Sum) Name() string {
 	return "sum_" + along + string(k.From) + "_" + string(k.To)
 }
 
+// FoldOp is what reduce/fold.comp makes of the elements of a dimension.
+type FoldOp string
+
+// What elements are folded to. FoldPlace is where the largest or the smallest is.
+const (
+	FoldMax   FoldOp = "max"
+	FoldMin   FoldOp = "min"
+	FoldProd  FoldOp = "prod"
+	FoldPlace FoldOp = "place"
+)
+
+// Keyed is the type of elements between the stages of FoldPlace: keys and places.
+const Keyed Elem = "key"
+
+// Fold is the key of reduce/fold.comp.
+type Fold struct {
+	Op       FoldOp
+	Column   bool
+	From, To Elem
+}
+
+// Name implements Key.
+func (k Fold) Name() string {
+	along := "_row_"
+	if k.Column {
+		along = "_column_"
+	}
+	return "fold_" + string(k.Op) + along + string(k.From) + "_" + string(k.To)
+}
+
 // MeanRuntime is the key of reduce/mean_fed.comp, whose axes lie in memory.
 type MeanRuntime struct{ Elem Elem }
 

@@ -44,9 +44,6 @@ func reduceVariants() []variant {
 			key: family.Softmax{Elem: family.Q8, Column: true}, source: "reduce/softmax_q8.comp",
 			defines: map[string]string{"COLUMN": "1"},
 		})
-	between := func(from, to family.Elem) map[string]string {
-		return map[string]string{"FROM_" + strings.ToUpper(string(from)): "1", "TO_" + strings.ToUpper(string(to)): "1"}
-	}
 	for _, t := range [][2]family.Elem{
 		{family.F32, family.F32}, {family.F16, family.F32}, {family.F32, family.F16}, {family.F16, family.F16},
 		{family.Q8, family.I32}, {family.I32, family.I32}, {family.I32, family.Q8}, {family.Q8, family.Q8},
@@ -55,6 +52,7 @@ func reduceVariants() []variant {
 			variant{key: family.Sum{Column: true, From: t[0], To: t[1]}, source: "reduce/sum_column.comp", defines: between(t[0], t[1])},
 			variant{key: family.Sum{From: t[0], To: t[1]}, source: "reduce/sum_row.comp", defines: between(t[0], t[1])})
 	}
+	list = append(list, foldVariants()...)
 	for _, elem := range computed {
 		list = append(list, variant{
 			key: family.MeanRuntime{Elem: elem}, source: "reduce/mean_fed.comp",
@@ -71,6 +69,43 @@ func reduceVariants() []variant {
 		list = append(list, variant{
 			key: family.TopKTake{Bytes: bytes}, source: "reduce/topk.comp", defines: map[string]string{"TAKE": "1", "ELEM": fmt.Sprint(bytes)},
 		})
+	}
+	return list
+}
+
+// between are the macros of element types of a kernel that reads and writes different ones.
+func between(from, to family.Elem) map[string]string {
+	return map[string]string{"FROM_" + strings.ToUpper(string(from)): "1", "TO_" + strings.ToUpper(string(to)): "1"}
+}
+
+// foldVariants: the largest and the smallest keep their type, products of float16 are float32 between stages.
+func foldVariants() []variant {
+	type types = [2]family.Elem
+	extremes := []types{{family.F32, family.F32}, {family.F16, family.F16}, {family.Q8, family.Q8}}
+	places := []types{{family.Keyed, family.Keyed}, {family.Keyed, family.I32}}
+	for _, from := range stored {
+		places = append(places, types{from, family.Keyed}, types{from, family.I32})
+	}
+	var list []variant
+	for _, fold := range []struct {
+		op    family.FoldOp
+		types []types
+	}{
+		{family.FoldMax, extremes},
+		{family.FoldMin, extremes},
+		{family.FoldProd, []types{{family.F32, family.F32}, {family.F16, family.F32}, {family.F32, family.F16}, {family.F16, family.F16}}},
+		{family.FoldPlace, places},
+	} {
+		for _, t := range fold.types {
+			for _, column := range bools {
+				v := variant{key: family.Fold{Op: fold.op, Column: column, From: t[0], To: t[1]}, source: "reduce/fold.comp", defines: between(t[0], t[1])}
+				v.defines["FOLD_"+strings.ToUpper(string(fold.op))] = "1"
+				if column {
+					v.defines["COLUMN"] = "1"
+				}
+				list = append(list, v)
+			}
+		}
 	}
 	return list
 }

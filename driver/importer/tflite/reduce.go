@@ -13,13 +13,51 @@ func mean(c *call) error {
 	if err != nil {
 		return err
 	}
-	axes, err := c.ints(1, "axes")
-	if err != nil {
-		return err
-	}
 	keep := int32(0)
 	if c.options.bool(0) {
 		keep = 1
+	}
+	return c.overAxes(nn.OpMean, x, keep)
+}
+
+// reduce translates the operators of the HAL's REDUCE family.
+func reduce(op nn.OperationType) func(*call) error {
+	return func(c *call) error {
+		x, err := c.data(0)
+		if err != nil {
+			return err
+		}
+		return c.overAxes(op, x, c.options.bool(0))
+	}
+}
+
+// arg translates ARG_MAX and ARG_MIN, which drop the axis.
+func arg(op nn.OperationType) func(*call) error {
+	return func(c *call) error {
+		x, err := c.data(0)
+		if err != nil {
+			return err
+		}
+		axis, err := c.ints(1, "axis")
+		if err != nil {
+			return err
+		}
+		if len(axis) != 1 {
+			return fmt.Errorf("%d numbers for the axis", len(axis))
+		}
+		inputs, err := c.Scalars(c.operand(x).Type, []uint32{x}, axis[0])
+		if err != nil {
+			return err
+		}
+		return c.finish(op, inputs...)
+	}
+}
+
+// overAxes emits op, which reduces the axes of input 1; keep is its parameter.
+func (c *call) overAxes(op nn.OperationType, x uint32, keep any) error {
+	axes, err := c.ints(1, "axes")
+	if err != nil {
+		return err
 	}
 	s, err := c.result()
 	if err != nil {
@@ -40,7 +78,7 @@ func mean(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.finish(nn.OpMean, inputs...)
+	return c.finish(op, inputs...)
 }
 
 func topK(c *call) error {

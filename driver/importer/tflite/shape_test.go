@@ -136,6 +136,36 @@ func TestShapes(t *testing.T) {
 		{name: "mean over one axis", want: "MEAN", build: func(n *net) int {
 			return n.op(g.OpMean, g.ReducerOptions{KeepDims: true}, f32(2, 1), n.input(g.Float32, none, 2, 3), n.ints(nil, -1))
 		}, check: lastInts(1, -1)},
+		{name: "sum", want: "REDUCE_SUM", build: func(n *net) int {
+			return n.op(g.OpSum, g.ReducerOptions{}, f32(2), n.input(g.Float32, none, 2, 3), n.ints(nil, -1))
+		}, check: lastInts(1, -1)},
+		{name: "largest", want: "REDUCE_MAX", build: func(n *net) int {
+			return n.op(g.OpReduceMax, g.ReducerOptions{KeepDims: true}, shaped(g.Int8, q, 1, 3), n.input(g.Int8, q, 2, 3), n.ints(nil, 0))
+		}},
+		{name: "smallest of another scale", err: "REDUCE_MIN", build: func(n *net) int {
+			return n.op(g.OpReduceMin, g.ReducerOptions{}, shaped(g.Int8, g.PerTensor(1, 3), 3), n.input(g.Int8, q, 2, 3), n.ints(nil, 0))
+		}},
+		{name: "product, no axes kept", want: "REDUCE_PROD", build: func(n *net) int {
+			return n.op(g.OpReduceProd, g.ReducerOptions{}, f32(), n.input(g.Float32, none, 2, 3), n.ints([]int{2}, 0, 1))
+		}},
+		{name: "any", want: "REDUCE_ANY", build: func(n *net) int {
+			return n.op(g.OpReduceAny, g.ReducerOptions{}, shaped(g.Bool, none, 3), n.input(g.Bool, none, 2, 3), n.ints(nil, 0))
+		}},
+		{name: "axes of the data", err: "not a constant", build: func(n *net) int {
+			return n.op(g.OpSum, g.ReducerOptions{}, f32(3), n.input(g.Float32, none, 2, 3), n.input(g.Int32, none, 1))
+		}},
+		{name: "place of the largest", want: "ARGMAX", build: func(n *net) int {
+			return n.op(g.OpArgMax, g.ArgMaxOptions{OutputType: g.Int32}, shaped(g.Int32, none, 2), n.input(g.Int8, q, 2, 3), n.ints(nil, 1))
+		}},
+		{name: "place of the smallest", want: "ARGMIN", build: func(n *net) int {
+			return n.op(g.OpArgMin, g.ArgMinOptions{OutputType: g.Int32}, shaped(g.Int32, none), n.input(g.Float32, none, 6), n.ints([]int{1}, 0))
+		}},
+		{name: "places of 64 bits", err: "INT64", build: func(n *net) int {
+			return n.op(g.OpArgMax, g.ArgMaxOptions{OutputType: g.Int64}, shaped(g.Int64, none, 2), n.input(g.Float32, none, 2, 3), n.ints(nil, 1))
+		}},
+		{name: "two axes", err: "2 numbers for the axis", build: func(n *net) int {
+			return n.op(g.OpArgMax, nil, shaped(g.Int32, none, 2), n.input(g.Float32, none, 2, 3), n.ints([]int{2}, 1, 0))
+		}},
 		{name: "pad", want: "PAD", build: func(n *net) int {
 			return n.op(g.OpPad, nil, f32(5, 3), n.input(g.Float32, none, 2, 3), n.longs([]int{2, 2}, 1, 2, 0, 0))
 		}, check: lastInts(1, 1, 2, 0, 0)},

@@ -51,9 +51,9 @@ func paddings(n *ir.Node) (pads [][2]int, symmetric bool) {
 	return n.Attrs.(ops.Padding).Pads, false
 }
 
-// edge is the push constant that says whether a mirror repeats the edge.
-func edge(symmetric bool) int {
-	if symmetric {
+// number is the push constant of a flag.
+func number(set bool) int {
+	if set {
 		return 1
 	}
 	return 0
@@ -167,7 +167,7 @@ func padQuads(b *emit.Builder, dst, src emit.Binding, s *padStage) {
 		k := shaders.Of(family.Move{Op: family.PadLanes, Bytes: to.Elem})
 		if s.mirror {
 			k = shaders.Of(family.Move{Op: family.MirrorLanes, Bytes: to.Elem})
-			push = push.Ints(edge(s.symmetric))
+			push = push.Ints(number(s.symmetric))
 		} else {
 			push = push.Words(s.fill)
 		}
@@ -181,7 +181,7 @@ func padQuads(b *emit.Builder, dst, src emit.Binding, s *padStage) {
 	k := shaders.Of(family.Move{Op: family.PadRows, Bytes: to.Elem})
 	if s.mirror {
 		k = shaders.Of(family.Move{Op: family.MirrorRows, Bytes: to.Elem})
-		push = push.Ints(edge(s.symmetric))
+		push = push.Ints(number(s.symmetric))
 	} else {
 		push = push.Words(s.fill).Ints(to.C - 4*(to.Quads-1))
 	}

@@ -56,7 +56,7 @@ func lowerPadRuntime(b *emit.Builder, n *ir.Node) {
 	var k shaders.Kernel
 	if n.Op == nn.OpMirrorPad {
 		k = shaders.Of(family.Move{Op: family.MirrorRuntime, Bytes: to.Elem})
-		push = push.Ints(edge(n.Attrs.(ops.MirrorPadding).Symmetric))
+		push = push.Ints(number(n.Attrs.(ops.MirrorPadding).Symmetric))
 	} else {
 		k = shaders.Of(family.Move{Op: family.PadRuntime, Bytes: to.Elem})
 		push = push.Words(fillOf(n, b.Graph.T(n.Out[0]).Type))

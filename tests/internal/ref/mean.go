@@ -19,43 +19,9 @@ func Mean(x *Tensor, axes []int, keepDims bool, out Format, ar Arithmetic) (*Ten
 	if x.Type != out.Type {
 		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
 	}
-	reduced := make([]bool, len(x.Shape))
-	for _, a := range axes {
-		a, err := normaliseAxis(a, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
-		reduced[a] = true
-	}
-	kept := append([]int(nil), x.Shape...)
-	shape := []int{}
-	count := 1
-	for d, size := range x.Shape {
-		if reduced[d] {
-			kept[d] = 1
-			count *= size
-		}
-		if !reduced[d] || keepDims {
-			shape = append(shape, kept[d])
-		}
-	}
-	if len(shape) == 0 {
-		shape = []int{1}
-	}
-	y, err := New(out, shape...)
-	if err != nil {
-		return nil, err
-	}
-	if count == 0 {
-		return nil, fmt.Errorf("mean of nothing: %v", x.Shape)
-	}
-	sums := make([]float64, len(y.V))
-	forEach(x.Shape, func(i int, at []int) { sums[broadcastIndex(kept, at)] += x.V[i] })
-	finish := meanFinisher(x, count, out, ar)
-	for i, s := range sums {
-		y.V[i] = finish(s)
-	}
-	return y, nil
+	return reduce(x, axes, keepDims, out, func(v []float64) float64 {
+		return meanFinisher(x, len(v), out, ar)(total(v))
+	})
 }
 
 // meanFinisher turns a sum of stored values into a stored mean.

@@ -46,6 +46,7 @@ const (
 	OpCast                       Operator = 53
 	OpPrelu                      Operator = 54
 	OpMaximum                    Operator = 55
+	OpArgMax                     Operator = 56
 	OpMinimum                    Operator = 57
 	OpLess                       Operator = 58
 	OpNeg                        Operator = 59
@@ -60,12 +61,18 @@ const (
 	OpEqual                      Operator = 71
 	OpNotEqual                   Operator = 72
 	OpLog                        Operator = 73
+	OpSum                        Operator = 74
 	OpSqrt                       Operator = 75
 	OpRsqrt                      Operator = 76
 	OpPow                        Operator = 78
+	OpArgMin                     Operator = 79
+	OpReduceProd                 Operator = 81
+	OpReduceMax                  Operator = 82
 	OpLogicalOr                  Operator = 84
 	OpLogicalAnd                 Operator = 86
 	OpLogicalNot                 Operator = 87
+	OpReduceMin                  Operator = 89
+	OpReduceAny                  Operator = 91
 	OpSquare                     Operator = 92
 	OpFill                       Operator = 94
 	OpResizeNearestNeighbor      Operator = 97

@@ -125,6 +125,20 @@ type ReducerOptions struct {
 
 func (o ReducerOptions) table() (byte, []Field) { return 27, fieldsOf(o) }
 
+// ArgMaxOptions belong to ARG_MAX.
+type ArgMaxOptions struct {
+	OutputType TensorType
+}
+
+func (o ArgMaxOptions) table() (byte, []Field) { return 40, fieldsOf(o) }
+
+// ArgMinOptions belong to ARG_MIN.
+type ArgMinOptions struct {
+	OutputType TensorType
+}
+
+func (o ArgMinOptions) table() (byte, []Field) { return 57, fieldsOf(o) }
+
 // CumsumOptions belong to CUMSUM.
 type CumsumOptions struct {
 	Exclusive bool

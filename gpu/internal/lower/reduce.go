@@ -1,0 +1,306 @@
+package lower
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// folds has of each operation what reduce/fold.comp makes of elements. Of booleans, 0 and 1, any is the largest and all the
+// smallest.
+var folds = map[nn.OperationType]family.FoldOp{
+	nn.OpReduceMax:  family.FoldMax,
+	nn.OpReduceMin:  family.FoldMin,
+	nn.OpReduceProd: family.FoldProd,
+	nn.OpReduceAny:  family.FoldMax,
+	nn.OpReduceAll:  family.FoldMin,
+	nn.OpArgmax:     family.FoldPlace,
+	nn.OpArgmin:     family.FoldPlace,
+}
+
+func init() {
+	for op := range folds {
+		register(rule{check: checkFold, lower: lowerFold, divide: divideReduced}, op)
+	}
+	register(rule{check: checkSum, lower: lowerSum, divide: divideReduced}, nn.OpReduceSum)
+}
+
+// reducedAxes are the axes that node n reduces.
+func reducedAxes(n *ir.Node) []int {
+	if a, ok := n.Attrs.(ops.Arg); ok {
+		return []int{a.Axis}
+	}
+	return n.Attrs.(ops.Mean).Axes
+}
+
+func reducedCount(shape, axes []int) int {
+	n := 1
+	for _, a := range axes {
+		n *= shape[a]
+	}
+	return n
+}
+
+// checkReduced reports axes that are none of in's, or do not reduce it to the elements of out.
+func checkReduced(in, out *ir.Tensor, axes []int) error {
+	last := -1
+	for _, a := range axes {
+		if a <= last || a >= len(in.Shape) {
+			return fmt.Errorf("axes %v of a tensor of rank %d", axes, len(in.Shape))
+		}
+		last = a
+	}
+	if out.Elements()*reducedCount(in.Shape, axes) != in.Elements() {
+		return fmt.Errorf("%v reduced over %v does not have shape %v", in.Shape, axes, out.Shape)
+	}
+	return nil
+}
+
+// checkStages reports an input of a reduction whose partial results the device cannot bind. Between stages an element takes
+// 4 bytes, and the first one halves their number at least; a key with its place takes 8, after a stage that leaves less
+// than a twentieth of them.
+func checkStages(f *plan.Facts, in *ir.Tensor) error {
+	if need := int64(pack.LayoutOf(in).TotalQuads()) * 8; need > f.MaxStorageRange {
+		return fmt.Errorf("partial results of %d bytes are more than the %d that the device binds", need, f.MaxStorageRange)
+	}
+	return nil
+}
+
+func checkSum(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	if !isFloatTensor(in.Type) {
+		return fmt.Errorf("%v of %v", n.Op, in.Type)
+	}
+	return cmp.Or(checkSameType(in, out), checkReduced(in, out, reducedAxes(n)), checkStages(f, in), emit.CheckTensors(f, g, n))
+}
+
+func lowerSum(b *emit.Builder, n *ir.Node) {
+	out := b.Graph.T(n.Out[0])
+	average(b, n.Out[0], n.In[0], reducedAxes(n), finish{factor: 1, bounds: pack.Bounds(out, nn.ActNone)})
+}
+
+func checkFold(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	in, out := g.T(n.In[0]), g.T(n.Out[0])
+	var ok bool
+	switch n.Op {
+	case nn.OpArgmax, nn.OpArgmin:
+		ok = elem(in.Type) != "" && out.Type == nn.TensorInt32
+	case nn.OpReduceAny, nn.OpReduceAll:
+		ok = in.Type == nn.TensorBool8 && out.Type == in.Type
+	case nn.OpReduceProd:
+		ok = isFloatTensor(in.Type) && out.Type == in.Type
+	default:
+		ok = (isFloatTensor(in.Type) || in.Type.IsQuant8()) && out.Type == in.Type && in.SameQuant(out)
+	}
+	if !ok {
+		return fmt.Errorf("%v of %v to %v", n.Op, in.Type, out.Type)
+	}
+	return cmp.Or(checkReduced(in, out, reducedAxes(n)), checkStages(f, in), emit.CheckTensors(f, g, n))
+}
+
+func lowerFold(b *emit.Builder, n *ir.Node) {
+	op, t := folds[n.Op], b.Graph.T(n.In[0]).Type
+	top, flip := math.MaxUint8, 0
+	if t == nn.TensorBool8 {
+		top = 1
+	}
+	if n.Op == nn.OpArgmin {
+		flip = -1
+	}
+	reduceAxes(b, n.Out[0], n.In[0], reducedAxes(n), stages{
+		between: func(from family.Elem) family.Elem {
+			switch op {
+			case family.FoldPlace:
+				return family.Keyed
+			case family.FoldProd:
+				return family.F32
+			}
+			return from
+		},
+		kernel: func(column bool, from, to family.Elem) shaders.Kernel {
+			return shaders.Of(family.Fold{Op: op, Column: column, From: from, To: to})
+		},
+		push: func(p *partial, _ family.Elem, _ bool) emit.Push {
+			return emit.Ints(int(pack.SignOffset(t)), top, flip, number(p.across))
+		},
+	})
+}
+
+// partial is a tensor on its way through the stages of a reduction.
+type partial struct {
+	memory  emit.Binding
+	elem    family.Elem
+	dims    []int // without the innermost
+	reduced []bool
+	row     int  // elements of a row
+	quads   int  // of a row
+	across  bool // the next stage reduces rows, of elements that lie in quads
+}
+
+// stages are the dispatches of a reduction, by element types before and after each.
+type stages struct {
+	between func(from family.Elem) family.Elem // the type of partial results
+	kernel  func(column bool, from, to family.Elem) shaders.Kernel
+	// push are the push constants behind those of the dimensions. p is what the stage reads.
+	push func(p *partial, to family.Elem, final bool) emit.Push
+}
+
+// reduceAxes reduces the axes of in to out: first the outer dimensions, one group of neighbours after the
+// other, then the innermost. Long ones are split in two stages, which keeps loops short, gives enough
+// invocations and rounds less.
+func reduceAxes(b *emit.Builder, out, in ir.ID, axes []int, by stages) {
+	t := b.Graph.T(in)
+	l, to := b.Layout(in), b.Layout(out)
+	reduced := make([]bool, len(l.Dims))
+	for _, a := range axes {
+		reduced[a] = true
+	}
+	last := len(l.Dims) - 1
+	// One element a row and one in the output: nothing to do along the rows.
+	rows := reduced[last] && !(l.C == 1 && to.C == 1)
+	p := partial{
+		memory: b.In(in), elem: comparedAs(t.Type), row: l.C, quads: l.Quads,
+	}
+	for i, d := range l.Dims[:last] {
+		if d == 1 {
+			continue
+		}
+		if k := len(p.dims) - 1; k >= 0 && p.reduced[k] == reduced[i] {
+			p.dims[k] *= d
+			continue
+		}
+		p.dims, p.reduced = append(p.dims, d), append(p.reduced, reduced[i])
+	}
+	s := reduction{stages: by, b: b, out: out, final: comparedAs(b.Graph.T(out).Type)}
+	for i := 0; i < len(p.dims); i++ {
+		if !p.reduced[i] {
+			continue
+		}
+		isLast := !rows
+		for _, r := range p.reduced[i+1:] {
+			isLast = isLast && !r
+		}
+		s.column(&p, i, isLast)
+	}
+	if rows {
+		s.row(&p, to)
+	} else if p.elem != s.final || p.memory.Value != b.Tensor(out) {
+		// Only dimensions of size 1 went: a column of one element.
+		p.dims, p.reduced = append(p.dims, 1), append(p.reduced, true)
+		s.column(&p, len(p.dims)-1, true)
+	}
+}
+
+// reduction appends the stages of one reduction.
+type reduction struct {
+	stages
+	b     *emit.Builder
+	out   ir.ID
+	final family.Elem
+}
+
+// column reduces dimension i of p.
+func (s *reduction) column(p *partial, i int, final bool) {
+	n := p.dims[i]
+	outer, inner := ir.Product(p.dims[:i]), ir.Product(p.dims[i+1:])*p.quads
+	if seg := segment(n, outer*inner); seg < n {
+		s.columnStage(p, outer, n, inner, seg, 0xffffffff, false)
+		n = (n + seg - 1) / seg
+	}
+	s.columnStage(p, outer, n, inner, n, 0xffffffff, final)
+	p.dims[i] = 1
+}
+
+// segment is the number of elements that one invocation reduces of n for each of `columns` quads: all of
+// them where that is quick and exact enough, else about the square root.
+func segment(n, columns int) int {
+	const short, long = 256, 1024
+	if n <= short || (n <= long && columns >= short) {
+		return n
+	}
+	return max(64, int(math.Ceil(math.Sqrt(float64(n)))))
+}
+
+func (s *reduction) columnStage(p *partial, outer, n, inner, seg int, lastMask uint32, final bool) {
+	segments := (n + seg - 1) / seg
+	count := outer * segments * inner
+	push := emit.Ints(count).Divisors(inner, segments).Ints(n, seg).Words(lastMask).Ints(p.quads, p.row)
+	s.dispatch(p, true, push, count, outer*n*inner, final)
+}
+
+// row reduces the rows of p to the output.
+func (s *reduction) row(p *partial, to pack.Layout) {
+	rows := ir.Product(p.dims)
+	p.across = true
+	if seg := segment(p.quads, rows); seg < p.quads {
+		// The quads of a row as a column; four elements remain for each segment.
+		n := p.quads
+		segments := (n + seg - 1) / seg
+		mask := lastBytes(p.row)
+		p.row, p.quads = 4, 1
+		s.columnStage(p, rows, n, 1, seg, mask, false)
+		p.row, p.quads = 4*segments, segments
+	}
+	count := to.TotalQuads()
+	push := emit.Ints(count).Divisors(to.Quads).Ints(to.C, p.quads).Words(lastBytes(p.row))
+	s.dispatch(p, false, push, count, rows*p.quads, true)
+}
+
+// lastBytes masks the bytes of the last quad of a row that hold elements.
+func lastBytes(row int) uint32 {
+	if used := row % 4; used != 0 {
+		return 1<<(8*used) - 1
+	}
+	return 0xffffffff
+}
+
+// dispatch appends a stage that reads p and makes p its result, of count quads.
+func (s *reduction) dispatch(p *partial, column bool, push emit.Push, count, quads int, final bool) {
+	to := s.between(p.elem)
+	var dst emit.Binding
+	if final {
+		to = s.final
+		dst = s.b.Out(s.out)
+	} else {
+		bytes := int64(16)
+		if to == family.Keyed {
+			bytes = 32
+		}
+		dst = s.b.Write(s.b.Temp(int64(count)*bytes), plan.FormatNone)
+	}
+	push = push.Words(s.push(p, to, final)...)
+	s.b.Quads(s.kernel(column, p.elem, to), count, push, emit.Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
+	p.memory = s.b.Read(dst.Value, plan.FormatNone)
+	p.elem, p.across = to, false
+}
+
+// divideReduced divides outside of the axes.
+func divideReduced(g *ir.Graph, n *ir.Node) []division {
+	x, y := g.T(n.In[0]), g.T(n.Out[0])
+	at, axes := outer(x.Shape), reducedAxes(n)
+	if hasRuntimeParam(n) || at < 0 || slices.Contains(axes, at) {
+		return nil
+	}
+	to := at
+	if len(y.Shape) != len(x.Shape) {
+		for _, a := range axes {
+			if a < at {
+				to--
+			}
+		}
+	}
+	if to >= len(y.Shape) || y.Shape[to] != x.Shape[at] || ir.Product(y.Shape[:to]) != 1 {
+		return nil
+	}
+	return alike(n.Attrs, cut{x, at}, cut{y, to})
+}
