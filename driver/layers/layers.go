@@ -75,6 +75,9 @@ func (b *Builder) applyAll(t nn.OperationType, n int, as *nn.OperandType, inputs
 
 // quantise gives output y of an operation whose leading input is x its scale and zero point.
 func quantise(row *ops.Row, y, x *nn.Operand, q []Quant) {
+	if y.Type == nn.TensorQuant16Asymm {
+		y.Scale = ops.BoxScale
+	}
 	if !y.Type.IsQuant8() {
 		return
 	}

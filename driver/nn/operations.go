@@ -108,7 +108,8 @@ const (
 	// Inputs: input, axis.
 	OpArgmax OperationType = 39 // ARGMAX
 	// Inputs: input, axis.
-	OpArgmin                   OperationType = 40 // ARGMIN
+	OpArgmin OperationType = 40 // ARGMIN
+	// Inputs: input, deltas, images, image sizes.
 	OpAxisAlignedBboxTransform OperationType = 41 // AXIS_ALIGNED_BBOX_TRANSFORM
 	// Inputs: input, forward input-to-input weights, forward input-to-forget weights, forward input-to-cell weights,
 	// forward input-to-output weights, forward recurrent-to-input weights, forward recurrent-to-forget weights,
@@ -160,7 +161,8 @@ const (
 	// layout.
 	// Inputs, explicit padding: input, filter, bias, left padding, right padding, top padding, bottom padding, stride
 	// width, stride height, groups, activation, layout.
-	OpGroupedConv2D      OperationType = 55 // GROUPED_CONV_2D
+	OpGroupedConv2D OperationType = 55 // GROUPED_CONV_2D
+	// Inputs: input, boxes, layout. Outputs: scores, keypoints.
 	OpHeatmapMaxKeypoint OperationType = 56 // HEATMAP_MAX_KEYPOINT
 	// Inputs: input, gamma, beta, epsilon, layout.
 	OpInstanceNormalization OperationType = 57 // INSTANCE_NORMALIZATION
@@ -211,8 +213,11 @@ const (
 	// Inputs: input, axes, keep dims.
 	OpReduceProd OperationType = 79 // REDUCE_PROD
 	// Inputs: input, axes, keep dims.
-	OpReduceSum  OperationType = 80 // REDUCE_SUM
-	OpRoiAlign   OperationType = 81 // ROI_ALIGN
+	OpReduceSum OperationType = 80 // REDUCE_SUM
+	// Inputs: input, boxes, images, output height, output width, height ratio, width ratio, height samples, width
+	// samples, layout.
+	OpRoiAlign OperationType = 81 // ROI_ALIGN
+	// Inputs: input, boxes, images, output height, output width, height ratio, width ratio, layout.
 	OpRoiPooling OperationType = 82 // ROI_POOLING
 	// Inputs: input.
 	OpRsqrt OperationType = 83 // RSQRT

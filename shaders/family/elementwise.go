@@ -104,14 +104,20 @@ func (k Cast) Name() string {
 	return "cast_" + name[k.From] + "_" + name[k.To]
 }
 
-// Quantize is the key of elementwise/quantize.comp, from Elem to 8 bits.
-type Quantize struct{ Elem Elem }
+// Quantize is the key of elementwise/quantize.comp, from Elem to 8 or, Wide, 16 bits.
+type Quantize struct {
+	Elem Elem
+	Wide bool
+}
 
 // Name implements Key.
-func (k Quantize) Name() string { return "quantize_" + string(k.Elem) }
+func (k Quantize) Name() string { return "quantize_" + on(k.Wide, "wide_") + string(k.Elem) }
 
-// Dequantize is the key of elementwise/dequantize.comp, from 8 bits to Elem.
-type Dequantize struct{ Elem Elem }
+// Dequantize is the key of elementwise/dequantize.comp, from 8 or, Wide, 16 bits to Elem.
+type Dequantize struct {
+	Elem Elem
+	Wide bool
+}
 
 // Name implements Key.
-func (k Dequantize) Name() string { return "dequantize_" + string(k.Elem) }
+func (k Dequantize) Name() string { return "dequantize_" + on(k.Wide, "wide_") + string(k.Elem) }

@@ -18,6 +18,7 @@ func manifest() []variant {
 	list = append(list, poolVariants()...)
 	list = append(list, resizeVariants()...)
 	list = append(list, convVariants()...)
+	list = append(list, boxVariants()...)
 	list = append(list, selfTestVariants()...)
 	list = append(list, measureVariants()...)
 	return list

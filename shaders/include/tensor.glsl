@@ -57,6 +57,17 @@ uint packQuad8(ivec4 v) {
     return u.x | (u.y << 8) | (u.z << 16) | (u.w << 24);
 }
 
+// The same of 16 bits, as f16 lies; off is 0 for unsigned elements, 0x8000 for signed ones.
+ivec4 unpackWide4(uvec2 q, uint off) {
+    q ^= off * 0x00010001u;
+    return ivec4(q.x & 0xffffu, q.x >> 16, q.y & 0xffffu, q.y >> 16) - int(off);
+}
+
+uvec2 packWide4(ivec4 v) {
+    uvec4 u = uvec4(v) & 0xffffu;
+    return u.xz | (u.yw << 16);
+}
+
 // clamp that lets NaN through, so that a fused activation, or none with infinite bounds, hides no fault.
 vec4 bound(vec4 v, float lo, float hi) {
     v = mix(v, vec4(lo), lessThan(v, vec4(lo)));

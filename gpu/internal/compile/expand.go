@@ -12,6 +12,7 @@ import (
 
 // expansions are the operations that no kernel does, or few do: each becomes nodes that kernels do, perhaps itself.
 var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
+	nn.OpAxisAlignedBboxTransform:   expandBoxes,
 	nn.OpBatchToSpaceNd:             expandBatchToSpace,
 	nn.OpBidirectionalSequenceLstm:  expandBidirectionalLSTM,
 	nn.OpBidirectionalSequenceRnn:   expandBidirectionalRNN,
@@ -20,12 +21,15 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpEmbeddingLookup:            expandEmbedding,
 	nn.OpFill:                       expandFill,
 	nn.OpGroupedConv2D:              expandGroupedConv,
+	nn.OpHeatmapMaxKeypoint:         expandKeypoint,
 	nn.OpInstanceNormalization:      expandInstanceNormalization,
 	nn.OpL2Normalization:            expandL2Normalization,
 	nn.OpLstm:                       expandLSTM,
 	nn.OpReverse:                    expandReverse,
 	nn.OpRnn:                        expandRNN,
 	nn.OpPack:                       expandPack,
+	nn.OpRoiAlign:                   expandBoxes,
+	nn.OpRoiPooling:                 expandBoxes,
 	nn.OpSpaceToBatchNd:             expandSpaceToBatch,
 	nn.OpSpaceToDepth:               expandSpaceToDepth,
 	nn.OpSvdf:                       expandSVDF,
@@ -147,12 +151,16 @@ func (x *expansion) clamp(a, low, high ir.ID) ir.ID {
 	return x.like(nn.OpMinimum, nil, x.like(nn.OpMaximum, nil, a, low), high)
 }
 
+func isQuantised(t nn.OperandType) bool {
+	return t.IsQuant8() || t == nn.TensorQuant16Asymm || t == nn.TensorQuant16Symm
+}
+
 // float32 returns a as a float32 tensor.
 func (x *expansion) float32(a ir.ID) ir.ID {
 	switch {
 	case a == ir.None || x.graph.T(a).Type == nn.TensorFloat32:
 		return a
-	case x.graph.T(a).Type.IsQuant8():
+	case isQuantised(x.graph.T(a).Type):
 		return x.like(nn.OpDequantize, nil, a)
 	}
 	return x.like(nn.OpCast, nil, a)
@@ -164,7 +172,7 @@ func (x *expansion) finish(out, a ir.ID) {
 	switch t := x.graph.T(out).Type; {
 	case t == nn.TensorFloat32:
 		op = nn.OpReshape
-	case t.IsQuant8():
+	case isQuantised(t):
 		op = nn.OpQuantize
 	}
 	x.into(out, op, nil, a)

@@ -64,7 +64,7 @@ func activation(n *ir.Node) nn.Activation {
 // checkScales reports a quantised tensor whose scale is no positive number.
 func checkScales(tensors ...*ir.Tensor) error {
 	for _, t := range tensors {
-		if t.Type.IsQuant8() && (!(t.Scale > 0) || math.IsInf(float64(t.Scale), 1)) {
+		if (t.Type.IsQuant8() || isQuant16(t.Type)) && (!(t.Scale > 0) || math.IsInf(float64(t.Scale), 1)) {
 			return fmt.Errorf("scale %v", t.Scale)
 		}
 	}

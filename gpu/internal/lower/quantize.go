@@ -31,6 +31,8 @@ func requantize(x, m int32, shift int) int32 {
 	return (r + half) >> right
 }
 
+func isQuant16(t nn.OperandType) bool { return t == nn.TensorQuant16Asymm || t == nn.TensorQuant16Symm }
+
 // lut8 makes the single output of n from its first input through a table; both are 8-bit tensors of one
 // layout. f maps stored integers.
 func lut8(b *emit.Builder, n *ir.Node, f func(q int32) int32) {
@@ -54,7 +56,7 @@ func lookUp(b *emit.Builder, t nn.OperandType, dst, src emit.Binding, count int,
 
 func checkQuantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
-	if !y.Type.IsQuant8() {
+	if wide := isQuant16(y.Type); !y.Type.IsQuant8() && !wide || wide && x.Type != nn.TensorFloat32 {
 		return fmt.Errorf("output %v", y.Type)
 	}
 	if !isFloatTensor(x.Type) && !x.Type.IsQuant8() {
@@ -75,7 +77,7 @@ func lowerQuantize(b *emit.Builder, n *ir.Node) {
 		lut8(b, n, func(q int32) int32 { return min(max(requantize(q-x.Zero, m, shift)+y.Zero, lo), hi) })
 		return
 	}
-	k := shaders.Of(family.Quantize{Elem: elem(x.Type)})
+	k := shaders.Of(family.Quantize{Elem: elem(x.Type), Wide: isQuant16(y.Type)})
 	count := b.Layout(n.Out[0]).TotalQuads()
 	push := []uint32{uint32(count), emit.F32(float64(y.Scale)), uint32(y.Zero), uint32(lo), uint32(hi)}
 	b.Quads(k, count, push, emit.Cost{FLOP: float64(8 * count)}, b.In(n.In[0]), b.Out(n.Out[0]))
@@ -88,6 +90,10 @@ func checkDequantize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	}
 	switch x.Type {
 	case nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned, nn.TensorQuant8Symm:
+	case nn.TensorQuant16Asymm, nn.TensorQuant16Symm:
+		if y.Type != nn.TensorFloat32 {
+			return fmt.Errorf("%v of %v", y.Type, x.Type)
+		}
 	case nn.TensorQuant8PerChannel:
 		if x.Channel == nil {
 			return errors.New("no channel scales")
@@ -105,7 +111,7 @@ func lowerDequantize(b *emit.Builder, n *ir.Node) {
 	x, y := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
 	l := b.Layout(n.Out[0])
 	scales, inner := dequantizeScales(x, l)
-	k := shaders.Of(family.Dequantize{Elem: elem(y.Type)})
+	k := shaders.Of(family.Dequantize{Elem: elem(y.Type), Wide: isQuant16(x.Type)})
 	count := l.TotalQuads()
 	push := []uint32{
 		uint32(count), uint32(l.Quads), uint32(l.C), pack.SignOffset(x.Type), uint32(x.Zero), uint32(inner), uint32(len(scales) / 4),

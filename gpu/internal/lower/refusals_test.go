@@ -70,3 +70,40 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// TestBoxRefusals: what boxes of any size could make loop too long, and shapes that do not go together.
+func TestBoxRefusals(t *testing.T) {
+	facts := plan.Facts{Class: plan.ClassCPU, MaxStorageRange: 128 << 20}
+	roi := func(h, w int) ops.Roi { return ops.Roi{Size: [2]int{h, w}, Ratio: [2]float32{1, 1}} }
+	f32 := func(shape ...int) ir.Tensor { return ir.Tensor{Type: nn.TensorFloat32, Shape: shape} }
+	i32 := func(n int) ir.Tensor { return ir.Tensor{Type: nn.TensorInt32, Shape: []int{n}} }
+	for _, tc := range []struct {
+		name  string
+		op    nn.OperationType
+		attrs ops.Attrs
+		in    []ir.Tensor
+		out   ir.Tensor
+		runs  bool
+	}{
+		{"as many samples as pixels", nn.OpRoiAlign, ops.RoiAlign{Roi: roi(1, 1)}, []ir.Tensor{f32(1, 300, 300, 1), f32(3, 4), i32(3)}, f32(3, 1, 1, 1), true},
+		{"of a large image", nn.OpRoiAlign, ops.RoiAlign{Roi: roi(1, 1)}, []ir.Tensor{f32(1, 400, 400, 1), f32(3, 4), i32(3)}, f32(3, 1, 1, 1), false},
+		{"few samples of it", nn.OpRoiAlign, ops.RoiAlign{Roi: roi(1, 1), Samples: [2]int{9, 9}}, []ir.Tensor{f32(1, 2000, 2000, 1), f32(3, 4), i32(3)}, f32(3, 1, 1, 1), true},
+		{"more samples than there are pixels", nn.OpRoiAlign, ops.RoiAlign{Roi: roi(1, 1), Samples: [2]int{1 << 30, 1 << 30}},
+			[]ir.Tensor{f32(1, 9, 9, 1), f32(3, 4), i32(3)}, f32(3, 1, 1, 1), true},
+		{"maxima of a large image", nn.OpRoiPooling, ops.RoiPooling{Roi: roi(1, 1)}, []ir.Tensor{f32(1, 700, 700, 1), f32(3, 4), i32(3)}, f32(3, 1, 1, 1), false},
+		{"of bytes", nn.OpRoiPooling, ops.RoiPooling{Roi: roi(1, 1)}, []ir.Tensor{{Type: nn.TensorQuant8Asymm, Shape: []int{1, 7, 7, 1}, Scale: 1}, f32(3, 4), i32(3)}, f32(3, 1, 1, 1), false},
+		{"other boxes", nn.OpRoiPooling, ops.RoiPooling{Roi: roi(1, 1)}, []ir.Tensor{f32(1, 7, 7, 1), f32(2, 4), i32(3)}, f32(3, 1, 1, 1), false},
+		{"other cells", nn.OpRoiPooling, ops.RoiPooling{Roi: roi(1, 2)}, []ir.Tensor{f32(1, 7, 7, 1), f32(3, 4), i32(3)}, f32(3, 1, 1, 1), false},
+		{"deltas of others", nn.OpAxisAlignedBboxTransform, nil, []ir.Tensor{f32(3, 4), f32(2, 4), i32(3), f32(1, 2)}, f32(2, 4), false},
+		{"boxes of integers", nn.OpAxisAlignedBboxTransform, nil, []ir.Tensor{i32(12), f32(3, 4), i32(3), f32(1, 2)}, f32(3, 4), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := singleNode(ir.Node{Op: tc.op, Attrs: tc.attrs}, tc.out, tc.in...)
+			if err := Check(&facts, g, &g.Nodes[0]); tc.runs {
+				require.NoError(t, err)
+			} else {
+				require.Error(t, err)
+			}
+		})
+	}
+}

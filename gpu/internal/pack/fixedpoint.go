@@ -88,6 +88,9 @@ func FloatRange(act nn.Activation) (lo, hi float64) {
 // SignOffset is the push constant that tells kernels the signedness of an 8-bit tensor: 0 for unsigned
 // elements, 128 for signed ones.
 func SignOffset(t nn.OperandType) uint32 {
+	if t == nn.TensorQuant16Symm {
+		return 0x8000
+	}
 	if lo, _ := TypeRange(t); lo < 0 {
 		return 128
 	}

@@ -1,0 +1,40 @@
+package layers
+
+import (
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
+
+// Roi are parameters of operations on regions of images; Size and Ratio are height, width.
+type Roi struct {
+	ops.Roi
+	// Samples are those of a cell of ROI_ALIGN, height and width; 0: as many as it has pixels.
+	Samples [2]int
+}
+
+func (r *Roi) parameters(boxes, images uint32) []any {
+	return []any{boxes, images, r.Size[0], r.Size[1], float64(r.Ratio[0]), float64(r.Ratio[1])}
+}
+
+// RoiAlign samples the regions of x that boxes are, [R, 4], each in the image of x that images, int32 [R], says.
+func (b *Builder) RoiAlign(x, boxes, images uint32, r Roi, q ...Quant) uint32 {
+	return b.op(nn.OpRoiAlign, q, x, append(r.parameters(boxes, images), r.Samples[0], r.Samples[1], r.NCHW)...)
+}
+
+// RoiPooling takes the largest pixels of the regions of x that boxes are, [R, 4], each in the image that images, int32 [R], says.
+func (b *Builder) RoiPooling(x, boxes, images uint32, r Roi) uint32 {
+	return b.op(nn.OpRoiPooling, nil, x, append(r.parameters(boxes, images), r.NCHW)...)
+}
+
+// TransformBoxes moves boxes, [R, 4], by deltas for each class, [R, 4*C], and cuts them at the edges of their images, of which
+// sizes has height and width, [N, 2].
+func (b *Builder) TransformBoxes(boxes, deltas, images, sizes uint32) uint32 {
+	return b.Apply(nn.OpAxisAlignedBboxTransform, []uint32{boxes, deltas, images, sizes})
+}
+
+// HeatmapMaxKeypoint is where in each box, [R, 4], and how high the maxima of its heatmaps are, [R, s, s, K], or [R, K, s, s]
+// with nchw: scores [R, K], of which q is the scale, and keypoints [R, K, 2], x and y.
+func (b *Builder) HeatmapMaxKeypoint(heatmaps, boxes uint32, nchw bool, q ...Quant) (scores, keypoints uint32) {
+	y := b.applyAll(nn.OpHeatmapMaxKeypoint, 2, nil, b.list(heatmaps, boxes, nchw), q)
+	return y[0], y[1]
+}
