@@ -32,7 +32,9 @@ func TestFullQueue(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, r.code)
 	require.Equal(t, nn.StatusResourceExhaustedTransient.String(), r.Status)
 	require.Equal(t, "1", r.Get("Retry-After"))
-	require.InDelta(t, milliseconds(3*taking), r.RetryAfterMS, milliseconds(taking)) // those that wait, and itself
+	// Those that wait, and itself; more where the machine is busy, since the forecast learns how late work ends.
+	require.GreaterOrEqual(t, r.RetryAfterMS, milliseconds(2*taking))
+	require.Less(t, r.RetryAfterMS, milliseconds(20*taking))
 
 	urgent := x.posting(t, interactive, 0, picture)
 	last := <-waiting[2]
