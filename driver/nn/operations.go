@@ -261,8 +261,9 @@ const (
 	// Inputs: input.
 	OpHardSwish OperationType = 99 // HARD_SWISH
 	// Inputs: shape, value.
-	OpFill        OperationType = 100 // FILL
-	OpRank        OperationType = 101 // RANK
+	OpFill OperationType = 100 // FILL
+	OpRank OperationType = 101 // RANK
+	// Inputs: left, right, adjoint left, adjoint right.
 	OpBatchMatmul OperationType = 102 // BATCH_MATMUL
 	// Inputs: axis, input….
 	OpPack OperationType = 103 // PACK

@@ -120,6 +120,34 @@ func relateFullyConnected(p *params, rel *Relations) {
 	rel.same(y, 1, w, 0)
 }
 
+// relateBatchMatmul: batches are the same; the other dimensions where it is known which are swapped.
+func relateBatchMatmul(p *params, rel *Relations) {
+	x, y, out := p.Op.Inputs[0], p.Op.Inputs[1], p.Op.Outputs[0]
+	rank := max(p.rank(), len(p.In(1).Dims), len(p.Out(0).Dims))
+	if rank < 2 {
+		return
+	}
+	for i := range rank - 2 {
+		rel.same(x, i, y, i)
+		rel.same(x, i, out, i)
+	}
+	left, right := p.flag("adjoint left"), p.flag("adjoint right")
+	if p.err != nil {
+		return
+	}
+	places := func(swapped bool) (first, second int) {
+		if swapped {
+			return rank - 1, rank - 2
+		}
+		return rank - 2, rank - 1
+	}
+	m, k := places(left)
+	depth, n := places(right)
+	rel.same(x, m, out, rank-2)
+	rel.same(x, k, y, depth)
+	rel.same(y, n, out, rank-1)
+}
+
 // relateConcat: all but the axis.
 func relateConcat(p *params, rel *Relations) {
 	axis, known := p.int32("axis")

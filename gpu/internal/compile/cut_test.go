@@ -111,7 +111,7 @@ func TestConstantCondition(t *testing.T) {
 		}
 	}
 	require.Equal(t, []nn.OperationType{nn.OpAbs, nn.OpSub}, ops)
-	m.Referenced[0].Operations[0].Type, m.Referenced[0].Operations[0].Inputs = nn.OpBatchMatmul, []uint32{0, 1}
+	m.Referenced[0].Operations[0].Type = nn.OpOemOperation
 	_, err = TreeOf(&lavapipe, m)
 	require.ErrorIs(t, err, nn.ErrUnsupported)
 }

@@ -13,6 +13,7 @@ import (
 // expansions are the operations that no kernel does, or few do: each becomes nodes that kernels do, perhaps itself.
 var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpAxisAlignedBboxTransform:   expandBoxes,
+	nn.OpBatchMatmul:                expandBatchMatmul,
 	nn.OpBatchToSpaceNd:             expandBatchToSpace,
 	nn.OpBidirectionalSequenceLstm:  expandBidirectionalLSTM,
 	nn.OpBidirectionalSequenceRnn:   expandBidirectionalRNN,

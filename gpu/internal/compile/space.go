@@ -15,14 +15,18 @@ func (x *expansion) rearrange(out, in ir.ID, sizes []int, perm ...int) error {
 	if err := x.checkRoom(len(x.nodes) + 3); err != nil {
 		return err
 	}
+	x.into(out, nn.OpReshape, nil, x.arrange(in, sizes, perm...))
+	return nil
+}
+
+// arrange takes in apart into dimensions of the given sizes, in the order of perm.
+func (x *expansion) arrange(in ir.ID, sizes []int, perm ...int) ir.ID {
 	apart := *x.graph.T(in)
 	apart.Shape, apart.Const = sizes, nil
 	moved := permuted(&apart, perm)
 	from, to := x.graph.Add(apart), x.graph.Add(moved)
 	x.into(from, nn.OpReshape, nil, in)
-	x.into(to, nn.OpTranspose, ops.Transpose{Perm: perm}, from)
-	x.into(out, nn.OpReshape, nil, to)
-	return nil
+	return x.into(to, nn.OpTranspose, ops.Transpose{Perm: perm}, from)
 }
 
 func expandSpaceToDepth(x *expansion, n *ir.Node) error {

@@ -44,6 +44,7 @@ func register(r rule, types ...nn.OperationType) {
 
 // expanded are the operations that package compile replaces by others, which have rules.
 var expanded = []nn.OperationType{
+	nn.OpBatchMatmul,
 	nn.OpBatchToSpaceNd,
 	nn.OpBidirectionalSequenceLstm,
 	nn.OpBidirectionalSequenceRnn,

@@ -78,7 +78,7 @@ func checkStages(f *plan.Facts, in *ir.Tensor) error {
 
 func checkSum(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	if !isFloatTensor(in.Type) {
+	if !isFloatTensor(in.Type) && in.Type != nn.TensorInt32 { // of integers it is a part of matrix products
 		return fmt.Errorf("%v of %v", n.Op, in.Type)
 	}
 	return cmp.Or(checkSameType(in, out), checkReduced(in, out, reducedAxes(n)), checkStages(f, in), emit.CheckTensors(f, g, n))

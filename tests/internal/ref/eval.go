@@ -19,7 +19,7 @@ type Options struct {
 // FULLY_CONNECTED of signed 8-bit data through ruy.
 func SingleRoundingInMatrices(t nn.OperationType) Arithmetic {
 	switch t {
-	case nn.OpConv2D, nn.OpFullyConnected, nn.OpGroupedConv2D, nn.OpTransposeConv2D:
+	case nn.OpBatchMatmul, nn.OpConv2D, nn.OpFullyConnected, nn.OpGroupedConv2D, nn.OpTransposeConv2D:
 		return SingleRounding
 	}
 	return DoubleRounding

@@ -1,0 +1,45 @@
+package differential
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// TestBatchMatmulSweep: no batch to three, either matrix swapped, a constant or not.
+func TestBatchMatmulSweep(t *testing.T) {
+	types := []nn.OperandType{nn.TensorFloat32, nn.TensorFloat16, nn.TensorQuant8AsymmSigned, nn.TensorInt32}
+	eachSeed(t, 200, func(t *testing.T, d *driver.Device, rng *rand.Rand, seed uint64) {
+		typ := types[seed%4]
+		batch := randomDims(rng, rng.IntN(3), 40)
+		m, k, n := oneOf(rng, sizes), oneOf(rng, sizes), oneOf(rng, sizes)
+		if typ == nn.TensorInt32 {
+			k = min(k, 9)
+		}
+		left, right := rng.IntN(2) == 0, rng.IntN(2) == 0
+		matrix := func(at int, rows, columns uint32, swapped bool) tensor {
+			if swapped {
+				rows, columns = columns, rows
+			}
+			x := of(typ, at, append(slices.Clone(batch), rows, columns))
+			x.fixed = rng.IntN(4) == 0
+			return x
+		}
+		x, y := matrix(0, m, k, left), matrix(1, k, n, right)
+		if x.fixed && y.fixed {
+			x.fixed = false
+		}
+		z := of(typ, 0, append(slices.Clone(batch), m, n))
+		if typ == nn.TensorQuant8AsymmSigned {
+			z.scale, z.zero = x.scale*y.scale*float32(k)*20, 5
+		}
+		model := oneOp(nn.OpBatchMatmul, []tensor{x, y}, z, rng, func(b *nn.Builder) []uint32 {
+			return []uint32{b.Scalar(left), b.Scalar(right)}
+		})
+		t.Log(describe(model))
+		CompareOn(t, d, model, RandomInputs(model, rng), ToleranceOf(typ))
+	})
+}
