@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // bad is a command line that must fail: with one line of error, or one JSON object, and nothing written.
@@ -301,17 +300,4 @@ func TestUnsupportedOperators(t *testing.T) {
 	v := object(t, r.stdout)
 	require.Equal(t, "TENSOR_FLOAT32", v["inputs"].([]any)[0].(map[string]any)["type"], "as for a model that is not refused")
 	require.NotContains(t, v, "device", "none was asked")
-}
-
-func TestConformerNamesAllOperators(t *testing.T) {
-	model := filepath.Join(devices.Shared(t, "models"), "conformer_f32", "model.tflite")
-	r := nngpu(t, "run", model, "--json")
-	if r.code == usage {
-		t.Skip("its operators are supported by now")
-	}
-	require.Equal(t, refused, r.code)
-	message, _ := object(t, r.stdout)["error"].(string)
-	for _, name := range []string{"operator 32 SELECT_V2", "operator 52 BATCH_MATMUL", "operator 57 BATCH_MATMUL"} {
-		require.Contains(t, message, name)
-	}
 }

@@ -33,6 +33,7 @@ var networks = []struct {
 	{"face_landmark_f16w", false},
 	{"style_transfer_s8", false},
 	{"lstm_mnist_f32", false},
+	{"conformer_f32", false},
 }
 
 func TestNetworks(t *testing.T) {

@@ -77,6 +77,7 @@ var builtins = map[int32]builtin{
 	61:  {version: 2, options: 44, inputs: two, translate: comparison(nn.OpGreater)},
 	62:  {version: 3, options: 45, inputs: two, translate: comparison(nn.OpGreaterEqual)},
 	63:  {version: 2, options: 46, inputs: two, translate: comparison(nn.OpLessEqual)},
+	64:  {version: 4, options: 47, inputs: counts{3, 3}, translate: selectRows},
 	65:  {version: 5, options: 48, inputs: counts{3, 3}, translate: slice},
 	66:  {version: 1, inputs: one, translate: unary(nn.OpSin)},
 	67:  {version: 5, options: 49, fields: 5, inputs: counts{3, 4}, translate: transposeConv},
@@ -105,4 +106,6 @@ var builtins = map[int32]builtin{
 	111: {version: 1, inputs: one, translate: elu},
 	114: {version: 3, options: 89, inputs: one, translate: quantize},
 	117: {version: 1, options: 91, inputs: one, translate: unary(nn.OpHardSwish)},
+	123: {version: 2, options: 98, inputs: counts{3, 3}, translate: selectV2},
+	126: {version: 4, options: 101, fields: 3, inputs: two, translate: batchMatmul},
 }

@@ -57,6 +57,7 @@ const (
 	OpSlice                      Operator = 65
 	OpSin                        Operator = 66
 	OpTransposeConv              Operator = 67
+	OpSelect                     Operator = 64
 	OpExpandDims                 Operator = 70
 	OpEqual                      Operator = 71
 	OpNotEqual                   Operator = 72
@@ -85,6 +86,8 @@ const (
 	OpHardSwish                  Operator = 117
 	OpIf                         Operator = 118
 	OpWhile                      Operator = 119
+	OpSelectV2                   Operator = 123
+	OpBatchMatmul                Operator = 126
 	OpCumsum                     Operator = 128
 	OpBroadcastTo                Operator = 130
 )

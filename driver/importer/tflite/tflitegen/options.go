@@ -147,6 +147,14 @@ type CumsumOptions struct {
 
 func (o CumsumOptions) table() (byte, []Field) { return 102, fieldsOf(o) }
 
+// BatchMatMulOptions belong to BATCH_MATMUL: whether the last two dimensions of an input are swapped.
+type BatchMatMulOptions struct {
+	AdjointX, AdjointY       bool
+	AsymmetricQuantizeInputs bool
+}
+
+func (o BatchMatMulOptions) table() (byte, []Field) { return 101, fieldsOf(o) }
+
 // CastOptions belong to CAST.
 type CastOptions struct {
 	InDataType  TensorType

@@ -17,7 +17,7 @@ var allOptions = []Options{
 	SplitOptions{}, MirrorPadOptions{}, ResizeBilinearOptions{}, ResizeNearestNeighborOptions{}, AddOptions{},
 	SubOptions{}, MulOptions{}, DivOptions{}, ReducerOptions{}, CumsumOptions{}, CastOptions{},
 	LeakyReluOptions{}, WhileOptions{}, SpaceToDepthOptions{}, DepthToSpaceOptions{},
-	L2NormOptions{}, LocalResponseNormalizationOptions{}, TransposeConvOptions{}, ArgMaxOptions{}, ArgMinOptions{},
+	L2NormOptions{}, LocalResponseNormalizationOptions{}, TransposeConvOptions{}, ArgMaxOptions{}, ArgMinOptions{}, BatchMatMulOptions{},
 }
 
 func TestOptionValues(t *testing.T) {
