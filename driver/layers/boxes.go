@@ -38,3 +38,15 @@ func (b *Builder) HeatmapMaxKeypoint(heatmaps, boxes uint32, nchw bool, q ...Qua
 	y := b.applyAll(nn.OpHeatmapMaxKeypoint, 2, nil, b.list(heatmaps, boxes, nchw), q)
 	return y[0], y[1]
 }
+
+// DetectionPostprocessing finds objects by scores [N, A, C], deltas [N, A, 4 or more] and anchors [A, 4]: scores [N, D], boxes
+// [N, D, 4], classes, int32 [N, D], and how many there are, int32 [N].
+func (b *Builder) DetectionPostprocessing(x, deltas, anchors uint32, d ops.Detection) (scores, boxes, classes, counts uint32) {
+	inputs := []any{deltas, anchors}
+	for _, s := range d.Scale {
+		inputs = append(inputs, float64(s))
+	}
+	inputs = append(inputs, d.Regular, d.Detections, d.ClassesPerBox, d.DetectionsPerClass, float64(d.Score), float64(d.Overlap), d.Background)
+	y := b.applyAll(nn.OpDetectionPostprocessing, 4, nil, b.list(x, inputs...), nil)
+	return y[0], y[1], y[2], y[3]
+}

@@ -142,7 +142,10 @@ const (
 	// Inputs: input.
 	OpCast OperationType = 45 // CAST
 	// Inputs: input, groups, axis.
-	OpChannelShuffle          OperationType = 46 // CHANNEL_SHUFFLE
+	OpChannelShuffle OperationType = 46 // CHANNEL_SHUFFLE
+	// Inputs: input, deltas, anchors, y scale, x scale, height scale, width scale, regular, detections, classes per
+	// detection, detections per class, score threshold, overlap threshold, background. Outputs: scores, boxes,
+	// classes, counts.
 	OpDetectionPostprocessing OperationType = 47 // DETECTION_POSTPROCESSING
 	// Inputs: first input, second input.
 	OpEqual OperationType = 48 // EQUAL

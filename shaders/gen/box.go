@@ -7,5 +7,13 @@ func boxVariants() []variant {
 		{name: "roi_pool", source: "box/roi_pool.comp"},
 		{name: "bbox", source: "box/bbox.comp"},
 		{name: "keypoint", source: "box/keypoint.comp"},
+		{name: "anchors", source: "box/anchors.comp"},
+		{name: "scores_best", source: "box/scores.comp", defines: map[string]string{"BEST": "1"}},
+		{name: "scores_classes", source: "box/scores.comp", defines: map[string]string{"CLASSES": "1"}},
+		{name: "scores_chosen", source: "box/scores.comp", defines: map[string]string{"CHOSEN": "1"}},
+		{name: "suppress_compare", source: "box/suppress.comp", defines: map[string]string{"COMPARE": "1"}},
+		{name: "suppress_choose", source: "box/suppress.comp", defines: map[string]string{"CHOOSE": "1"}},
+		{name: "detections", source: "box/detections.comp"},
+		{name: "detections_classes", source: "box/detections.comp", defines: map[string]string{"CLASSES": "1"}},
 	}
 }

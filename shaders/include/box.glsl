@@ -1,4 +1,4 @@
-// Boxes: x1, y1, x2, y2.
+// Boxes: x1, y1, x2, y2, or y1, x1, y2, x2 where both coordinates count alike.
 #ifndef NNGPU_BOX
 #define NNGPU_BOX
 
@@ -9,6 +9,18 @@ vec4 transformed(vec4 box, vec4 delta, vec2 image) {
     vec2 half_ = exp(delta.zw) * size * 0.5;
     vec4 to = vec4(centre - half_, centre + half_);
     return clamp(to, vec4(0.0), image.yxyx);
+}
+
+// Whether the intersection of a and b is `least` of their union or more; never where the union has no area. A product
+// instead of the quotient, which devices need not round correctly.
+bool overlap(vec4 a, vec4 b, float least) {
+    vec2 sizeA = a.zw - a.xy, sizeB = b.zw - b.xy;
+    vec2 both = max(min(a.zw, b.zw) - max(a.xy, b.xy), vec2(0.0));
+    precise float shared_ = both.x * both.y;
+    precise float areas = sizeA.x * sizeA.y + sizeB.x * sizeB.y;
+    precise float all = areas - shared_;
+    precise float enough = least * all;
+    return all > 0.0 && shared_ >= enough;
 }
 
 #endif

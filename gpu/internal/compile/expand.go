@@ -18,6 +18,7 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpBidirectionalSequenceLstm:  expandBidirectionalLSTM,
 	nn.OpBidirectionalSequenceRnn:   expandBidirectionalRNN,
 	nn.OpChannelShuffle:             expandChannelShuffle,
+	nn.OpDetectionPostprocessing:    expandBoxes,
 	nn.OpDepthToSpace:               expandDepthToSpace,
 	nn.OpEmbeddingLookup:            expandEmbedding,
 	nn.OpFill:                       expandFill,

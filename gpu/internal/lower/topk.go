@@ -91,24 +91,38 @@ func lowerTopK(b *emit.Builder, n *ir.Node) {
 // topKRows does some of the rows.
 func topKRows(b *emit.Builder, n *ir.Node, first, rows int) {
 	x, l, k := b.Graph.T(n.In[0]), b.Layout(n.In[0]), n.Attrs.(ops.TopK).K
-	passes := topKPasses(l.C, k)
-	runs := passes[0]
-	pairs := b.Temp(int64(rows) * runs.bytes())
-	count := rows * l.Quads
-	push := emit.Ints(count).Divisors(l.Quads).Ints(first*l.Quads, l.C, runs.count, runs.room, int(pack.SignOffset(x.Type)))
-	b.Quads(shaders.Of(family.TopKSort{Elem: elem(x.Type)}), count, push, emit.Cost{FLOP: float64(count) * 4 * topKBlock},
-		b.In(n.In[0]), b.Write(pairs, plan.FormatNone))
+	pairs := sortRows(b, sorted{of: b.In(n.In[0]), elem: elem(x.Type), sign: int(pack.SignOffset(x.Type)), first: first, rows: rows, c: l.C, k: k})
+	to := b.Layout(n.Out[0])
+	count := rows * to.Quads
+	push := emit.Ints(count).Divisors(to.Quads).Ints(k, l.C, l.Quads, first)
+	b.Quads(shaders.Of(family.TopKTake{Bytes: l.Elem}), count, push, emit.Cost{},
+		b.In(n.In[0]), b.Read(pairs, plan.FormatNone), b.Out(n.Out[0]), b.Out(n.Out[1]))
+}
+
+// sorted is what sortRows sorts: from row first on, rows of c elements, of which each has the k largest in the end.
+type sorted struct {
+	of                emit.Binding
+	elem              family.Elem
+	sign              int // of signed 8-bit elements, see pack.SignOffset
+	first, rows, c, k int
+}
+
+// sortRows appends the steps that find the largest elements of each row: one run of k pairs of a key and an index.
+func sortRows(b *emit.Builder, s sorted) emit.Value {
+	passes := topKPasses(s.c, s.k)
+	runs, quads := passes[0], (s.c+3)/4
+	pairs := b.Temp(int64(s.rows) * runs.bytes())
+	count := s.rows * quads
+	push := emit.Ints(count).Divisors(quads).Ints(s.first*quads, s.c, runs.count, runs.room, s.sign)
+	b.Quads(shaders.Of(family.TopKSort{Elem: s.elem}), count, push, emit.Cost{FLOP: float64(count) * 4 * topKBlock},
+		s.of, b.Write(pairs, plan.FormatNone))
 	for _, next := range passes[1:] {
-		merged := b.Temp(int64(rows) * next.bytes())
-		count := rows * runs.count * runs.room
-		push := emit.Ints(count).Divisors(runs.room, runs.count).Ints(l.C, runs.span, next.count, next.room)
+		merged := b.Temp(int64(s.rows) * next.bytes())
+		count := s.rows * runs.count * runs.room
+		push := emit.Ints(count).Divisors(runs.room, runs.count).Ints(s.c, runs.span, next.count, next.room)
 		b.Quads(shaders.TopkMerge, count, push, emit.Cost{},
 			b.Read(pairs, plan.FormatNone), b.Write(merged, plan.FormatNone))
 		pairs, runs = merged, next
 	}
-	to := b.Layout(n.Out[0])
-	count = rows * to.Quads
-	push = emit.Ints(count).Divisors(to.Quads).Ints(k, l.C, l.Quads, first)
-	b.Quads(shaders.Of(family.TopKTake{Bytes: l.Elem}), count, push, emit.Cost{},
-		b.In(n.In[0]), b.Read(pairs, plan.FormatNone), b.Out(n.Out[0]), b.Out(n.Out[1]))
+	return pairs
 }
