@@ -109,3 +109,13 @@ var builtins = map[int32]builtin{
 	123: {version: 2, options: 98, inputs: counts{3, 3}, translate: selectV2},
 	126: {version: 4, options: 101, fields: 3, inputs: two, translate: batchMatmul},
 }
+
+// find returns how the operator of a code is translated; ok is false where it cannot be.
+func (c operatorCode) find() (b builtin, ok bool) {
+	if c.builtin == builtinCustom {
+		b, ok = customs[c.custom]
+		return b, ok
+	}
+	b, ok = builtins[c.builtin]
+	return b, ok
+}

@@ -67,8 +67,8 @@ const (
 	bufferData, bufferOffset, bufferSize                                                    = 0, 1, 2
 	codeDeprecated, codeCustom, codeVersion, codeBuiltin                                    = 0, 1, 2, 3
 	operatorCodeIndex, operatorInputs, operatorOutputs                                      = 0, 1, 2
-	operatorOptionsType, operatorOptions                                                    = 3, 4
-	operatorMutating, operatorIntermediates, operatorOptions2Type                           = 7, 8, 11
+	operatorOptionsType, operatorOptions, operatorCustomOptions                             = 3, 4, 5
+	operatorMutating, operatorIntermediates, operatorLargeOptions, operatorOptions2Type     = 7, 8, 9, 11
 )
 
 // What decoding a tensor or operator counts as, in elements: much more than its entry in a vector, so that
@@ -247,6 +247,7 @@ type operator struct {
 	in, out     []int32
 	optionsType int8
 	options     table
+	custom      []byte // options of a custom operator; nil for none
 	refused     string // why it cannot be imported whatever it is, or ""
 }
 
@@ -255,7 +256,7 @@ func (f *file) operator(i int) operator {
 	t := f.operators.table(i)
 	o := operator{
 		in: t.int32s(operatorInputs), out: t.int32s(operatorOutputs),
-		optionsType: t.int8(operatorOptionsType), options: t.table(operatorOptions),
+		optionsType: t.int8(operatorOptionsType), options: t.table(operatorOptions), custom: t.vector(operatorCustomOptions, 1).bytes(),
 	}
 	code := t.uint32(operatorCodeIndex)
 	if f.buf.err == nil && int64(code) >= int64(len(f.codes)) {
@@ -277,6 +278,9 @@ func (f *file) operator(i int) operator {
 	}
 	if t.int8(operatorOptions2Type) != 0 {
 		o.refused = "options of the second union"
+	}
+	if t.uint64(operatorLargeOptions) > 1 { // 0 and 1 mean "none"
+		o.refused = "options behind the flatbuffer"
 	}
 	if t.vector(operatorIntermediates, 4).n > 0 {
 		o.refused = "intermediate tensors"

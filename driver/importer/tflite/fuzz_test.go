@@ -4,12 +4,16 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
 )
 
 // FuzzImport damages small networks; the import must come back with an error or a consistent model.
 func FuzzImport(f *testing.F) {
 	f.Add(smallFile(f))
 	f.Add(quantisedFile(f))
+	n := &net{}
+	f.Add(n.file(f, n.detections(flexMapOf(detectionMap(nil)), tflitegen.Float32, none, 4)))
 	dir := os.Getenv("NNGPU_SHARED")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "..", "..", "shared")

@@ -211,7 +211,7 @@ func (im *conversion) translate(i int) error {
 	*entry = importer.Operator{Index: i, Name: o.code.name(), Version: int(o.code.version)}
 	c := &call{conversion: im, index: i, operator: o}
 	first := len(im.Model.Main.Operations)
-	b, known := builtins[o.code.builtin]
+	b, known := o.code.find()
 	var err error
 	if known {
 		err = c.apply(b)
