@@ -30,12 +30,14 @@ type Case struct {
 	Dir     string // relative to the folder
 	Inputs  []string
 	Outputs []string // paths of the files
+	// Detections are objects that must be found, where outputs are lists of them.
+	Detections []Detection
 }
 
 // Tolerance bounds the difference of one output.
 type Tolerance struct {
 	Output int     `json:"output"`
-	Kind   string  `json:"kind"` // "absolute", or "quantised steps"
+	Kind   string  `json:"kind"` // "absolute", "exact", "quantised steps", or "detections", see Folder.Detected
 	Max    float64 `json:"max"`
 	Mean   float64 `json:"mean"` // 0: not bounded
 }
@@ -49,6 +51,8 @@ type meta struct {
 		Dir     string            `json:"dir"`
 		Inputs  []json.RawMessage `json:"inputs"`
 		Outputs []json.RawMessage `json:"outputs"`
+
+		Detections []Detection `json:"detections"`
 	} `json:"cases"`
 	Tolerance []Tolerance `json:"tolerance"`
 }
@@ -78,7 +82,7 @@ func Open(path string) (*Folder, error) {
 	}
 	for _, c := range m.Cases {
 		dir := filepath.Join(path, filepath.Clean("/"+c.Dir))
-		k := Case{Dir: c.Dir}
+		k := Case{Dir: c.Dir, Detections: c.Detections}
 		for i := range c.Inputs {
 			k.Inputs = append(k.Inputs, filepath.Join(dir, fmt.Sprintf("input_%d.bin", i)))
 		}

@@ -34,6 +34,7 @@ var networks = []struct {
 	{"style_transfer_s8", false},
 	{"lstm_mnist_f32", false},
 	{"conformer_f32", false},
+	{"ssd_mobilenet_v1_u8", false},
 }
 
 func TestNetworks(t *testing.T) {
@@ -104,6 +105,7 @@ func compare(t *testing.T, p prepared, f *modeldata.Folder, c *modeldata.Case, o
 			require.LessOrEqual(t, diff.Max, 1.0, "steps of the output scale")
 		}
 	}
+	require.NoError(t, f.Detected(c, got), "case %s", c.Dir)
 }
 
 // sizes are the dense bytes of inputs or outputs.
