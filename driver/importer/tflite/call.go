@@ -3,6 +3,7 @@ package tflite
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/importer"
@@ -14,6 +15,7 @@ type call struct {
 	*conversion
 	index int
 	operator
+	long bool // INT64 tensors count as TENSOR_INT32
 }
 
 // apply checks what every operator has in common and translates it.
@@ -46,6 +48,7 @@ func (c *call) apply(b builtin) error {
 			return err
 		}
 	}
+	c.long = b.long
 	if err := b.translate(c); err != nil {
 		return err
 	}
@@ -80,6 +83,9 @@ func (c *call) data(i int) (uint32, error) {
 		return 0, importer.Damaged("input %d is missing", i)
 	}
 	v, t := &c.values[c.in[i]], c.tensor(i)
+	if t.typ == typeInt64 && !c.long {
+		return 0, fmt.Errorf("input %d: INT64 tensor", i)
+	}
 	if v.operand >= 0 {
 		return uint32(v.operand), nil
 	}
@@ -103,7 +109,15 @@ func (c *call) data(i int) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("input %d: %w", i, err)
 	}
-	v.operand = int(c.addConstant(s, d, e))
+	if t.typ == typeInt64 {
+		x, err := c.narrow(d, e)
+		if err != nil {
+			return 0, fmt.Errorf("input %d: %w", i, err)
+		}
+		v.operand = int(x)
+	} else {
+		v.operand = int(c.addConstant(s, d, e))
+	}
 	return uint32(v.operand), nil
 }
 
@@ -120,12 +134,22 @@ func (c *call) ints(i int, what string) ([]int32, error) {
 }
 
 // result is the operand type of the output.
-func (c *call) result() (spec, error) {
-	s, err := c.spec(c.output())
-	if err != nil {
+func (c *call) result() (spec, error) { return c.resultOf(0) }
+
+// resultOf is the operand type of output i.
+func (c *call) resultOf(i int) (spec, error) {
+	t := &c.file.tensors[c.out[i]]
+	s, err := c.spec(t)
+	if err == nil && t.typ == typeInt64 && !c.long {
+		err = errors.New("INT64 tensor")
+	}
+	switch {
+	case err == nil:
+		return s, nil
+	case len(c.out) == 1:
 		return s, fmt.Errorf("output: %w", err)
 	}
-	return s, nil
+	return s, fmt.Errorf("output %d: %w", i, err)
 }
 
 // finish emits the operation that computes the output.
@@ -144,10 +168,10 @@ func (c *call) finish(op nn.OperationType, inputs ...uint32) error {
 // finishAll emits the operation that computes all outputs.
 func (c *call) finishAll(op nn.OperationType, inputs ...uint32) error {
 	specs := make([]spec, len(c.out))
-	for i, t := range c.out {
+	for i := range specs {
 		var err error
-		if specs[i], err = c.spec(&c.file.tensors[t]); err != nil {
-			return fmt.Errorf("output %d: %w", i, err)
+		if specs[i], err = c.resultOf(i); err != nil {
+			return err
 		}
 	}
 	list, err := c.EmitAll(op, specs, inputs...)
@@ -193,15 +217,33 @@ func (c *call) copy(x uint32) (uint32, error) {
 
 // reshape returns x with another shape.
 func (c *call) reshape(x uint32, d nn.Dims) (uint32, error) {
-	sizes := make([]int32, len(d))
+	return c.withInts(nn.OpReshape, importer.TypeOf(c.operand(x)), x, [][]int32{dims32(d)})
+}
+
+// dims32 are dimensions as numbers of a vector.
+func dims32(d nn.Dims) []int32 {
+	list := make([]int32, len(d))
 	for i, n := range d {
-		sizes[i] = int32(n)
+		list[i] = int32(min(n, math.MaxInt32))
 	}
-	shape, err := c.Int32s(nn.Dims{uint32(len(d))}, sizes)
+	return list
+}
+
+// withInts emits an operation on x, with vectors and then scalars as parameters.
+func (c *call) withInts(op nn.OperationType, t spec, x uint32, vectors [][]int32, scalars ...any) (uint32, error) {
+	inputs := []uint32{x}
+	for _, v := range vectors {
+		list, err := c.Int32s(nn.Dims{uint32(len(v))}, v)
+		if err != nil {
+			return 0, err
+		}
+		inputs = append(inputs, list)
+	}
+	inputs, err := c.Scalars(t.Of, inputs, scalars...)
 	if err != nil {
 		return 0, err
 	}
-	return c.Emit(nn.OpReshape, importer.TypeOf(c.operand(x)), x, shape)
+	return c.Emit(op, t, inputs...)
 }
 
 // activation decodes a fused activation. after is set when it is TANH, which no operation of the HAL fuses.

@@ -142,7 +142,7 @@ func (im *conversion) bindOutputs() error {
 	g := &im.Model.Main
 	for i, ti := range im.file.outputs {
 		t := &im.file.tensors[ti]
-		c := &call{conversion: im, index: -1, operator: operator{in: []int32{ti}}}
+		c := &call{conversion: im, index: -1, operator: operator{in: []int32{ti}}, long: true}
 		x, err := c.data(0)
 		if errors.Is(err, errUnknown) {
 			continue // its operator is reported

@@ -49,7 +49,7 @@ func TestRefusedTensors(t *testing.T) {
 			x := n.input(g.Float32, none, 2)
 			return n.op(g.OpAdd, nil, f32(2), x, n.tensor(g.Tensor{Shape: []int{2}, IsVariable: true}))
 		}},
-		{name: "64-bit input", err: `input 0 "x" (INT64 tensor)`, build: func(n *net) int {
+		{name: "64-bit input", err: "operator 0 ABS v1 (input 0: INT64 tensor)", build: func(n *net) int {
 			return n.op(g.OpAbs, nil, shaped(g.Int64, none, 2), n.input(g.Int64, none, 2))
 		}},
 		{name: "complex output", err: "operator 0 ABS v1 (output: COMPLEX64 tensor)", build: func(n *net) int {

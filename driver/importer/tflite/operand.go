@@ -16,9 +16,11 @@ var errUnknown = errors.New("follows an operator that is not supported")
 // spec is the type of a tensor operand without its shape.
 type spec = importer.Type
 
+// elementOperands are the operands of elements. No operand has 64 bits: INT64 is TENSOR_INT32 where that holds the same
+// numbers (builtin.long), in inputs and outputs of the network too.
 var elementOperands = map[elementType]nn.OperandType{
 	typeFloat32: nn.TensorFloat32, typeFloat16: nn.TensorFloat16, typeInt32: nn.TensorInt32, typeBool: nn.TensorBool8,
-	typeUInt8: nn.TensorQuant8Asymm, typeInt8: nn.TensorQuant8AsymmSigned,
+	typeUInt8: nn.TensorQuant8Asymm, typeInt8: nn.TensorQuant8AsymmSigned, typeInt64: nn.TensorInt32,
 }
 
 // spec returns the operand type of a tensor. An 8-bit tensor without quantisation holds plain integers, which
@@ -139,6 +141,25 @@ func (im *conversion) addConstant(s spec, d nn.Dims, e extent) uint32 {
 	o := s.Operand(d, nn.ConstantReference)
 	o.Location = e.location()
 	return im.Add(o)
+}
+
+// narrow makes a TENSOR_INT32 constant of an INT64 one.
+func (im *conversion) narrow(d nn.Dims, e extent) (uint32, error) {
+	loc, value, err := im.Reserve(e.n / 2)
+	if err != nil {
+		return 0, err
+	}
+	src := im.file.buf.data[e.off : e.off+e.n]
+	for i := 0; i < len(value); i += 4 {
+		n := int64(binary.LittleEndian.Uint64(src[2*i:]))
+		if n < math.MinInt32 || n > math.MaxInt32 {
+			return 0, fmt.Errorf("%d does not fit 32 bits", n)
+		}
+		binary.LittleEndian.PutUint32(value[i:], uint32(n))
+	}
+	o := spec{Of: nn.TensorInt32}.Operand(d, nn.ConstantCopy)
+	o.Location = loc
+	return im.Add(o), nil
 }
 
 // perChannel returns a constant int8 tensor as symmetric per-channel weights along the given dimension. One

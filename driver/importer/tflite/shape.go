@@ -2,7 +2,6 @@ package tflite
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/importer"
@@ -40,16 +39,19 @@ func reshape(c *call) error {
 
 // reshapeTo emits the RESHAPE that computes the output, which must be quantised like the input: TensorFlow
 // Lite moves stored integers.
-func (c *call) reshapeTo(x uint32, d nn.Dims) error {
-	sizes := make([]int32, len(d))
-	for i, n := range d {
-		sizes[i] = int32(min(n, math.MaxInt32))
-	}
-	shape, err := c.Int32s(nn.Dims{uint32(len(d))}, sizes)
+func (c *call) reshapeTo(x uint32, d nn.Dims) error { return c.reshapeInto(0, x, d) }
+
+// reshapeInto is reshapeTo for output i.
+func (c *call) reshapeInto(i int, x uint32, d nn.Dims) error {
+	t, err := c.resultOf(i)
 	if err != nil {
 		return err
 	}
-	return c.finish(nn.OpReshape, x, shape)
+	y, err := c.withInts(nn.OpReshape, t, x, [][]int32{dims32(d)})
+	if err != nil {
+		return err
+	}
+	return c.bindTo(c.out[i], y)
 }
 
 // resolve completes a shape with at most one -1 for the elements of x.

@@ -78,18 +78,6 @@ type LocalResponseNormalizationOptions struct {
 
 func (o LocalResponseNormalizationOptions) table() (byte, []Field) { return 13, fieldsOf(o) }
 
-// UnidirectionalSequenceLSTMOptions belong to UNIDIRECTIONAL_SEQUENCE_LSTM.
-type UnidirectionalSequenceLSTMOptions struct {
-	Activation               Activation
-	CellClip                 float32
-	ProjClip                 float32
-	TimeMajor                bool
-	AsymmetricQuantizeInputs bool
-	DiagonalRecurrentTensors bool
-}
-
-func (o UnidirectionalSequenceLSTMOptions) table() (byte, []Field) { return 71, fieldsOf(o) }
-
 // AddOptions belong to ADD.
 type AddOptions struct {
 	Activation Activation

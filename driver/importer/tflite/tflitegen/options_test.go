@@ -17,7 +17,10 @@ var allOptions = []Options{
 	SplitOptions{}, MirrorPadOptions{}, ResizeBilinearOptions{}, ResizeNearestNeighborOptions{}, AddOptions{},
 	SubOptions{}, MulOptions{}, DivOptions{}, ReducerOptions{}, CumsumOptions{}, CastOptions{},
 	LeakyReluOptions{}, WhileOptions{}, SpaceToDepthOptions{}, DepthToSpaceOptions{},
-	L2NormOptions{}, LocalResponseNormalizationOptions{}, TransposeConvOptions{}, ArgMaxOptions{}, ArgMinOptions{}, BatchMatMulOptions{},
+	L2NormOptions{}, LocalResponseNormalizationOptions{}, TransposeConvOptions{}, ArgMaxOptions{}, ArgMinOptions{},
+	BatchMatMulOptions{}, StridedSliceOptions{}, GatherOptions{}, PackOptions{}, UnpackOptions{}, SplitVOptions{},
+	ShapeOptions{}, RNNOptions{}, SequenceRNNOptions{}, BidirectionalSequenceRNNOptions{}, SVDFOptions{}, LSTMOptions{},
+	BidirectionalSequenceLSTMOptions{},
 }
 
 func TestOptionValues(t *testing.T) {

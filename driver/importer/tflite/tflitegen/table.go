@@ -49,6 +49,7 @@ func fieldsOf(options any) []Field {
 		switch of.Kind() {
 		case reflect.Bool:
 			list[i] = BoolField(slot, of.Bool())
+			list[i].def = number(tag, "default", 0)
 		case reflect.Int8:
 			list[i] = Int8Field(slot, int8(of.Int()))
 		case reflect.Int32:
