@@ -107,7 +107,7 @@ func TestGathers(t *testing.T) {
 		}},
 		{name: "by keys", build: func(n *net) ([]int, [][]byte) {
 			return n.op(g.OpHashtableLookup, nil, []g.Tensor{{Shape: []int{3, 2}}, {Type: g.Uint8, Shape: []int{3}}},
-				n.input(g.Int32, []int{3}, int32s(7, 3, -1)), n.vector(-1, 2, 7), n.constant(g.Float32, []int{3, 2}, floats(1, 2, 3, 4, 5, 6))),
+					n.input(g.Int32, []int{3}, int32s(7, 3, -1)), n.vector(-1, 2, 7), n.constant(g.Float32, []int{3, 2}, floats(1, 2, 3, 4, 5, 6))),
 				[][]byte{floats(5, 6, 0, 0, 1, 2), {1, 0, 1}}
 		}},
 		{name: "numbers by keys", build: func(n *net) ([]int, [][]byte) {

@@ -60,7 +60,9 @@ func (n *net) op(code g.Operator, o g.Options, outputs []g.Tensor, inputs ...int
 	return op.Outputs
 }
 
-func one(t g.TensorType, shape ...int) []g.Tensor { return []g.Tensor{{Name: "y", Type: t, Shape: shape}} }
+func one(t g.TensorType, shape ...int) []g.Tensor {
+	return []g.Tensor{{Name: "y", Type: t, Shape: shape}}
+}
 
 func floats(v ...float32) []byte { return nn.Bytes(v) }
 func int32s(v ...int32) []byte   { return nn.Bytes(v) }
