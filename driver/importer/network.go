@@ -20,6 +20,9 @@ type Network struct {
 	// Operators lists the operators of the file in running order.
 	Operators []Operator
 	Metadata  Metadata
+	// Sized: constants of the model follow from the dimensions that the import knew, because the file computes with shapes.
+	// Reshape refuses such a network. A shape that only RESHAPE takes does not count.
+	Sized bool
 }
 
 // Tensor is an input or output of the network as the file describes it.

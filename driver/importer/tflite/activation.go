@@ -2,6 +2,7 @@ package tflite
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -41,6 +42,43 @@ func elu(c *call) error {
 		return err
 	}
 	return c.finish(nn.OpElu, inputs...)
+}
+
+// relu0To1 is RELU, and at most 1.
+func relu0To1(c *call) error {
+	e, x, err := c.floats("RELU_0_TO_1")
+	if err != nil {
+		return err
+	}
+	return e.end(e.emit(nn.OpMinimum, e.emit(nn.OpRelu, x), e.number(1)))
+}
+
+// cosine is 1 - 2 sin(x/2)^2, which is as exact as the sine is.
+func cosine(c *call) error {
+	e, x, err := c.floats("COS")
+	if err != nil {
+		return err
+	}
+	half := e.emit(nn.OpSin, e.emit(nn.OpMul, x, e.number(0.5), nn.ActNone))
+	square := e.emit(nn.OpMul, half, half, nn.ActNone)
+	return e.end(e.emit(nn.OpAdd, e.emit(nn.OpMul, square, e.number(-2), nn.ActNone), e.number(1), nn.ActNone))
+}
+
+// gelu: the approximation by TANH, x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))). The HAL has no error function, which the
+// other one needs.
+func gelu(c *call) error {
+	if !c.options.bool(0) {
+		return errors.New("GELU by the error function; the one by TANH is supported")
+	}
+	e, x, err := c.floats("GELU")
+	if err != nil {
+		return err
+	}
+	mul := func(x, y uint32) uint32 { return e.emit(nn.OpMul, x, y, nn.ActNone) }
+	add := func(x, y uint32) uint32 { return e.emit(nn.OpAdd, x, y, nn.ActNone) }
+	cube := mul(mul(mul(x, x), x), e.number(0.044715))
+	t := e.emit(nn.OpTanh, mul(add(x, cube), e.number(float32(math.Sqrt(2/math.Pi)))))
+	return e.end(mul(mul(x, e.number(0.5)), add(t, e.number(1))))
 }
 
 // leakyRelu becomes PRELU with an alpha of one element.

@@ -9,6 +9,9 @@ import (
 // builtinCustom is the code of operators that are named by a string.
 const builtinCustom = 32
 
+// builtinReshape is the code of RESHAPE.
+const builtinReshape = 22
+
 // builtin says how one operator is translated.
 type builtin struct {
 	// version is the newest whose meaning is known. Later versions of an operator bring new element types
@@ -101,6 +104,7 @@ var builtins = map[int32]builtin{
 	74:  {version: 2, options: 27, fields: 1, inputs: two, translate: reduce(nn.OpReduceSum)},
 	75:  {version: 1, inputs: one, translate: unary(nn.OpSqrt)},
 	76:  {version: 3, inputs: one, translate: unary(nn.OpRsqrt)},
+	77:  {version: 1, options: 55, fields: 1, inputs: one, translate: shapeOf, long: true},
 	78:  {version: 1, options: 56, inputs: two, translate: pairwise(nn.OpPow)},
 	79:  {version: 3, options: 57, fields: 1, inputs: two, translate: arg(nn.OpArgmin), long: true},
 	81:  {version: 2, options: 27, fields: 1, inputs: two, translate: reduce(nn.OpReduceProd)},
@@ -111,16 +115,25 @@ var builtins = map[int32]builtin{
 	87:  {version: 1, options: 63, inputs: one, translate: unary(nn.OpLogicalNot)},
 	88:  {version: 4, options: 64, fields: 2, inputs: one, outputs: counts{1, math.MaxInt}, translate: unpack, long: true},
 	89:  {version: 3, options: 27, fields: 1, inputs: two, translate: reduce(nn.OpReduceMin)},
+	90:  {version: 2, options: 65, inputs: two, translate: floorDivision},
 	91:  {version: 1, options: 27, fields: 1, inputs: two, translate: reduce(nn.OpReduceAny)},
 	92:  {version: 1, options: 66, inputs: one, translate: square},
+	93:  {version: 1, options: 67, inputs: one, translate: zerosLike},
+	94:  {version: 3, options: 68, inputs: two, translate: fill, long: true},
+	95:  {version: 2, options: 72, inputs: two, translate: floorMod},
+	96:  {version: 2, options: 73, inputs: counts{3, 3}, translate: rangeOf, long: true},
 	97:  {version: 4, options: 74, fields: 2, inputs: two, translate: resizeNearest},
 	98:  {version: 2, options: 75, fields: 1, inputs: one, translate: leakyRelu},
 	99:  {version: 2, options: 76, inputs: two, translate: pairwise(nn.OpSquaredDifference)},
 	100: {version: 3, options: 77, fields: 1, inputs: two, translate: mirrorPad},
 	101: {version: 5, options: 78, inputs: one, translate: unary(nn.OpAbs)},
 	102: {version: 2, options: 79, fields: 1, inputs: counts{3, 3}, outputs: counts{1, math.MaxInt}, translate: splitV, long: true},
+	104: {version: 1, inputs: one, translate: ceil},
 	105: {version: 3, options: 81, inputs: two, translate: reverse, long: true},
+	106: {version: 1, options: 82, inputs: counts{1, math.MaxInt}, translate: addN},
 	107: {version: 5, options: 83, inputs: two, translate: gatherND, long: true},
+	108: {version: 1, options: 84, inputs: one, translate: cosine},
+	110: {version: 1, options: 86, inputs: one, translate: rank, long: true},
 	111: {version: 1, inputs: one, translate: elu},
 	114: {version: 3, options: 89, inputs: one, translate: quantize},
 	117: {version: 1, options: 91, inputs: one, translate: unary(nn.OpHardSwish)},
@@ -128,6 +141,8 @@ var builtins = map[int32]builtin{
 	126: {version: 4, options: 101, fields: 3, inputs: two, translate: batchMatmul},
 	130: {version: 3, options: 104, inputs: two, translate: broadcastTo, long: true},
 	140: {version: 1, options: 27, fields: 1, inputs: two, translate: reduce(nn.OpReduceAll)},
+	150: {version: 2, options: 116, fields: 1, inputs: one, translate: gelu},
+	152: {version: 1, inputs: one, translate: relu0To1},
 }
 
 // find returns how the operator of a code is translated; ok is false where it cannot be.

@@ -49,7 +49,11 @@ func (c *call) apply(b builtin) error {
 		}
 	}
 	c.long = b.long
-	if err := b.translate(c); err != nil {
+	done, err := c.fold()
+	if err == nil && !done {
+		err = b.translate(c)
+	}
+	if err != nil {
 		return err
 	}
 	for _, t := range c.out {
@@ -87,6 +91,7 @@ func (c *call) data(i int) (uint32, error) {
 		return 0, fmt.Errorf("input %d: INT64 tensor", i)
 	}
 	if v.operand >= 0 {
+		c.sized = c.sized || v.sized
 		return uint32(v.operand), nil
 	}
 	if _, ok := c.file.constant(t); !ok {
@@ -125,6 +130,12 @@ func (c *call) data(i int) (uint32, error) {
 func (c *call) ints(i int, what string) ([]int32, error) {
 	if !c.has(i) {
 		return nil, importer.Damaged("input %d (%s) is missing", i, what)
+	}
+	if v := c.values[c.in[i]]; v.operand >= 0 {
+		if x, ok := c.known(i); ok {
+			c.sized = c.sized || x.sized && c.code.builtin != builtinReshape
+			return x.list, nil
+		}
 	}
 	x, err := c.integers(c.tensor(i))
 	if err != nil {

@@ -1,6 +1,7 @@
 package tflite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -96,6 +97,105 @@ func comparison(op nn.OperationType) func(*call) error {
 		}
 		return c.finish(op, x, y)
 	}
+}
+
+// floorDivision: the HAL's division of integers rounds down; that of floats is followed by FLOOR.
+func floorDivision(c *call) error {
+	x, y, err := c.two()
+	if err != nil {
+		return err
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	inputs, err := c.Scalars(s.Of, []uint32{x, y}, nn.ActNone)
+	if err != nil || s.Of == nn.TensorInt32 {
+		return cmp.Or(err, c.finish(nn.OpDiv, inputs...))
+	}
+	if x, err = c.Emit(nn.OpDiv, s, inputs...); err != nil {
+		return err
+	}
+	return c.finish(nn.OpFloor, x)
+}
+
+// floorMod is what a division that rounds down leaves. The rounding of a quotient of floats could make it wrong by y.
+func floorMod(c *call) error {
+	x, y, err := c.two()
+	if err != nil {
+		return err
+	}
+	if c.operand(x).Type != nn.TensorInt32 {
+		return fmt.Errorf("remainder of %v", c.tensor(0).typ)
+	}
+	q, err := c.ofInts(nn.OpDiv, x, y)
+	if err == nil {
+		q, err = c.ofInts(nn.OpMul, q, y)
+	}
+	if err != nil {
+		return err
+	}
+	inputs, err := c.Scalars(nn.TensorInt32, []uint32{x, q}, nn.ActNone)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpSub, inputs...)
+}
+
+// ceil is -floor(-x).
+func ceil(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	if x, err = c.Emit(nn.OpNeg, s, x); err != nil {
+		return err
+	}
+	if x, err = c.Emit(nn.OpFloor, s, x); err != nil {
+		return err
+	}
+	return c.finish(nn.OpNeg, x)
+}
+
+// addN adds one after the other, as TensorFlow Lite does.
+func addN(c *call) error {
+	sum, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	if s.Of != nn.TensorFloat32 && s.Of != nn.TensorInt32 {
+		return fmt.Errorf("sum of %v", c.output().typ)
+	}
+	for i := range c.in[1:] {
+		x, err := c.data(i + 1)
+		if err != nil {
+			return err
+		}
+		if !c.operand(x).Dims.Equal(c.operand(sum).Dims) {
+			return importer.Damaged("input %d has shape %v, those before %v", i+1, []uint32(c.operand(x).Dims), []uint32(c.operand(sum).Dims))
+		}
+		inputs, err := c.Scalars(s.Of, []uint32{sum, x}, nn.ActNone)
+		if err != nil {
+			return err
+		}
+		if sum, err = c.Emit(nn.OpAdd, s, inputs...); err != nil {
+			return err
+		}
+	}
+	if len(c.in) == 1 {
+		if sum, err = c.copy(sum); err != nil {
+			return err
+		}
+	}
+	return c.bind(sum)
 }
 
 // square is x * x.

@@ -17,6 +17,7 @@ type conversion struct {
 	widened     map[extent]nn.Location // float16 constants as float32
 	operators   []importer.Operator
 	unsupported []importer.Unsupported
+	sized       bool // constants of the model follow from dimensions, but for shapes of RESHAPE
 }
 
 // value is the state of a tensor.
@@ -26,6 +27,7 @@ type value struct {
 	// not tell: what follows from it is not worth reporting.
 	unknown bool
 	input   bool // of the network
+	sized   bool // a constant that follows from dimensions of other tensors
 }
 
 // viewKey names a constant tensor seen with other parameters than its own: as weights or bias.
@@ -76,7 +78,7 @@ func (im *conversion) run() (*importer.Network, error) {
 	}
 	im.DropUnusedPool()
 	n := &importer.Network{
-		Model: im.Model, Description: im.file.description, Operators: im.operators,
+		Model: im.Model, Description: im.file.description, Operators: im.operators, Sized: im.sized,
 		Inputs: im.describe(im.file.inputs, im.Model.Main.Inputs), Outputs: im.describe(im.file.outputs, im.Model.Main.Outputs),
 	}
 	for _, t := range n.Inputs {

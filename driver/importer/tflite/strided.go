@@ -18,7 +18,8 @@ const (
 // selection is what STRIDED_SLICE takes of one dimension.
 type selection struct {
 	begin, stride, count int64
-	first, last          bool // from where the dimension begins in the stride's direction; to where it ends
+	from, to             int32 // begin and end as the HAL's operation takes them, from the end where they are negative
+	first, last          bool  // from where the dimension begins in the stride's direction, whatever from is; to where it ends
 	dropped              bool
 }
 
@@ -91,9 +92,6 @@ func (s *strides) of(dims []int64) (list []selection, added []int, err error) {
 // at is what position i takes of a dimension of n.
 func (s *strides) at(i int, n int64) (selection, error) {
 	begin, end, step := int64(s.begin[i]), int64(s.end[i]), int64(s.stride[i])
-	if s.offset {
-		end += begin
-	}
 	wrap := func(v int64) int64 {
 		if v < 0 {
 			v += n
@@ -107,25 +105,35 @@ func (s *strides) at(i int, n int64) (selection, error) {
 		if begin = wrap(begin); begin < 0 || begin >= n || step <= 0 {
 			return selection{}, fmt.Errorf("position %d of %d, with stride %d", s.begin[i], n, step)
 		}
-		return selection{begin: begin, stride: 1, count: 1, dropped: true}, nil
+		x := selection{begin: begin, stride: 1, count: 1, dropped: true, from: s.begin[i]}
+		if s.begins>>i&1 != 0 {
+			x.from = 0
+		}
+		x.to = x.from + 1
+		x.last = x.to == 0
+		return x, nil
 	}
 	if step == 0 {
 		return selection{}, importer.Damaged("stride 0")
 	}
 	low, high := int64(0), n // where begin and end may lie
-	x := selection{begin: low, stride: step}
+	x := selection{begin: low, stride: step, from: s.begin[i]}
+	x.first, x.last = s.begins>>i&1 != 0, s.ends>>i&1 != 0
 	to := high
 	if step < 0 {
 		low, high = -1, n-1
 		x.begin, to = high, low
 	}
-	if s.begins>>i&1 == 0 {
+	if !x.first {
 		x.begin = min(max(wrap(begin), low), high)
 	}
-	if s.ends>>i&1 == 0 {
+	if s.offset { // end is a length
+		end += x.begin
+	}
+	x.to = int32(min(max(end, math.MinInt32), math.MaxInt32))
+	if !x.last {
 		to = min(max(wrap(end), low), high)
 	}
-	x.first, x.last = step > 0 && x.begin == 0 || step < 0 && x.begin == n-1, step > 0 && to == n || step < 0 && to == -1
 	if step > 0 {
 		x.count = (to - x.begin + step - 1) / step
 	} else {
@@ -200,17 +208,14 @@ func (c *call) take(x uint32, t spec, list []selection) (uint32, error) {
 	var begin, end, stride []int32
 	var begins, ends, shrink int32
 	for i, s := range list {
-		if s.first && !s.dropped {
-			begins |= 1 << i
+		bit := func(is bool) int32 {
+			if is {
+				return 1 << i
+			}
+			return 0
 		}
-		if s.last && !s.dropped {
-			ends |= 1 << i
-		}
-		if s.dropped {
-			shrink |= 1 << i
-		}
-		begin, end = append(begin, int32(s.begin)), append(end, int32(min(max(s.begin+s.count*s.stride, 0), math.MaxInt32)))
-		stride = append(stride, int32(s.stride))
+		begins, ends, shrink = begins|bit(s.first), ends|bit(s.last), shrink|bit(s.dropped)
+		begin, end, stride = append(begin, s.from), append(end, s.to), append(stride, int32(s.stride))
 	}
 	return c.withInts(nn.OpStridedSlice, t, x, [][]int32{begin, end, stride}, begins, ends, shrink)
 }

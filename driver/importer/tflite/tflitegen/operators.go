@@ -104,6 +104,7 @@ const (
 	OpReverseV2                  Operator = 105
 	OpAddN                       Operator = 106
 	OpGatherND                   Operator = 107
+	OpCos                        Operator = 108
 	OpRank                       Operator = 110
 	OpElu                        Operator = 111
 	OpQuantize                   Operator = 114
@@ -115,4 +116,6 @@ const (
 	OpCumsum                     Operator = 128
 	OpBroadcastTo                Operator = 130
 	OpReduceAll                  Operator = 140
+	OpGelu                       Operator = 150
+	OpRelu0To1                   Operator = 152
 )

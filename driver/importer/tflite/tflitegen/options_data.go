@@ -49,3 +49,10 @@ type ShapeOptions struct {
 }
 
 func (o ShapeOptions) table() (byte, []Field) { return 55, fieldsOf(o) }
+
+// GeluOptions belong to GELU.
+type GeluOptions struct {
+	Approximate bool
+}
+
+func (o GeluOptions) table() (byte, []Field) { return 116, fieldsOf(o) }

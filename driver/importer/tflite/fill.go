@@ -1,0 +1,174 @@
+package tflite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/driver/importer"
+	"github.com/nngpu/nngpu/driver/nn"
+)
+
+// shapeOf is SHAPE: the dimensions are known.
+func shapeOf(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	if c.scalar(0) {
+		return fmt.Errorf("the shape of a tensor of rank 0 is empty")
+	}
+	if _, err := c.result(); err != nil {
+		return err
+	}
+	return c.bindNumbers(c.out[0], numbers{list: dims32(c.operand(x).Dims), sized: !constant(c.operand(x))})
+}
+
+func constant(o *nn.Operand) bool {
+	return o.Lifetime == nn.ConstantCopy || o.Lifetime == nn.ConstantReference
+}
+
+func rank(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	n := len(c.operand(x).Dims)
+	if c.scalar(0) {
+		n = 0
+	}
+	return c.bindNumbers(c.out[0], numbers{list: []int32{int32(n)}, scalar: true})
+}
+
+// rangeOf is RANGE from constants on, which becomes one.
+func rangeOf(c *call) error {
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	var v [3]float64 // start, limit, delta
+	for i, what := range []string{"start", "limit", "delta"} {
+		if v[i], err = c.number(i, what); err != nil {
+			return err
+		}
+	}
+	n := math.Ceil((v[1] - v[0]) / v[2])
+	if s.Of == nn.TensorFloat32 { // as TensorFlow Lite counts
+		n = math.Ceil(math.Abs(float64((float32(v[1]) - float32(v[0])) / float32(v[2]))))
+	}
+	if !(n >= 1 && n <= maxMade) || (v[1] > v[0]) != (v[2] > 0) {
+		return fmt.Errorf("%v numbers from %v to %v by %v", n, v[0], v[1], v[2])
+	}
+	if s.Of != nn.TensorInt32 && s.Of != nn.TensorFloat32 {
+		return fmt.Errorf("range of %v", c.output().typ)
+	}
+	loc, b, err := c.Reserve(4 * int(n))
+	if err != nil {
+		return err
+	}
+	next := float32(v[0])
+	for i := range int(n) {
+		bits := uint32(int32(v[0] + float64(i)*v[2]))
+		if s.Of == nn.TensorFloat32 {
+			bits = math.Float32bits(next)
+			next += float32(v[2]) // TensorFlow Lite adds up, too
+		}
+		binary.LittleEndian.PutUint32(b[4*i:], bits)
+	}
+	o := s.Operand(nn.Dims{uint32(n)}, nn.ConstantCopy)
+	o.Location = loc
+	return c.bind(c.Add(o))
+}
+
+// number decodes input i, a single number that is a constant.
+func (c *call) number(i int, what string) (float64, error) {
+	if !c.has(i) {
+		return 0, importer.Damaged("input %d (%s) is missing", i, what)
+	}
+	t := c.tensor(i)
+	if t.typ != typeFloat32 {
+		x, ok := c.known(i)
+		if !ok || len(x.list) != 1 {
+			return 0, fmt.Errorf("input %d (%s) is not a single constant", i, what)
+		}
+		c.sized = c.sized || x.sized
+		return float64(x.list[0]), nil
+	}
+	if err := plain(t); err != nil {
+		return 0, err
+	}
+	_, e, err := c.constantDims(t)
+	if err != nil || e.n != 4 {
+		return 0, fmt.Errorf("input %d (%s) is not a single constant", i, what)
+	}
+	return float64(math.Float32frombits(binary.LittleEndian.Uint32(c.file.buf.data[e.off:]))), nil
+}
+
+// fill: the HAL's operation takes a scalar of the model. What is computed becomes TILE, and so does a type that it has not.
+func fill(c *call) error {
+	sizes, err := c.ints(0, "shape")
+	if err != nil {
+		return err
+	}
+	if len(sizes) == 0 {
+		sizes = []int32{1}
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	if v, err := c.number(1, "value"); err == nil && (s.Of == nn.TensorFloat32 || s.Of == nn.TensorInt32) {
+		if t := c.tensor(1).typ; t != c.output().typ {
+			return fmt.Errorf("a value of type %v", t)
+		}
+		return c.fillWith(s, sizes, v)
+	}
+	x, err := c.data(1)
+	if err != nil {
+		return err
+	}
+	if n, err := c.operand(x).Dims.Elements(); err != nil || n != 1 || len(sizes) > maxRank {
+		return importer.Damaged("%d values for shape %v", n, sizes)
+	}
+	d := make(nn.Dims, len(sizes))
+	for i := range d {
+		d[i] = 1
+	}
+	if x, err = c.reshape(x, d); err != nil {
+		return err
+	}
+	y, err := c.withInts(nn.OpTile, s, x, [][]int32{sizes})
+	if err != nil {
+		return err
+	}
+	return c.bind(y)
+}
+
+// fillWith emits the FILL that computes the output.
+func (c *call) fillWith(s spec, sizes []int32, v float64) error {
+	list, err := c.Int32s(nn.Dims{uint32(len(sizes))}, sizes)
+	if err != nil {
+		return err
+	}
+	var value any = float32(v)
+	if s.Of == nn.TensorInt32 {
+		value = int32(v)
+	}
+	inputs, err := c.Scalars(s.Of, []uint32{list}, value)
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpFill, inputs...)
+}
+
+func zerosLike(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	s, err := c.result()
+	if err != nil {
+		return err
+	}
+	return c.fillWith(s, dims32(c.operand(x).Dims), 0)
+}
