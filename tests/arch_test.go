@@ -32,6 +32,8 @@ var layers = map[string][]string{
 	"internal/conformancerun":  {"internal/conformancedata", "driver", "driver/nn", "driver/validate"},
 	"internal/modeldata":       {"internal/needlinux", "internal/numbers", "driver/nn"},
 
+	"internal/networks": {"driver/layers", "driver/nn", "driver/importer/tflite/tflitegen"},
+
 	"driver/nn":                        {},
 	"driver/nn/nntest":                 {"driver/nn"},
 	"driver/ops":                       {"driver/nn"},
@@ -74,7 +76,7 @@ var layers = map[string][]string{
 		"gpu/internal/pool", "gpu/internal/vulkan", "shaders", "shaders/family"},
 	"gpu/null": {"driver/nn", "driver/backend"},
 
-	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "driver", "driver/nn", "driver/validate",
+	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "internal/networks", "driver", "driver/nn", "driver/validate",
 		"driver/importer", "driver/picture", "memory", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/against", "cmd/nngpu/internal/console",
 		"cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},
 	"cmd/nngpu/internal/against":  {".", "driver", "driver/nn", "qos", "cmd/nngpu/internal/console", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},

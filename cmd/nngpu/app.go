@@ -41,6 +41,7 @@ type app struct {
 	lastWord sync.Mutex
 	events   *report.EventLog // nil: nobody asked
 	shape    shapeFlags
+	net      netFlags
 }
 
 // orderly is how long an interrupted command may take to free its device before the process ends without.
@@ -135,9 +136,9 @@ wrong; 3 the model is sound but refused, or the device cannot be used; 130 inter
 		}
 	}
 	for _, c := range []*cobra.Command{
-		a.infoCommand(), a.shaped(a.inspectCommand()), a.shaped(a.compileCommand()), a.shaped(a.runCommand()), a.verifyCommand(),
-		a.conformanceCommand(), a.shaped(a.benchCommand()), a.shaped(a.profileCommand()), a.shaped(a.coldCommand()),
-		a.shaped(a.prepareTimesCommand()), a.cacheCommand(), a.versionCommand(),
+		a.infoCommand(), a.shaped(a.inspectCommand()), a.networked(a.shaped(a.compileCommand())), a.shaped(a.runCommand()), a.verifyCommand(),
+		a.conformanceCommand(), a.networked(a.shaped(a.benchCommand())), a.networked(a.shaped(a.profileCommand())), a.netCommand(),
+		a.networked(a.shaped(a.coldCommand())), a.networked(a.shaped(a.prepareTimesCommand())), a.cacheCommand(), a.versionCommand(),
 	} {
 		root.AddCommand(c)
 	}

@@ -73,6 +73,8 @@ func (a *app) benchCommand() *cobra.Command {
 every cache off, that of the Vulkan driver too. GFLOP/s count multiplications and additions of one execution
 over the median latency.
 
+With --net, one of the standard networks is measured, in the type of --type; see nngpu net.
+
 With --startup only the start is measured: from process start to first result with every cache off, with empty
 ones, and with those that the process before left; and the preparation of the model in full and from the cache,
 both on a device that has the pipelines already, beside what making the pipelines takes.
@@ -117,7 +119,7 @@ in buffers of the driver, where they stay from one execution to the next.`,
 				return usageError("--runs must be at least 1, not %d", f.runs)
 			}
 			if f.against.rival != "" || c.Flags().Changed("against") {
-				return a.against(c, args[0], &f)
+				return a.against(c, a.net.model(args), &f)
 			}
 			for _, other := range againstOnly {
 				if c.Flags().Changed(other) {
@@ -130,9 +132,9 @@ in buffers of the driver, where they stay from one execution to the next.`,
 						return usageError("--startup and --%s exclude each other", other)
 					}
 				}
-				return a.startup(c.Context(), args[0])
+				return a.startup(c.Context(), a.net.model(args))
 			}
-			return a.bench(c.Context(), args[0], &f)
+			return a.bench(c.Context(), a.net.model(args), &f)
 		},
 	}
 	flags := c.Flags()

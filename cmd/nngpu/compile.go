@@ -56,7 +56,7 @@ kernel was chosen for each operation, why, with what score, and which would have
 			if _, known := dumps[dump]; !known && c.Flags().Changed("dump") {
 				return usageError("--dump is plan or ir, not %q", dump)
 			}
-			return a.compile(c.Context(), args[0], dump)
+			return a.compile(c.Context(), a.net.model(args), dump)
 		},
 	}
 	c.Flags().StringVar(&dump, "dump", "", "what to print in full: plan or ir")

@@ -68,9 +68,12 @@ func openFile(path string, limit int64) (_ *os.File, size int64, err error) {
 	return file, st.Size(), nil
 }
 
-// loadNetwork reads a .tflite file. One that is no network, or is damaged, is an error of whoever named it; a network
-// that cannot be imported is refused.
+// loadNetwork reads a .tflite file, or builds what --net names. A file that is no network, or is damaged, is an error of
+// whoever named it; a network that cannot be imported is refused.
 func (a *app) loadNetwork(path string) (*importer.Network, error) {
+	if a.net.name != "" {
+		return a.net.build(a.shape.batch)
+	}
 	net, err := loadFile(path)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ The ceilings are those of info --measure, which is done first where the device w
 			if err := f.files.check(); err != nil {
 				return err
 			}
-			return a.profile(c.Context(), args[0], &f)
+			return a.profile(c.Context(), a.net.model(args), &f)
 		},
 	}
 	flags := c.Flags()

@@ -172,7 +172,7 @@ func (a *app) prepareTimesCommand() *cobra.Command {
 		Hidden: true,
 		Args:   exactArgs(1, "one model"),
 		RunE: func(c *cobra.Command, args []string) error {
-			net, err := a.loadNetwork(args[0])
+			net, err := a.loadNetwork(a.net.model(args))
 			if err != nil {
 				return err
 			}
@@ -328,7 +328,8 @@ func (a *app) child(ctx context.Context, args, env []string, path string) (took 
 		return 0, "", nil, err
 	}
 	args = append(args, a.shape.args()...)
-	args = append(args, "--json", "--device", a.device, "--memory-budget", strconv.FormatInt(a.budget, 10), "--", path)
+	args = append(args, "--json", "--device", a.device, "--memory-budget", strconv.FormatInt(a.budget, 10))
+	args = append(args, a.net.args(path)...)
 	cmd := exec.CommandContext(ctx, exe, args...)
 	cmd.Env = append(os.Environ(), env...)
 	var messages bytes.Buffer
@@ -377,11 +378,11 @@ func (a *app) coldCommand() *cobra.Command {
 		Hidden: true,
 		Args:   exactArgs(1, "one model"),
 		RunE: func(c *cobra.Command, args []string) error {
-			net, err := a.loadNetwork(args[0])
+			net, err := a.loadNetwork(a.net.model(args))
 			if err != nil {
 				return err
 			}
-			s, err := a.prepareOn(c.Context(), args[0], net)
+			s, err := a.prepareOn(c.Context(), a.net.model(args), net)
 			if err != nil {
 				return err
 			}
