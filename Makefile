@@ -74,10 +74,10 @@ soak: ## the long tests
 	NNGPU_SOAK=1 $(GO) test -race -count=1 -timeout 12h $(GOTEST_FLAGS) ./tests/qos ./tests/hammer
 
 .PHONY: bench
-bench: ## times the networks that are there; BENCH_FLAGS: flags for nngpu bench
+bench: ## times the networks that are there, then the standard ones into build/bench; BENCH_FLAGS, SUITE_FLAGS: for nngpu bench
 	@tools/setup.sh demo
 	@$(MAKE) --no-print-directory build
-	@tools/bench.sh
+	@tools/bench.sh; status=$$?; ./nngpu bench --suite --output build/bench $(SUITE_FLAGS) && exit $$status
 
 .PHONY: compare
 compare: ## times a commit against the working tree: make compare BASE=COMMIT; see tools/compare.sh

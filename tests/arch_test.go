@@ -78,7 +78,7 @@ var layers = map[string][]string{
 
 	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "internal/networks", "driver", "driver/nn", "driver/validate",
 		"driver/importer", "driver/picture", "memory", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/against", "cmd/nngpu/internal/console",
-		"cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},
+		"cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite"},
 	"cmd/nngpu/internal/against":  {".", "driver", "driver/nn", "qos", "cmd/nngpu/internal/console", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},
 	"cmd/nngpu/internal/console":  {},
 	"cmd/nngpu/internal/npy":      {"driver/nn", "cmd/nngpu/internal/console"},
@@ -86,6 +86,7 @@ var layers = map[string][]string{
 	"cmd/nngpu/internal/progress": {},
 	"cmd/nngpu/internal/report":   {"driver", "cmd/nngpu/internal/console"},
 	"cmd/nngpu/internal/stats":    {},
+	"cmd/nngpu/internal/suite":    {"cmd/nngpu/internal/console", "cmd/nngpu/internal/stats"},
 
 	"examples/digits/recognise":     {".", "driver/importer", "driver/picture"},
 	"examples/internal/exampletest": {"driver", "driver/nn/nntest", "gpu"},

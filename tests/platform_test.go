@@ -26,7 +26,7 @@ var portable = []string{
 	"driver/nn", "driver/ops", "driver/layers", "driver/validate", "driver/importer", "driver/importer/tflite", "driver/importer/tflite/tflitegen", "driver/picture", "driver/backend", "driver/internal/budget",
 	"qos", "memory/planner", "shaders", "shaders/family", "gpu/internal/ir", "gpu/internal/codec", "gpu/internal/pool", "gpu/internal/plan", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/lower",
 	"gpu/internal/compile", "internal/numbers", "internal/networks", "cmd/nngpu/internal/console", "cmd/nngpu/internal/npy", "cmd/nngpu/internal/progress",
-	"cmd/nngpu/internal/stats",
+	"cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite",
 }
 
 // TestBuildingElsewhereSaysWhy: one line instead of undefined names, from go build and from go vet.

@@ -24,7 +24,9 @@ type benchFlags struct {
 	concurrency int
 	startup     bool
 	compare     bool
+	suite       bool
 	io          string
+	output      string // of the suite
 	against     againstFlags
 }
 
@@ -75,6 +77,10 @@ over the median latency.
 
 With --net, one of the standard networks is measured, in the type of --type; see nngpu net.
 
+With --suite, all of these are measured in f32, f16 and int8, or those that are named instead of MODEL in the types of
+--type: in turns, for --duration each. A table in Markdown says how far each is from the time in which the device, which is
+measured before, could do the same work at most.
+
 With --startup only the start is measured: from process start to first result with every cache off, with empty
 ones, and with those that the process before left; and the preparation of the model in full and from the cache,
 both on a device that has the pipelines already, beside what making the pipelines takes.
@@ -93,6 +99,9 @@ nothing of how much runs differ. The exit code is 1 where something became slowe
 With --io pool, inputs and outputs lie in shared memory, which a device may use in place; with --io device they lie
 in buffers of the driver, where they stay from one execution to the next.`,
 		Args: func(c *cobra.Command, args []string) error {
+			if f.suite {
+				return nil
+			}
 			if f.compare {
 				return exactArgs(2, "two files of results with --compare")(c, args)
 			}
@@ -101,16 +110,16 @@ in buffers of the driver, where they stay from one execution to the next.`,
 		ValidArgsFunction: completeModels,
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.compare {
-				var other string
-				c.LocalNonPersistentFlags().Visit(func(flag *pflag.Flag) {
-					if flag.Name != "compare" {
-						other = flag.Name
-					}
-				})
-				if other != "" {
+				if other := otherFlag(c, "compare"); other != "" {
 					return usageError("--compare and --%s exclude each other", other)
 				}
 				return a.compareFiles(args[0], args[1])
+			}
+			if f.suite {
+				return a.suite(c, args, &f)
+			}
+			if c.Flags().Changed("output") {
+				return usageError("--output is of use with --suite only")
 			}
 			if c.Flags().Changed("runs") && c.Flags().Changed("duration") {
 				return usageError("--runs and --duration exclude each other")
@@ -145,10 +154,22 @@ in buffers of the driver, where they stay from one execution to the next.`,
 	flags.StringArrayVarP(&f.inputs.files, "input", "i", nil, "input files as for run; random numbers of a fixed seed when none is given")
 	flags.BoolVar(&f.startup, "startup", false, "measure the start only: without caches, with empty and with filled ones")
 	flags.BoolVar(&f.compare, "compare", false, "compare two files of results, BEFORE.json AFTER.json")
+	flags.BoolVar(&f.suite, "suite", false, "measure the standard networks, or those that are named, side by side")
+	flags.StringVarP(&f.output, "output", "o", "", "folder for the results of --suite: suite.md and suite.json")
 	flags.StringVar(&f.io, "io", ioHost, "where inputs and outputs lie: host, pool or device")
 	complete(c, "io", ioHost, ioPool, ioDevice)
 	f.against.register(c)
 	return c
+}
+
+// otherFlag is a flag of the command itself that was given and is none of those named; "" if there is none.
+func otherFlag(c *cobra.Command, names ...string) (other string) {
+	c.LocalNonPersistentFlags().Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(names, flag.Name) {
+			other = flag.Name
+		}
+	})
+	return other
 }
 
 // maxConcurrency bounds the executions at the same time; each has its own outputs.

@@ -75,28 +75,10 @@ func Names() []string {
 //
 // Errors are those of a spec that names nothing, and of a gemm that is too large.
 func Build(s Spec) (*Network, error) {
-	if s.Type == "" {
-		s.Type = Float32
-	}
-	if s.Batch == 0 {
-		s.Batch = 1
-	}
-	if !slices.Contains(Types, s.Type) {
-		return nil, fmt.Errorf("there is no network of type %q; types are %v", s.Type, Types)
-	}
-	if s.Batch < 1 || s.Batch > MaxBatch {
-		return nil, fmt.Errorf("a batch is from 1 to %d, not %d", MaxBatch, s.Batch)
-	}
-	build, known := builders[s.Name]
-	if sizes, isGemm := strings.CutPrefix(s.Name, Gemm); isGemm {
-		p, err := parseProduct(sizes, s.Batch)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Name, err)
-		}
-		build, known = p.build, true
-	}
-	if !known {
-		return nil, fmt.Errorf("there is no network %q; known are %s and %sM,N,K", s.Name, strings.Join(Names(), ", "), Gemm)
+	s.complete()
+	build, err := s.builder()
+	if err != nil {
+		return nil, err
 	}
 	n := &network{spec: s, ranged: map[uint32]string{}}
 	if s.Type == Int8 {
@@ -108,6 +90,44 @@ func Build(s Spec) (*Network, error) {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return &Network{Model: m, Ranged: n.ranged}, nil
+}
+
+// Check is the error that Build would return for the spec.
+func (s Spec) Check() error {
+	s.complete()
+	_, err := s.builder()
+	return err
+}
+
+func (s *Spec) complete() {
+	if s.Type == "" {
+		s.Type = Float32
+	}
+	if s.Batch == 0 {
+		s.Batch = 1
+	}
+}
+
+// builder is what makes the network of a complete spec.
+func (s *Spec) builder() (func(*network), error) {
+	if !slices.Contains(Types, s.Type) {
+		return nil, fmt.Errorf("there is no network of type %q; types are %v", s.Type, Types)
+	}
+	if s.Batch < 1 || s.Batch > MaxBatch {
+		return nil, fmt.Errorf("a batch is from 1 to %d, not %d", MaxBatch, s.Batch)
+	}
+	if sizes, isGemm := strings.CutPrefix(s.Name, Gemm); isGemm {
+		p, err := parseProduct(sizes, s.Batch)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		return p.build, nil
+	}
+	build, known := builders[s.Name]
+	if !known {
+		return nil, fmt.Errorf("there is no network %q; known are %s and %sM,N,K", s.Name, strings.Join(Names(), ", "), Gemm)
+	}
+	return build, nil
 }
 
 // product is x [M, K] times a constant matrix [N, K], transposed, and a bias [N].

@@ -33,6 +33,27 @@ func TestNet(t *testing.T) {
 	require.Contains(t, ok(t, "compile", "--net", "gemm:64,64,64", "--batch", "2", "--device", device).stdout, "gemm:64,64,64, f32")
 }
 
+// TestSuite: networks side by side, as a table and as JSON.
+func TestSuite(t *testing.T) {
+	device, dir := anyDevice(t), filepath.Join(t.TempDir(), "out")
+	args := []string{"bench", "--suite", "gemm:64,64,64", "gemm:1,512,512", "--duration", "50ms", "--batch", "2", "--device", device}
+	text := ok(t, append(args, "--output", dir, "--io", "pool")...).stdout
+	require.Contains(t, text, "| gemm:64,64,64 | f32 | ")
+	require.Contains(t, text, "| gemm:1,512,512 | int8 | ")
+	require.Equal(t, text, string(read(t, filepath.Join(dir, "suite.md"))))
+	saved := object(t, string(read(t, filepath.Join(dir, "suite.json"))))
+	require.Len(t, saved["rows"], 6)
+	v := object(t, ok(t, append(args, "--type", "int8", "--json")...).stdout)
+	require.Equal(t, keys(saved), keys(v))
+	rows := v["rows"].([]any)
+	require.Len(t, rows, 2)
+	row := rows[0].(map[string]any)
+	for _, name := range []string{"median_ms", "min_ms", "p90_ms", "runs", "gflops", "ceiling_ms", "percent", "prepare_ms"} {
+		require.Greater(t, row[name], 0.0, name)
+	}
+	require.InDelta(t, 2*2*64*64*64/1e9/(row["median_ms"].(float64)/1e3), row["gflops"], 1e-3*row["gflops"].(float64))
+}
+
 func TestNetRefusals(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "net.tflite")
 	for name, tc := range map[string]struct {
@@ -49,6 +70,13 @@ func TestNetRefusals(t *testing.T) {
 		"model, too":       {[]string{"bench", "--net", "resnet50", "model.tflite"}, []string{"beside --net"}},
 		"shape":            {[]string{"bench", "--net", "resnet50", "--shape", "1,2,2,3"}, []string{"--shape", "exclude"}},
 		"type alone":       {[]string{"bench", "model.tflite", "--type", "int8"}, []string{"--type", "--net"}},
+		"suite of what":    {[]string{"bench", "--suite", "resnet"}, []string{`"resnet"`}},
+		"suite, runs":      {[]string{"bench", "--suite", "--runs", "3"}, []string{"--suite", "--runs"}},
+		"suite, net":       {[]string{"bench", "--suite", "--net", "resnet50"}, []string{"--net"}},
+		"suite, duration":  {[]string{"bench", "--suite", "--duration", "-1s"}, []string{"--duration"}},
+		"suite, io":        {[]string{"bench", "--suite", "--io", "gpu"}, []string{"--io"}},
+		"suite, type":      {[]string{"bench", "--suite", "--type", "u8"}, []string{`"u8"`}},
+		"output alone":     {[]string{"bench", "model.tflite", "-o", "x"}, []string{"--suite"}},
 		"empty":            {[]string{"bench", "--net", ""}, []string{`""`}},
 	} {
 		t.Run(name, func(t *testing.T) {
