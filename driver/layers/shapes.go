@@ -124,3 +124,6 @@ func (b *Builder) pads(pads [][2]int) uint32 {
 	}
 	return b.Ints(nn.Dims{uint32(len(pads)), 2}, list...)
 }
+
+// Rank is the number of x's dimensions, an INT32.
+func (b *Builder) Rank(x uint32) uint32 { return b.op(nn.OpRank, nil, x) }

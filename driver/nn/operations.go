@@ -265,6 +265,7 @@ const (
 	OpHardSwish OperationType = 99 // HARD_SWISH
 	// Inputs: shape, value.
 	OpFill OperationType = 100 // FILL
+	// Inputs: input.
 	OpRank OperationType = 101 // RANK
 	// Inputs: left, right, adjoint left, adjoint right.
 	OpBatchMatmul OperationType = 102 // BATCH_MATMUL

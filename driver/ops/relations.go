@@ -40,6 +40,9 @@ func (r *Row) Relations(c *Call) *Relations {
 		}
 	}
 	for i, y := range c.Op.Outputs {
+		if !c.Out(i).Type.IsTensor() {
+			continue
+		}
 		rel.Ranks = append(rel.Ranks, OperandRanks{y, at(r.Outputs, i, len(c.Op.Outputs)).Ranks})
 	}
 	if r.relate != nil {

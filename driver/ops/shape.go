@@ -9,7 +9,7 @@ import (
 
 // checkShape tests that a result has a size that a buffer can have.
 func checkShape(d nn.Dims, t nn.OperandType) error {
-	if len(d) == 0 {
+	if len(d) == 0 && t.IsTensor() {
 		return fmt.Errorf("no dimensions")
 	}
 	if !d.Known() {

@@ -98,6 +98,10 @@ func mayRetype(m *nn.Model, operand uint32, t nn.OperandType) bool {
 				if both(nn.TensorFloat16, nn.TensorFloat32, nn.TensorInt32, nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned) {
 					return true
 				}
+			case nn.OpRank:
+				if k == 0 && t.IsTensor() {
+					return true
+				}
 			case nn.OpAxisAlignedBboxTransform:
 				if k == 1 && both(nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned) {
 					return true

@@ -27,6 +27,7 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpInstanceNormalization:      expandInstanceNormalization,
 	nn.OpL2Normalization:            expandL2Normalization,
 	nn.OpLstm:                       expandLSTM,
+	nn.OpRank:                       expandRank,
 	nn.OpReverse:                    expandReverse,
 	nn.OpRnn:                        expandRNN,
 	nn.OpPack:                       expandPack,

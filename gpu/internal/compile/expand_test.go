@@ -41,7 +41,7 @@ func TestExpandedOperationsCount(t *testing.T) {
 	for op := range expansions {
 		require.True(t, lower.Has(op), op)
 	}
-	require.False(t, lower.Has(nn.OpRank))
+	require.False(t, lower.Has(nn.OpOemOperation))
 }
 
 // TestExpand: no operation is left that no kernel does, and what is made of one says where it comes from.

@@ -29,6 +29,16 @@ func expandFill(x *expansion, n *ir.Node) error {
 	return nil
 }
 
+// expandRank gives out the rank, which the graph knows.
+func expandRank(x *expansion, n *ir.Node) error {
+	if err := x.takeConstants(1); err != nil {
+		return err
+	}
+	rank := binary.LittleEndian.AppendUint32(nil, uint32(n.Attrs.(ops.Rank).Rank))
+	x.into(n.Out[0], nn.OpReshape, nil, x.graph.Add(ir.Tensor{Type: nn.TensorInt32, Shape: []int{1}, Const: rank}))
+	return nil
+}
+
 // elementOf is the number that the bits of an element of type t are.
 func elementOf(t nn.OperandType, bits uint32) float64 {
 	switch t {

@@ -12,9 +12,10 @@ import (
 	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
-// hostFolds are the operations that the host may do itself, where they change the form of a constant.
+// hostFolds are the operations that the host may do itself, where they change the form of a constant, and RANK, which reads
+// no element.
 var hostFolds = map[nn.OperationType]bool{
-	nn.OpReshape: true, nn.OpSqueeze: true, nn.OpExpandDims: true, nn.OpDequantize: true, nn.OpCast: true,
+	nn.OpReshape: true, nn.OpSqueeze: true, nn.OpExpandDims: true, nn.OpDequantize: true, nn.OpCast: true, nn.OpRank: true,
 }
 
 // hostCount is who does the operations of models.

@@ -66,10 +66,13 @@ func (u *unit) inferNode(n *ir.Node) error {
 	return nil
 }
 
-// settle gives an operand its dimensions.
+// settle gives an operand its dimensions. A scalar, which can only be INT32 here, is a tensor of one element in the graph.
 func (u *unit) settle(index uint32, dims nn.Dims) {
-	u.main.Operands[index].Dims = dims
-	u.graph.T(u.ids[index]).Shape = shapeOf(dims)
+	o, t := &u.main.Operands[index], u.graph.T(u.ids[index])
+	o.Dims, t.Shape = dims, shapeOf(dims)
+	if o.Type == nn.Int32 {
+		t.Type, t.Shape = nn.TensorInt32, []int{1}
+	}
 }
 
 // runtimeParam returns the tensor of a parameter that is known only at run time. A model input of open shape gets the

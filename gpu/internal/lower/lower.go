@@ -56,6 +56,7 @@ var expanded = []nn.OperationType{
 	nn.OpL2Normalization,
 	nn.OpLstm,
 	nn.OpPack,
+	nn.OpRank,
 	nn.OpReverse,
 	nn.OpRnn,
 	nn.OpSpaceToBatchNd,
