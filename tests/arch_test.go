@@ -39,6 +39,7 @@ var layers = map[string][]string{
 	"driver/ops":                       {"driver/nn"},
 	"driver/ops/gen":                   {"driver/nn", "driver/ops"},
 	"driver/layers":                    {"driver/nn", "driver/ops"},
+	"driver/layers/layerstest":         {"driver/layers", "driver/nn", "driver/ops"},
 	"driver/backend":                   {"driver/nn"},
 	"driver/validate":                  {"driver/nn", "driver/ops"},
 	"driver/importer":                  {"driver/nn", "driver/ops", "driver/validate"},

@@ -57,7 +57,13 @@ func (b *Builder) applyAll(t nn.OperationType, n int, as *nn.OperandType, inputs
 			quantise(row, &outputs[i], &x, q)
 		}
 	}
+	return b.derive(t, inputs, outputs)
+}
+
+// derive adds an operation whose outputs have their types.
+func (b *Builder) derive(t nn.OperationType, inputs []uint32, outputs []nn.Operand) []uint32 {
 	return b.Derive(t, inputs, outputs, func(m *nn.Model, op *nn.Operation) ([]nn.Dims, error) {
+		row := ops.Lookup(t)
 		if row == nil {
 			return nil, fmt.Errorf("%v is not in the table of operations", t)
 		}
@@ -75,8 +81,13 @@ func (b *Builder) applyAll(t nn.OperationType, n int, as *nn.OperandType, inputs
 
 // quantise gives output y of an operation whose leading input is x its scale and zero point.
 func quantise(row *ops.Row, y, x *nn.Operand, q []Quant) {
-	if y.Type == nn.TensorQuant16Asymm {
+	switch {
+	case y.Type == nn.TensorQuant8Symm || y.Type == nn.TensorQuant16Symm && x.Type == y.Type:
+		y.Scale = x.Scale
+	case y.Type == nn.TensorQuant16Asymm:
 		y.Scale = ops.BoxScale
+	case y.Type == nn.TensorQuant16Symm:
+		y.Scale = ops.LSTM16CellScale
 	}
 	if !y.Type.IsQuant8() {
 		return

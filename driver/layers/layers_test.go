@@ -147,6 +147,26 @@ func TestResults(t *testing.T) {
 		"reversed": {func(b b, x, _ uint32) uint32 { return b.Transpose(b.Squeeze(x)) }, nn.Operand{Type: f32, Dims: nn.Dims{4, 6, 8}}},
 		"joined":   {func(b b, x, _ uint32) uint32 { return b.Concatenation(-1, []uint32{x, x, x}) }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 6, 12}}},
 		"parts":    {func(b b, x, _ uint32) uint32 { return b.Split(x, -2, 3)[2] }, nn.Operand{Type: f32, Dims: nn.Dims{1, 8, 2, 4}}},
+		"looked up": {func(b b, _, q uint32) uint32 {
+			rows, _ := b.HashtableLookup(b.Ints(nn.Dims{2}, 7, 9), b.Ints(nn.Dims{1}, 7), q)
+			return rows
+		}, nn.Operand{Type: u8, Dims: nn.Dims{2, 8, 6, 4}, Scale: 0.5, ZeroPoint: 7}},
+		"hits": {func(b b, x, _ uint32) uint32 {
+			_, hits := b.HashtableLookup(b.Ints(nn.Dims{2}, 7, 9), b.Ints(nn.Dims{1}, 7), x)
+			return hits
+		}, nn.Operand{Type: u8, Dims: nn.Dims{2}, Scale: 1}},
+		"recurrent": {func(b b, x, _ uint32) uint32 {
+			x = b.Reshape(x, 2, 3, 32)
+			c := layers.RNNCell{
+				Weights: b.Floats(nn.Dims{5, 32}, zeros(160)...), Recurrent: b.Floats(nn.Dims{5, 5}, zeros(25)...),
+				Bias: b.Floats(nn.Dims{5}, zeros(5)...), State: b.Floats(nn.Dims{2, 5}, zeros(10)...),
+			}
+			y, _ := b.SequenceRNN(x, c, ops.CellTanh, false)
+			link := &layers.RNNLink{Input: x, Weights: &[2]uint32{c.Weights, c.Weights}}
+			both := b.BidirectionalRNN(x, c, c, link, ops.CellRelu, layers.Sequence{Merge: true})[0]
+			b.RNN(b.Reshape(x, 6, 32), layers.RNNCell{Weights: c.Weights, Recurrent: c.Recurrent, Bias: c.Bias, State: b.Reshape(y, 6, 5)}, ops.CellTanh)
+			return b.Add(b.Reshape(both, 6, 10), b.Floats(nn.Dims{1}, 1), nn.ActNone)
+		}, nn.Operand{Type: f32, Dims: nn.Dims{6, 10}}},
 		"filled": {func(b b, _, _ uint32) uint32 { return b.Fill(nn.TensorFloat16, 1.5, 3, 1, 7) },
 			nn.Operand{Type: nn.TensorFloat16, Dims: nn.Dims{3, 1, 7}}},
 		"filled with integers": {func(b b, _, _ uint32) uint32 { return b.Fill(nn.TensorInt32, -7, 5) },

@@ -79,6 +79,16 @@ func (b *Builder) EmbeddingLookup(lookups, values uint32) uint32 {
 	return b.op(nn.OpEmbeddingLookup, nil, lookups, values)
 }
 
+// HashtableLookup takes the row of the values, [n, ...], whose key each of the lookups is; keys, int32 [n], ascend. hits, [k], is
+// 1 where the key was found, else 0, and the row is zeros.
+func (b *Builder) HashtableLookup(lookups, keys, values uint32) (rows, hits uint32) {
+	x := b.Operand(values)
+	list := b.derive(nn.OpHashtableLookup, []uint32{lookups, keys, values}, []nn.Operand{
+		{Type: x.Type, Scale: x.Scale, ZeroPoint: x.ZeroPoint}, {Type: nn.TensorQuant8Asymm, Scale: 1},
+	})
+	return list[0], list[1]
+}
+
 // Select takes elements of x where the mask is true, else of y.
 func (b *Builder) Select(mask, x, y uint32, q ...Quant) uint32 {
 	return b.op(nn.OpSelect, q, mask, x, y)
