@@ -190,7 +190,7 @@ func TestPools(t *testing.T) {
 	for _, code := range []g.Operator{g.OpAveragePool2D, g.OpMaxPool2D, g.OpL2Pool2D} {
 		n := &net{}
 		x := n.input(g.Float32, none, 1, 7, 5, 3)
-		got, err := importFile(n.file(t, n.op(code, o, f32(1, 7, 3, 3), x)))
+		got, err := imported(n.file(t, n.op(code, o, f32(1, 7, 3, 3), x)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func quantisedFile(t testing.TB) []byte {
 // mustNotPanic imports a file that may be damaged; a model that comes out must at least be consistent.
 func mustNotPanic(t testing.TB, data []byte) {
 	t.Helper()
-	n, err := importFile(data)
+	n, err := imported(data)
 	if err != nil {
 		if nn.StatusOf(err) != nn.StatusInvalidArgument {
 			t.Fatalf("status %v of %v", nn.StatusOf(err), err)
@@ -202,7 +202,7 @@ func TestContradictions(t *testing.T) {
 			n.g.Outputs = tc.build(n)
 			m := n.model()
 			m.Unchecked = true
-			if _, err := importFile(marshal(t, m)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := imported(marshal(t, m)); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
@@ -250,7 +250,7 @@ func TestSharedStorageIsBounded(t *testing.T) {
 	b.PrependUOffsetTSlot(modelSubgraphs, graphs, 0)
 	b.FinishWithFileIdentifier(b.EndObject(), []byte("TFL3"))
 	start := time.Now()
-	if _, err := importFile(b.FinishedBytes()); err == nil {
+	if _, err := imported(b.FinishedBytes()); err == nil {
 		t.Error("imported")
 	}
 	if d := time.Since(start); d > 5*time.Second {

@@ -20,7 +20,7 @@ func TestUnaryOperators(t *testing.T) {
 	} {
 		n := &net{}
 		x := n.input(g.Float32, none, 3, 7)
-		got, err := importFile(n.file(t, n.op(tc.code, nil, f32(3, 7), x)))
+		got, err := imported(n.file(t, n.op(tc.code, nil, f32(3, 7), x)))
 		if err != nil {
 			t.Errorf("code %d: %v", tc.code, err)
 		} else if ops := operations(got.Model); ops != tc.want.String() {
@@ -41,7 +41,7 @@ func TestBinaryOperators(t *testing.T) {
 	} {
 		n := &net{}
 		x := n.input(g.Float32, none, 2, 1, 7)
-		got, err := importFile(n.file(t, n.op(tc.code, tc.opts, f32(2, 3, 7), x, n.floats(3, 1))))
+		got, err := imported(n.file(t, n.op(tc.code, tc.opts, f32(2, 3, 7), x, n.floats(3, 1))))
 		if err != nil {
 			t.Errorf("code %d: %v", tc.code, err)
 		} else if ops := operations(got.Model); ops != tc.want.String() {
@@ -57,13 +57,29 @@ func TestComparisonOperators(t *testing.T) {
 	} {
 		n := &net{}
 		x := n.input(g.Int32, none, 2, 1, 7)
-		got, err := importFile(n.file(t, n.op(code, nil, shaped(g.Bool, none, 2, 3, 7), x, n.ints([]int{3, 1}, 1, 2, 3))))
+		got, err := imported(n.file(t, n.op(code, nil, shaped(g.Bool, none, 2, 3, 7), x, n.ints([]int{3, 1}, 1, 2, 3))))
 		if err != nil {
 			t.Errorf("code %d: %v", code, err)
 		} else if ops := operations(got.Model); ops != want.String() {
 			t.Errorf("code %d became %s, want %v", code, ops, want)
 		}
 	}
+}
+
+func TestLogicalOperators(t *testing.T) {
+	b := shaped(g.Bool, none, 2, 3)
+	runTranslations(t, []translation{
+		{name: "both", want: "LOGICAL_AND", build: func(n *net) int {
+			return n.op(g.OpLogicalAnd, nil, b, n.input(g.Bool, none, 2, 3), n.input(g.Bool, none, 3))
+		}},
+		{name: "one", want: "LOGICAL_OR", build: func(n *net) int {
+			return n.op(g.OpLogicalOr, nil, b, n.input(g.Bool, none, 2, 3), n.input(g.Bool, none, 3))
+		}},
+		{name: "none", want: "LOGICAL_NOT", build: func(n *net) int { return n.op(g.OpLogicalNot, nil, b, n.input(g.Bool, none, 2, 3)) }},
+		{name: "of numbers", err: "TENSOR_FLOAT32", build: func(n *net) int {
+			return n.op(g.OpLogicalNot, nil, b, n.input(g.Float32, none, 2, 3))
+		}},
+	})
 }
 
 func TestElementwise(t *testing.T) {
@@ -154,7 +170,7 @@ func b2() g.Quant { return g.PerTensor(0.25, 100) }
 func TestReluRequantises(t *testing.T) {
 	n := &net{}
 	x := n.input(g.Int8, g.PerTensor(0.5, 3), 5)
-	got, err := importFile(n.file(t, n.op(g.OpRelu6, nil, shaped(g.Int8, g.PerTensor(0.25, -7), 5), x)))
+	got, err := imported(n.file(t, n.op(g.OpRelu6, nil, shaped(g.Int8, g.PerTensor(0.25, -7), 5), x)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestOutputCopies(t *testing.T) {
 	n := &net{}
 	x := n.input(g.Float32, none, 2, 3)
 	y := n.op(g.OpAbs, nil, f32(2, 3), x)
-	got, err := importFile(n.file(t, y, y, x, n.floats(5)))
+	got, err := imported(n.file(t, y, y, x, n.floats(5)))
 	if err != nil {
 		t.Fatal(err)
 	}

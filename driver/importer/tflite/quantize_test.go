@@ -83,7 +83,7 @@ func TestRequantise(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			n := &net{}
-			got, err := importFile(n.file(t, tc.build(n)))
+			got, err := imported(n.file(t, tc.build(n)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestTableAgrees(t *testing.T) {
 	n := &net{}
 	x := n.input(g.Uint8, g.PerTensor(0.5, 3), 1, 4, 4, 2)
 	y := n.op(g.OpConv2D, g.Conv2DOptions{}, shaped(g.Uint8, g.PerTensor(1, 0), 1, 4, 4, 3), x, n.bytes(g.Uint8, g.PerTensor(0.25, 1), 3, 1, 1, 2))
-	got, err := importFile(n.file(t, y))
+	got, err := imported(n.file(t, y))
 	if err != nil {
 		t.Fatal(err)
 	}

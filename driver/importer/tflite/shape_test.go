@@ -77,6 +77,10 @@ func TestShapes(t *testing.T) {
 		{name: "expand rank 0", want: "RESHAPE", build: func(n *net) int {
 			return n.op(g.OpExpandDims, nil, f32(1), n.input(g.Float32, none), n.ints(nil, 0))
 		}},
+		{name: "joined", want: "CONCATENATION", build: func(n *net) int {
+			x := n.input(g.Float32, none, 2, 3)
+			return n.op(g.OpConcatenation, g.ConcatenationOptions{Axis: -1}, f32(2, 6), x, x)
+		}, check: lastInts(2, 1)},
 		{name: "transpose", want: "TRANSPOSE", build: func(n *net) int {
 			return n.op(g.OpTranspose, nil, f32(7, 2, 3), n.input(g.Float32, none, 2, 3, 7), n.ints([]int{3}, 2, 0, 1))
 		}, check: lastInts(1, 2, 0, 1)},
@@ -142,6 +146,9 @@ func TestShapes(t *testing.T) {
 		{name: "largest", want: "REDUCE_MAX", build: func(n *net) int {
 			return n.op(g.OpReduceMax, g.ReducerOptions{KeepDims: true}, shaped(g.Int8, q, 1, 3), n.input(g.Int8, q, 2, 3), n.ints(nil, 0))
 		}},
+		{name: "smallest", want: "REDUCE_MIN", build: func(n *net) int {
+			return n.op(g.OpReduceMin, g.ReducerOptions{}, f32(2), n.input(g.Float32, none, 2, 3), n.ints(nil, 1))
+		}, check: lastInts(1, 1)},
 		{name: "smallest of another scale", err: "REDUCE_MIN", build: func(n *net) int {
 			return n.op(g.OpReduceMin, g.ReducerOptions{}, shaped(g.Int8, g.PerTensor(1, 3), 3), n.input(g.Int8, q, 2, 3), n.ints(nil, 0))
 		}},

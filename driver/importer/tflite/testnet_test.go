@@ -169,7 +169,7 @@ func runTranslations(t *testing.T, cases []translation) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			n := &net{}
-			got, err := importFile(n.file(t, tc.build(n)))
+			got, err := imported(n.file(t, tc.build(n)))
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Fatalf("error %v, want one with %q", err, tc.err)

@@ -7,7 +7,13 @@ import (
 	"os"
 )
 
-// What it writes, from the module's root.
+// What tests wrote that it reads, from the module's root: what the operators of TensorFlow Lite become, and what devices run.
+const (
+	imports = "driver/importer/tflite/testdata/operations.txt"
+	devices = "gpu/internal/compile/testdata/devices.txt"
+)
+
+// What it writes.
 const (
 	document   = "docs/operators.md"
 	vocabulary = "driver/nn/operations.go"
@@ -47,5 +53,9 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{document: operators(names), vocabulary: commented}, nil
+	k, err := readKnowledge(root)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{document: operators(names, k), vocabulary: commented}, nil
 }

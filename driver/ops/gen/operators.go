@@ -16,18 +16,19 @@ Written by ` + "`make generate`" + ` from the table in ` + "`driver/ops`" + `, w
 
 Operands stand in the order of the tables, with the numbers that errors name ("operand 6 (activation) is missing"). *May end before* marks where the list of inputs may end: that operand and all behind it are left off. *May have no value* marks an operand that may have the lifetime NO_VALUE (` + "`nn.Builder.Omitted`" + `), *repeated* one that stands for any number of them, at least one. Operands without a rank are scalars. Parameters, which are all inputs but those in **bold**, are constants of the model, except those marked *at run time*: they may be computed, or given by the request, where the model states the dimensions of the result.
 
-Versions are those of the NN HAL; *extension* is what only this driver has. Quantised tensors of 8 bits are TENSOR_QUANT8_ASYMM and TENSOR_QUANT8_ASYMM_SIGNED. Dimensions of tensors are NHWC unless the layout says otherwise; *any* rank is at most %d here. A list of axes, sizes or paddings has at most %d elements. Which of these operations a device runs for given tensors ` + "`Device.SupportedOperations`" + ` and ` + "`nngpu inspect`" + ` say.
+Versions are those of the NN HAL; *extension* is what only this driver has. Quantised tensors of 8 bits are TENSOR_QUANT8_ASYMM and TENSOR_QUANT8_ASYMM_SIGNED. Dimensions of tensors are NHWC unless the layout says otherwise; *any* rank is at most %d here. A list of axes, sizes or paddings has at most %d elements. Sizes set limits that no table has: which operations a device runs for given tensors ` + "`Device.SupportedOperations`" + ` and ` + "`nngpu inspect`" + ` say.
 
 IF and WHILE are not in the table, because what they ask for is of the graphs that they refer to (` + "`driver/validate/control.go`" + `): operands and those of the graphs have one type, quantisation and, as far as both are known, shape; a condition is a TENSOR_BOOL8 of shape [1]. They run where everything in those graphs does and the shapes of what goes in and out are known.
 
 `
 
 // operators is the text of docs/operators.md.
-func operators(names map[nn.OperationType]string) []byte {
+func operators(names map[nn.OperationType]string, k *knowledge) []byte {
 	var b bytes.Buffer
 	rows := ops.All()
 	slices.SortFunc(rows, func(x, y *ops.Row) int { return strings.Compare(x.Type.String(), y.Type.String()) })
 	fmt.Fprintf(&b, preface, ops.AnyRank.Max, ops.MaxIndices)
+	k.write(&b, rows, names)
 	for _, row := range rows {
 		fmt.Fprintf(&b, "## %v\n", row.Type)
 		if row.Since > 0 {
