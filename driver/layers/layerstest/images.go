@@ -68,6 +68,11 @@ var images = map[nn.OperationType]func(b *builder) []uint32{
 		}
 		return one(b.TransformBoxes(b.x(3, 4), b.of(deltas, 3, 8), b.of(nn.TensorInt32, 3), b.x(1, 2)))
 	},
+	nn.OpDetectionPostprocessing: func(b *builder) []uint32 {
+		d := ops.Detection{Scale: [4]float32{10, 10, 5, 5}, Detections: 3, ClassesPerBox: 1, DetectionsPerClass: 3, Overlap: 0.5}
+		scores, boxes, classes, counts := b.DetectionPostprocessing(b.x(1, 6, 4), b.x(1, 6, 4), b.x(6, 4), d)
+		return []uint32{scores, boxes, classes, counts}
+	},
 	nn.OpHeatmapMaxKeypoint: func(b *builder) []uint32 {
 		scores, keypoints := b.HeatmapMaxKeypoint(b.x(3, 4, 4, 5), b.of(b.box(), 3, 4), false)
 		return []uint32{scores, keypoints}

@@ -3,8 +3,6 @@
 package layerstest
 
 import (
-	"fmt"
-
 	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -14,7 +12,7 @@ import (
 type Example struct {
 	Op   nn.OperationType
 	Type nn.OperandType // of the leading input
-	// Model is nil where nobody has written an example of the operation.
+	// Model is nil where there is no example of the operation; docs/operators.md has a question mark then.
 	Model *nn.Model
 	Err   error
 }
@@ -31,8 +29,6 @@ func All() []Example {
 					b.Output(y)
 				}
 				e.Model, e.Err = b.Build()
-			} else {
-				e.Err = fmt.Errorf("no example of %v in driver/layers/layerstest", row.Type)
 			}
 			list = append(list, e)
 		}
