@@ -42,7 +42,7 @@ func quantisedFile(t testing.TB) []byte {
 // mustNotPanic imports a file that may be damaged; a model that comes out must at least be consistent.
 func mustNotPanic(t testing.TB, data []byte) {
 	t.Helper()
-	n, err := imported(data)
+	n, err := importFile(data)
 	if err != nil {
 		if nn.StatusOf(err) != nn.StatusInvalidArgument {
 			t.Fatalf("status %v of %v", nn.StatusOf(err), err)

@@ -12,6 +12,9 @@ import (
 func FuzzImport(f *testing.F) {
 	f.Add(smallFile(f))
 	f.Add(quantisedFile(f))
+	for _, data := range shapedFiles(f) {
+		f.Add(data)
+	}
 	n := &net{}
 	f.Add(n.file(f, n.detections(flexMapOf(detectionMap(nil)), tflitegen.Float32, none, 4)))
 	dir := os.Getenv("NNGPU_SHARED")
