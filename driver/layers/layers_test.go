@@ -61,6 +61,9 @@ func TestResults(t *testing.T) {
 			return b.Conv2D(x, b.Floats(nn.Dims{5, 3, 2, 4}, zeros(120)...), b.Floats(nn.Dims{5}, zeros(5)...),
 				layers.Conv{Pad: ops.Pad{Top: 1, Left: 2}, Stride: [2]int{2, 1}})
 		}, nn.Operand{Type: f32, Dims: nn.Dims{1, 4, 7, 5}}},
+		"projection": {func(b b, x, _ uint32) uint32 {
+			return b.LSHProjection(ops.LSHDense, b.Floats(nn.Dims{2, 3}, zeros(6)...), x)
+		}, nn.Operand{Type: i32, Dims: nn.Dims{6}}},
 		"conv, dilated": {func(b b, x, _ uint32) uint32 {
 			return b.Conv2D(x, b.Floats(nn.Dims{5, 3, 2, 4}, zeros(120)...), b.Floats(nn.Dims{5}, zeros(5)...),
 				layers.Conv{Padding: nn.PaddingValid, Dilation: [2]int{3, 4}})

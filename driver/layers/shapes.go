@@ -1,6 +1,9 @@
 package layers
 
-import "github.com/nngpu/nngpu/driver/nn"
+import (
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
 
 // Reshape gives x other dimensions, of which one may be -1: what is left.
 func (b *Builder) Reshape(x uint32, dims ...int) uint32 {
@@ -87,6 +90,14 @@ func (b *Builder) HashtableLookup(lookups, keys, values uint32) (rows, hits uint
 		{Type: x.Type, Scale: x.Scale, ZeroPoint: x.ZeroPoint}, {Type: nn.TensorQuant8Asymm, Scale: 1},
 	})
 	return list[0], list[1]
+}
+
+// LSHProjection makes bits of the rows of x by the hash, [hashes, bits]. weights, [rows] of the type of the hash, may be left off.
+func (b *Builder) LSHProjection(t ops.LSHType, hash, x uint32, weights ...uint32) uint32 {
+	if len(weights) == 0 {
+		weights = []uint32{b.Omitted(b.Operand(hash).Type)}
+	}
+	return b.op(nn.OpLshProjection, nil, hash, x, weights[0], int(t))
 }
 
 // Select takes elements of x where the mask is true, else of y.

@@ -48,7 +48,8 @@ const (
 	// Inputs: input, radius, bias, alpha, beta, [axis].
 	OpLocalResponseNormalization OperationType = 13 // LOCAL_RESPONSE_NORMALIZATION
 	// Inputs: input.
-	OpLogistic      OperationType = 14 // LOGISTIC
+	OpLogistic OperationType = 14 // LOGISTIC
+	// Inputs: hash, input, weights, type.
 	OpLshProjection OperationType = 15 // LSH_PROJECTION
 	// Inputs: input, input-to-input weights, input-to-forget weights, input-to-cell weights, input-to-output weights,
 	// recurrent-to-input weights, recurrent-to-forget weights, recurrent-to-cell weights, recurrent-to-output

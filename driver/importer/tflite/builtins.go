@@ -50,6 +50,7 @@ var builtins = map[int32]builtin{
 	12:  {version: 1, options: 5, fields: 6, inputs: one, translate: pool(nn.OpL2Pool2D)},
 	13:  {version: 1, options: 13, fields: 4, inputs: one, translate: localResponse},
 	14:  {version: 3, inputs: one, translate: unary(nn.OpLogistic)},
+	15:  {version: 1, options: 4, fields: 1, inputs: counts{2, 3}, translate: lshProjection},
 	16:  {version: 4, options: 14, fields: 5, inputs: counts{5, 24}, outputs: counts{1, 4}, translate: lstm},
 	17:  {version: 3, options: 5, fields: 6, inputs: one, translate: pool(nn.OpMaxPool2D)},
 	18:  {version: 7, options: 21, fields: 1, inputs: two, translate: fusedBinary(nn.OpMul)},

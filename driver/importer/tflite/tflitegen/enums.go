@@ -30,3 +30,13 @@ const (
 	Reflect   MirrorPadMode = 0
 	Symmetric MirrorPadMode = 1
 )
+
+// LSHProjectionType values are the schema's LSHProjectionType.
+type LSHProjectionType int8
+
+// What is made of the bits of a projection.
+const (
+	LSHUnknown LSHProjectionType = 0
+	LSHSparse  LSHProjectionType = 1
+	LSHDense   LSHProjectionType = 2
+)

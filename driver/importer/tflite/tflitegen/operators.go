@@ -21,6 +21,7 @@ const (
 	OpL2Pool2D                   Operator = 12
 	OpLocalResponseNormalization Operator = 13
 	OpLogistic                   Operator = 14
+	OpLshProjection              Operator = 15
 	OpLSTM                       Operator = 16
 	OpMaxPool2D                  Operator = 17
 	OpMul                        Operator = 18

@@ -113,6 +113,13 @@ type ReducerOptions struct {
 
 func (o ReducerOptions) table() (byte, []Field) { return 27, fieldsOf(o) }
 
+// LSHProjectionOptions belong to LSH_PROJECTION.
+type LSHProjectionOptions struct {
+	Type LSHProjectionType
+}
+
+func (o LSHProjectionOptions) table() (byte, []Field) { return 4, fieldsOf(o) }
+
 // ArgMaxOptions belong to ARG_MAX.
 type ArgMaxOptions struct {
 	OutputType TensorType
