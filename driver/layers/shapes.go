@@ -100,6 +100,11 @@ func (b *Builder) LSHProjection(t ops.LSHType, hash, x uint32, weights ...uint32
 	return b.op(nn.OpLshProjection, nil, hash, x, weights[0], int(t))
 }
 
+// RandomMultinomial draws samples of the classes of each row of logits, [n, classes], by two seeds.
+func (b *Builder) RandomMultinomial(logits uint32, samples int, seeds uint32) uint32 {
+	return b.op(nn.OpRandomMultinomial, nil, logits, samples, seeds)
+}
+
 // Select takes elements of x where the mask is true, else of y.
 func (b *Builder) Select(mask, x, y uint32, q ...Quant) uint32 {
 	return b.op(nn.OpSelect, q, mask, x, y)

@@ -205,7 +205,8 @@ const (
 	// weights, input gate bias, forget gate bias, cell gate bias, output gate bias, cell state in, output state in.
 	// Outputs: cell state out, result.
 	OpQuantized16BitLstm OperationType = 73 // QUANTIZED_16BIT_LSTM
-	OpRandomMultinomial  OperationType = 74 // RANDOM_MULTINOMIAL
+	// Inputs: logits, samples, seeds.
+	OpRandomMultinomial OperationType = 74 // RANDOM_MULTINOMIAL
 	// Inputs: input, axes, keep dims.
 	OpReduceAll OperationType = 75 // REDUCE_ALL
 	// Inputs: input, axes, keep dims.

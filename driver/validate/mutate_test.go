@@ -110,6 +110,10 @@ func mayRetype(m *nn.Model, operand uint32, t nn.OperandType) bool {
 				if k == 1 && both(nn.TensorFloat16, nn.TensorFloat32, nn.TensorInt32, nn.TensorQuant8Asymm) {
 					return true
 				}
+			case nn.OpRandomMultinomial:
+				if k == 0 && both(nn.TensorFloat16, nn.TensorFloat32) {
+					return true
+				}
 			case nn.OpQuantize:
 				if both(nn.TensorFloat16, nn.TensorFloat32) || both(nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned) {
 					return true

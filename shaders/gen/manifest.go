@@ -16,6 +16,7 @@ func manifest() []variant {
 	list = append(list, reduceVariants()...)
 	list = append(list, cellVariants()...)
 	list = append(list, lshVariants()...)
+	list = append(list, multinomialVariants()...)
 	list = append(list, poolVariants()...)
 	list = append(list, resizeVariants()...)
 	list = append(list, convVariants()...)

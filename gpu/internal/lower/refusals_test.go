@@ -71,6 +71,38 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestMultinomialRefusals: rows of classes that are too long for the loops of a kernel, and shapes that do not go together.
+func TestMultinomialRefusals(t *testing.T) {
+	facts := plan.Facts{Class: plan.ClassCPU, MaxStorageRange: 128 << 20}
+	f32 := func(shape ...int) ir.Tensor { return ir.Tensor{Type: nn.TensorFloat32, Shape: shape} }
+	i32 := func(shape ...int) ir.Tensor { return ir.Tensor{Type: nn.TensorInt32, Shape: shape} }
+	for _, tc := range []struct {
+		name  string
+		x     ir.Tensor
+		seeds ir.Tensor
+		y     ir.Tensor
+		runs  bool
+	}{
+		{"many classes", f32(2, 120_000), i32(2), i32(2, 9), true},
+		{"too many classes", f32(2, 120_001), i32(2), i32(2, 9), false},
+		{"sums of half floats beyond a binding", ir.Tensor{Type: nn.TensorFloat16, Shape: []int{400, 100_000}}, i32(2), i32(400, 9), false},
+		{"three seeds", f32(2, 5), i32(3), i32(2, 9), false},
+		{"fewer samples", f32(2, 5), i32(2), i32(2, 8), false},
+		{"other rows", f32(2, 5), i32(2), i32(3, 9), false},
+		{"samples of floats", f32(2, 5), i32(2), f32(2, 9), false},
+		{"classes of bytes", ir.Tensor{Type: nn.TensorQuant8Asymm, Shape: []int{2, 5}, Scale: 1}, i32(2), i32(2, 9), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := singleNode(ir.Node{Op: nn.OpRandomMultinomial, Attrs: ops.Multinomial{Samples: 9}}, tc.y, tc.x, tc.seeds)
+			if err := Check(&facts, g, &g.Nodes[0]); tc.runs {
+				require.NoError(t, err)
+			} else {
+				require.Error(t, err)
+			}
+		})
+	}
+}
+
 // TestBoxRefusals: what boxes of any size could make loop too long, and shapes that do not go together.
 func TestBoxRefusals(t *testing.T) {
 	facts := plan.Facts{Class: plan.ClassCPU, MaxStorageRange: 128 << 20}
