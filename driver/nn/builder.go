@@ -39,7 +39,12 @@ func (b *Builder) Temp(t OperandType, dims Dims, scale float32, zero int32) uint
 
 // Omitted adds an operand of type t without a value, for an optional input of an operation that is left out.
 func (b *Builder) Omitted(t OperandType) uint32 {
-	return b.add("Omitted", Operand{Type: t, Lifetime: NoValue})
+	o := Operand{Type: t, Lifetime: NoValue}
+	switch t {
+	case TensorQuant8Asymm, TensorQuant8AsymmSigned, TensorQuant8Symm, TensorQuant16Asymm, TensorQuant16Symm:
+		o.Scale = 1 // no value, but a valid operand
+	}
+	return b.add("Omitted", o)
 }
 
 // Output makes operand i, which was added by Temp, a result of the model.

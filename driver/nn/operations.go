@@ -258,9 +258,17 @@ const (
 	// Inputs, sizes: input, output width, output height, layout, [align corners, [half pixel centers]].
 	// Inputs, factors: input, width factor, height factor, layout, [align corners, [half pixel centers]].
 	OpResizeNearestNeighbor OperationType = 94 // RESIZE_NEAREST_NEIGHBOR
-	OpQuantizedLstm         OperationType = 95 // QUANTIZED_LSTM
-	OpIf                    OperationType = 96 // IF
-	OpWhile                 OperationType = 97 // WHILE
+	// Inputs: input, input-to-input weights, input-to-forget weights, input-to-cell weights, input-to-output weights,
+	// recurrent-to-input weights, recurrent-to-forget weights, recurrent-to-cell weights, recurrent-to-output
+	// weights, cell-to-input weights, cell-to-forget weights, cell-to-output weights, input gate bias, forget gate
+	// bias, cell gate bias, output gate bias, projection weights, projection bias, output state in, cell state in,
+	// input layer norm weights, forget layer norm weights, cell layer norm weights, output layer norm weights, cell
+	// clip, projection clip, input intermediate scale, forget intermediate scale, cell intermediate scale, output
+	// intermediate scale, hidden state zero point, hidden state scale. Outputs: output state out, cell state out,
+	// result.
+	OpQuantizedLstm OperationType = 95 // QUANTIZED_LSTM
+	OpIf            OperationType = 96 // IF
+	OpWhile         OperationType = 97 // WHILE
 	// Inputs: input, alpha.
 	OpElu OperationType = 98 // ELU
 	// Inputs: input.
