@@ -3,6 +3,7 @@ package interpret
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -55,6 +56,22 @@ func (s *state) compute(op uint16, w []uint32) error {
 			}
 			to[k], to[len(a)+k] = uint32(v), uint32(v>>32)
 		}
+	case opIAddCarry, opISubBorrow:
+		a, b := s.reg(w[3]), s.reg(w[4])
+		for k := range a {
+			v := uint64(a[k]) + uint64(b[k])
+			if op == opISubBorrow {
+				v = uint64(a[k]) - uint64(b[k])
+			}
+			to[k], to[len(a)+k] = uint32(v), uint32(v>>32)&1
+		}
+	case opDot:
+		var sum float32
+		a, b := s.reg(w[3]), s.reg(w[4])
+		for k := range a {
+			sum += math.Float32frombits(a[k]) * math.Float32frombits(b[k])
+		}
+		to[0] = math.Float32bits(sum)
 	case opAny, opAll:
 		any, all := uint32(0), uint32(1)
 		for _, v := range s.reg(w[3]) {
@@ -121,7 +138,7 @@ func (s *state) lanes(op uint16, to []uint32, operands []uint32) error {
 			if b[k] == 0 {
 				return s.fault("divides %d by zero", a[k])
 			}
-		case opSDiv, opSRem:
+		case opSDiv, opSRem, opSMod:
 			if b[k] == 0 || a[k] == 1<<31 && b[k] == math.MaxUint32 {
 				return s.fault("divides %d by %d", int32(a[k]), int32(b[k]))
 			}
@@ -206,6 +223,9 @@ func double(op uint16, a, b uint32) (uint32, bool) {
 		return uint32(int32(a) / int32(b)), true
 	case opSRem:
 		return uint32(int32(a) % int32(b)), true
+	case opSMod: // with the sign of b
+		x, y := int64(int32(a)), int64(int32(b))
+		return uint32((x%y + y) % y), true
 	case opShiftLeftLogical:
 		return a << b, true
 	case opShiftRightLogical:
@@ -305,6 +325,10 @@ func function(op, x, y, z uint32) (uint32, bool) {
 	switch op {
 	case extSAbs:
 		return uint32(max(int32(x), -int32(x))), true
+	case extFindUMsb:
+		return uint32(bits.Len32(x) - 1), true
+	case extFindSMsb:
+		return uint32(bits.Len32(x^uint32(int32(x)>>31)) - 1), true
 	case extUMin:
 		return min(x, y), true
 	case extUMax:
@@ -334,6 +358,8 @@ func function(op, x, y, z uint32) (uint32, bool) {
 		r = float32(math.Floor(d))
 	case extCeil:
 		r = float32(math.Ceil(d))
+	case extExp:
+		r = float32(math.Exp(d))
 	case extSqrt:
 		r = float32(math.Sqrt(d))
 	case extInverseSqrt:

@@ -60,7 +60,11 @@ const (
 	opFDiv                  = 136
 	opUMod                  = 137
 	opSRem                  = 138
+	opSMod                  = 139
 	opVectorTimesScalar     = 142
+	opDot                   = 148
+	opIAddCarry             = 149
+	opISubBorrow            = 150
 	opUMulExtended          = 151
 	opSMulExtended          = 152
 	opAny                   = 154
@@ -136,6 +140,7 @@ const (
 	extFSign          = 6
 	extFloor          = 8
 	extCeil           = 9
+	extExp            = 27
 	extSqrt           = 31
 	extInverseSqrt    = 32
 	extFMin           = 37
@@ -151,4 +156,6 @@ const (
 	extFma            = 50
 	extPackHalf2x16   = 58
 	extUnpackHalf2x16 = 62
+	extFindSMsb       = 74
+	extFindUMsb       = 75
 )
