@@ -12,8 +12,8 @@ import (
 )
 
 func init() {
-	register(rule{check: checkBbox, lower: lowerBbox}, nn.OpAxisAlignedBboxTransform)
-	register(rule{check: checkKeypoint, lower: lowerKeypoint}, nn.OpHeatmapMaxKeypoint)
+	register(rule{check: checkBbox, lower: lowerBbox, divide: divideBbox}, nn.OpAxisAlignedBboxTransform)
+	register(rule{check: checkKeypoint, lower: lowerKeypoint, divide: divideKeypoint}, nn.OpHeatmapMaxKeypoint)
 }
 
 func checkBbox(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -26,6 +26,11 @@ func checkBbox(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("boxes %v, deltas %v", boxes.Shape, deltas.Shape)
 	}
 	return emit.CheckTensors(f, g, n)
+}
+
+// divideBbox divides among boxes; the sizes of images stay whole.
+func divideBbox(g *ir.Graph, n *ir.Node) []division {
+	return divideWithout(g, n, func(i int) bool { return i == 3 })
 }
 
 func lowerBbox(b *emit.Builder, n *ir.Node) {
@@ -49,6 +54,11 @@ func checkKeypoint(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("heatmaps of %d elements", positions)
 	}
 	return emit.CheckTensors(f, g, n)
+}
+
+// divideKeypoint divides among boxes.
+func divideKeypoint(g *ir.Graph, n *ir.Node) []division {
+	return divideWithout(g, n, func(int) bool { return false })
 }
 
 func lowerKeypoint(b *emit.Builder, n *ir.Node) {

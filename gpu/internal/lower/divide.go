@@ -183,3 +183,20 @@ func divideTransposed(g *ir.Graph, n *ir.Node, w windows) []division {
 		return firstAndOut(n, along(x, 1, first, last), along(y, 1, from, to)), attrs
 	}}}
 }
+
+// divideWithout divides a node along the first dimension of all of its tensors but those that stay whole, by position among
+// n.In and n.Out.
+func divideWithout(g *ir.Graph, n *ir.Node, whole func(i int) bool) []division {
+	list := operands(g, n)
+	return []division{{list[len(list)-1].Shape[0], func(from, to int) ([]extent, ops.Attrs) {
+		extents := make([]extent, len(list))
+		for i, t := range list {
+			if t == nil || whole(i) {
+				extents[i] = extent{whole: true}
+			} else {
+				extents[i] = along(t, 0, from, to)
+			}
+		}
+		return extents, n.Attrs
+	}}}
+}

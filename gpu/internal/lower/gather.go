@@ -17,7 +17,7 @@ import (
 
 func init() {
 	register(rule{check: checkGather, lower: lowerGather, divide: divideGather}, nn.OpGather)
-	register(rule{check: checkHashtable, lower: lowerHashtable}, nn.OpHashtableLookup)
+	register(rule{check: checkHashtable, lower: lowerHashtable, divide: divideHashtable}, nn.OpHashtableLookup)
 }
 
 func checkGather(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -99,6 +99,11 @@ func checkHashtable(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("elements of %v cannot be moved", y.Type)
 	}
 	return emit.CheckTensors(f, g, n)
+}
+
+// divideHashtable divides among lookups; keys and values stay whole.
+func divideHashtable(g *ir.Graph, n *ir.Node) []division {
+	return divideWithout(g, n, func(i int) bool { return i == 1 || i == 2 })
 }
 
 // lowerHashtable finds where the keys lie, then gathers.

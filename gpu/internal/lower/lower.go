@@ -26,6 +26,8 @@ type rule struct {
 	// divide returns the ways to divide n where its tensors are too large, none where there are none; nil: never.
 	// Precondition: check has nothing against n but the size of its tensors.
 	divide func(g *ir.Graph, n *ir.Node) []division
+	// scratch is how many bytes of its own the largest binding of n has, where that may be more than any tensor's.
+	scratch func(g *ir.Graph, n *ir.Node) int64
 	// inPlace: lower gives the output the memory of the first input if both are of the same size.
 	inPlace bool
 }
@@ -79,7 +81,7 @@ func Check(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("no kernel does %v", n.Op)
 	}
 	err := r.check(f, g, n)
-	if !emit.Oversized(f, g, n) {
+	if !oversized(f, g, n) {
 		return err
 	}
 	if err != nil {
@@ -104,7 +106,7 @@ func Check(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 func Node(b *emit.Builder, n *ir.Node) error {
 	b.Begin(n.Label())
 	r := rules[n.Op]
-	if emit.Oversized(b.Facts, b.Graph, n) {
+	if oversized(b.Facts, b.Graph, n) {
 		if err := r.check(b.Facts, b.Graph, n); err != nil {
 			return cmp.Or(inPieces(b, n, err), b.Err())
 		}

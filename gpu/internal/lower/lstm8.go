@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkLSTM8, lower: lowerLSTM8}, nn.OpQuantizedLstm)
+	register(rule{check: checkLSTM8, lower: lowerLSTM8, divide: divideLSTM8, scratch: lstm8Gate}, nn.OpQuantizedLstm)
 }
 
 func checkLSTM8(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -39,10 +39,23 @@ func checkLSTM8(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if size := pack.LayoutOf(g.T(n.In[ops.LSTMInput])).C + pack.LayoutOf(y).C + units.C; size > emit.MaxLoop {
 		return fmt.Errorf("rows of %d elements", size)
 	}
-	if size := int64(units.TotalQuads()) * gateQuad; size > f.MaxStorageRange {
+	if size := lstm8Gate(g, n); size > f.MaxStorageRange {
 		return fmt.Errorf("a gate needs %d bytes, more than the device binds", size)
 	}
 	return emit.CheckTensors(f, g, n)
+}
+
+// lstm8Gate is the size of a gate.
+func lstm8Gate(g *ir.Graph, n *ir.Node) int64 {
+	return int64(pack.LayoutOf(g.T(n.In[ops.LSTMCellState])).TotalQuads()) * gateQuad
+}
+
+// divideLSTM8 divides among rows of the batch; weights and biases stay whole.
+func divideLSTM8(g *ir.Graph, n *ir.Node) []division {
+	return divideWithout(g, n, func(i int) bool {
+		t := ops.LSTMTensor(i)
+		return i < len(n.In) && t != ops.LSTMInput && t != ops.LSTMOutputState && t != ops.LSTMCellState
+	})
 }
 
 // lstm8 lowers a QUANTIZED_LSTM.

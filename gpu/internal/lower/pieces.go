@@ -46,10 +46,16 @@ type source struct {
 	whole bool
 }
 
+// oversized reports whether n binds more than the device can, as a tensor or of its own.
+func oversized(f *plan.Facts, g *ir.Graph, n *ir.Node) bool {
+	scratch := rules[n.Op].scratch
+	return emit.Oversized(f, g, n) || scratch != nil && scratch(g, n) > f.MaxStorageRange
+}
+
 // divide returns the pieces of n, which the device cannot run as a whole because of tooLarge.
 func divide(f *plan.Facts, g *ir.Graph, n *ir.Node, tooLarge error) ([]piece, error) {
 	r := rules[n.Op]
-	if r.divide == nil || !emit.Oversized(f, g, n) {
+	if r.divide == nil || !oversized(f, g, n) {
 		return nil, tooLarge
 	}
 	for _, id := range slices.Concat(n.In, n.Out) { // what can only fail may fail early

@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	register(rule{check: checkLSTM16, lower: lowerLSTM16}, nn.OpQuantized16BitLstm)
+	register(rule{check: checkLSTM16, lower: lowerLSTM16, divide: divideLSTM16, scratch: lstm16Gates}, nn.OpQuantized16BitLstm)
 }
 
 // gateQuad is the size of a quad of a gate, as shaders/cell/gate.comp writes it.
@@ -39,10 +39,22 @@ func checkLSTM16(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if size := pack.LayoutOf(g.T(n.In[ops.LSTM16Input])).C + pack.LayoutOf(y).C; size > emit.MaxLoop {
 		return fmt.Errorf("rows of %d elements", size)
 	}
-	if size := 4 * plan.AlignUp(int64(pack.LayoutOf(y).TotalQuads())*gateQuad); size > f.MaxStorageRange {
+	if size := lstm16Gates(g, n); size > f.MaxStorageRange {
 		return fmt.Errorf("the gates need %d bytes, more than the device binds", size)
 	}
 	return emit.CheckTensors(f, g, n)
+}
+
+// lstm16Gates is the size of all gates.
+func lstm16Gates(g *ir.Graph, n *ir.Node) int64 {
+	return 4 * plan.AlignUp(int64(pack.LayoutOf(g.T(n.Out[1])).TotalQuads())*gateQuad)
+}
+
+// divideLSTM16 divides among rows of the batch; weights and biases stay whole.
+func divideLSTM16(g *ir.Graph, n *ir.Node) []division {
+	return divideWithout(g, n, func(i int) bool {
+		return i >= int(ops.LSTM16InputWeights) && i < int(ops.LSTM16CellState)
+	})
 }
 
 // lowerLSTM16 computes the gates, each by its own step, and from them the states.

@@ -16,7 +16,7 @@ import (
 const roiUnrolled = 8
 
 func init() {
-	register(rule{check: checkRoi, lower: lowerRoi}, nn.OpRoiAlign, nn.OpRoiPooling)
+	register(rule{check: checkRoi, lower: lowerRoi, divide: divideRoi}, nn.OpRoiAlign, nn.OpRoiPooling)
 }
 
 // checkReal reports tensors other than float32 and, where they are among integers, int32.
@@ -79,6 +79,11 @@ func checkRoi(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("cells of up to %.0f samples", roiUnrolled*loops)
 	}
 	return emit.CheckTensors(f, g, n)
+}
+
+// divideRoi divides among boxes; the images stay whole.
+func divideRoi(g *ir.Graph, n *ir.Node) []division {
+	return divideWithout(g, n, func(i int) bool { return i == 0 })
 }
 
 func lowerRoi(b *emit.Builder, n *ir.Node) {
