@@ -8,6 +8,7 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 // expansions are the operations that no kernel does, or few do: each becomes nodes that kernels do, perhaps itself.
@@ -62,7 +63,7 @@ func (u *unit) expand() error {
 			nodes = append(nodes, *n)
 			continue
 		}
-		x := expansion{graph: u.graph, source: n.Source, room: room, constants: constants}
+		x := expansion{facts: u.facts, graph: u.graph, source: n.Source, room: room, constants: constants}
 		if err := x.expand(*n, become); err != nil {
 			u.refuse(n, err)
 			continue
@@ -76,6 +77,7 @@ func (u *unit) expand() error {
 
 // expansion collects the nodes that an operation becomes.
 type expansion struct {
+	facts     *plan.Facts
 	graph     *ir.Graph
 	source    int
 	room      int // nodes that may still be made

@@ -6,6 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
 // What only moves elements is a transposition of a tensor with more dimensions. Attributes are those of NHWC.
@@ -51,7 +52,29 @@ func expandSpaceToBatch(x *expansion, n *ir.Node) error {
 		in = x.into(x.graph.Add(t), nn.OpPad, ops.Padding{Pads: pads, Value: float64(t.Zero)}, in)
 	}
 	s := x.graph.T(in).Shape
+	if s[0] == 1 && pack.LayoutOf(x.graph.T(in)).Bytes() > x.facts.MaxStorageRange {
+		return x.images(n.Out[0], in, b)
+	}
 	return x.rearrange(n.Out[0], in, []int{s[0], s[1] / b[0], b[0], s[2] / b[1], b[1], s[3]}, 2, 4, 0, 1, 3, 5)
+}
+
+// images takes every b[0]th row and b[1]th column of an image, from each of the first ones, as images of a batch: unlike a
+// transposition it can be divided between rows.
+func (x *expansion) images(out, in ir.ID, b [2]int) error {
+	if err := x.checkRoom(len(x.nodes) + b[0]*b[1] + 1); err != nil {
+		return err
+	}
+	s := x.graph.T(in).Shape
+	size := []int{1, s[1] / b[0], s[2] / b[1], s[3]}
+	var parts []ir.ID
+	for row := range b[0] {
+		for column := range b[1] {
+			a := ops.StridedSlice{Begin: []int{0, row, column, 0}, Stride: []int{1, b[0], b[1], 1}, Size: size}
+			parts = append(parts, x.into(x.shaped(in, slices.Clone(size)...), nn.OpStridedSlice, a, in))
+		}
+	}
+	x.into(out, nn.OpConcatenation, ops.Concatenation{}, parts...)
+	return nil
 }
 
 func expandBatchToSpace(x *expansion, n *ir.Node) error {

@@ -58,3 +58,26 @@ func TestRearrangements(t *testing.T) {
 		})
 	}
 }
+
+// TestLargeImageToBatch: an image that is larger than what a device binds becomes slices, which can be divided, of which each lies
+// where the batch has it.
+func TestLargeImageToBatch(t *testing.T) {
+	var b layers.Builder
+	b.Output(b.SpaceToBatch(b.Input(nn.TensorQuant8Asymm, nn.Dims{1, 255, 96, 4}, 0.5, 9), [2]int{2, 1}, ops.Pad{Bottom: 1}, false))
+	m, err := b.Build()
+	require.NoError(t, err)
+	facts := lavapipe
+	facts.MaxStorageRange = 1 << 14
+	g, err := Optimised(&facts, m)
+	require.NoError(t, err)
+	require.Equal(t, lines(`
+		input %0 TENSOR_QUANT8_ASYMM(0.5,9) [1,255,96,4]
+		%2 TENSOR_QUANT8_ASYMM(0.5,9) [1,256,96,4] = PAD %0 {"pads":[[0,0],[0,1],[0,0],[0,0]],"value":9}
+		%3 TENSOR_QUANT8_ASYMM(0.5,9) [1,128,96,4] = STRIDED_SLICE %2 {"begin":[0,0,0,0],"stride":[1,2,1,1],"size":[1,128,96,4]}
+		%4 TENSOR_QUANT8_ASYMM(0.5,9) [1,128,96,4] = STRIDED_SLICE %2 {"begin":[0,1,0,0],"stride":[1,2,1,1],"size":[1,128,96,4]}
+		%1 TENSOR_QUANT8_ASYMM(0.5,9) [2,128,96,4] = CONCATENATION %3 %4
+		output %1`), lines(g.String()))
+	p, weights, err := Model(t.Context(), &facts, m, nil)
+	require.NoError(t, err)
+	require.NoError(t, checkBounds(&facts, p, weights, 4))
+}
