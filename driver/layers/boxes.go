@@ -50,3 +50,11 @@ func (b *Builder) DetectionPostprocessing(x, deltas, anchors uint32, d ops.Detec
 	y := b.applyAll(nn.OpDetectionPostprocessing, 4, nil, b.list(x, inputs...), nil)
 	return y[0], y[1], y[2], y[3]
 }
+
+// NonMaxSuppression selects boxes [R, 4*C], each in the image that images, int32 [R], says, by their scores [R, C]: boxes
+// [K, 4] with their scores, classes and images, [K] each. Only the data tells K.
+func (b *Builder) NonMaxSuppression(scores, boxes, images uint32, a ops.BoxNMS) (kept, at, classes, of uint32) {
+	y := b.applyAll(nn.OpBoxWithNmsLimit, 4, nil, b.list(scores, boxes, images, float64(a.Score), a.Limit, int(a.Kernel),
+		float64(a.Overlap), float64(a.Sigma), float64(a.Lowered)), nil)
+	return y[0], y[1], y[2], y[3]
+}

@@ -139,7 +139,9 @@ const (
 	// merged result, [backward result, or forward state out where merged, [forward state out, or backward state out
 	// where merged, [backward state out]]].
 	OpBidirectionalSequenceRnn OperationType = 43 // BIDIRECTIONAL_SEQUENCE_RNN
-	OpBoxWithNmsLimit          OperationType = 44 // BOX_WITH_NMS_LIMIT
+	// Inputs: scores, boxes, images, score threshold, limit, kernel, overlap threshold, sigma, lowered threshold.
+	// Outputs: scores, boxes, classes, images.
+	OpBoxWithNmsLimit OperationType = 44 // BOX_WITH_NMS_LIMIT
 	// Inputs: input.
 	OpCast OperationType = 45 // CAST
 	// Inputs: input, groups, axis.

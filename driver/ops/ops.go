@@ -131,11 +131,19 @@ func register(rows ...Row) {
 			panic(fmt.Sprintf("ops: %v stands twice in the table", r.Type))
 		}
 		table[r.Type] = &r
+		if r.FromData {
+			registerCounted(r)
+		}
 	}
 }
 
-// Lookup returns the row of t, nil when the table has none.
-func Lookup(t nn.OperationType) *Row { return table[t] }
+// Lookup returns the row of t, nil when there is none: that of the table, or of what compilers make of its operations.
+func Lookup(t nn.OperationType) *Row {
+	if r := table[t]; r != nil {
+		return r
+	}
+	return compiled[t]
+}
 
 // All returns the rows in the order of their numbers.
 func All() []*Row {

@@ -22,16 +22,21 @@ type Row struct {
 	Rules []string
 	// Extends says what the driver takes that the HAL does not.
 	Extends []string
+	// FromData: only the data tells how many rows the outputs have, which are their first dimension. See Counted.
+	FromData bool
 
 	quant quantRule
 	// relate adds what the row knows of open dimensions, nil for nothing. It must cope with unknown ranks and parameters.
 	relate func(*params, *Relations)
-	rules  interface {
-		check(c *Call) error
-		infer(c *Call, inf *Inferred) error
-		fits(a Attrs) bool
-		parse(text []byte) (Attrs, error)
-	}
+	rules  rules
+}
+
+// rules are the part of a row that knows its attributes.
+type rules interface {
+	check(c *Call) error
+	infer(c *Call, inf *Inferred) error
+	fits(a Attrs) bool
+	parse(text []byte) (Attrs, error)
 }
 
 // one is the only list of inputs of an operation.
@@ -145,7 +150,7 @@ func (r *Row) Check(c *Call) error {
 // values contradict each other. FILL, RESHAPE, SQUEEZE, EXPAND_DIMS, PAD, PAD_V2, MIRROR_PAD, TRANSPOSE and
 // MEAN with a parameter that is not constant take the shape that the output operand states, the latter
 // five with Inferred.RuntimeParam; no other row looks at the output's dimensions, which the caller compares
-// (MergeDims). Precondition: Check passed.
+// (MergeDims). Of outputs whose rows the data tells, their number is open. Precondition: Check passed.
 func (r *Row) Infer(c *Call) (*Inferred, error) {
 	c = r.read(c)
 	// The ranks are tested again: the caller may have completed an unknown rank since Check.
@@ -167,6 +172,9 @@ func (r *Row) Infer(c *Call) (*Inferred, error) {
 	for i, d := range inf.Shapes {
 		if err := checkShape(d, c.Out(i).Type); err != nil {
 			return nil, fmt.Errorf("output %d (%s): %w", i, at(r.Outputs, i, len(inf.Shapes)).Name, err)
+		}
+		if r.FromData {
+			d[0] = 0
 		}
 	}
 	return inf, nil

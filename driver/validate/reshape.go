@@ -60,7 +60,11 @@ func Reshape(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 			}
 			binary.LittleEndian.PutUint32(shapes[at:], x.Dims[0])
 		}
-		switch err := g.completeOperation(&out.Main, &out.Main.Operations[i]); {
+		err := g.completeOperation(&out.Main, &out.Main.Operations[i])
+		if row := ops.Lookup(out.Main.Operations[i].Type); err == nil && row != nil && row.FromData {
+			err = errFromData
+		}
+		switch {
 		case errors.Is(err, ops.ErrNotConstant), errors.Is(err, errNotInTable):
 			return nil, nn.Errorf(nn.StatusGeneralFailure, g.operation(i), "%w: nobody can tell the size of a result: %w", nn.ErrUnsupported, err)
 		case err != nil:

@@ -143,8 +143,11 @@ func resolve(m *nn.Model, inputs []nn.Dims) (_ *nn.Model, work int, err error) {
 	return &resolved, work, nil
 }
 
-// NeedsData says of operation i of m's main graph why no dimensions of the inputs tell what its results have: a parameter is
-// computed, or given by the request. Nil where they may, or where the model states the results' dimensions and the operation can do
+// errFromData is of operations of whose results the data tells how many rows they have.
+var errFromData = fmt.Errorf("the data tells how many rows the results have: %w", ops.ErrNotConstant)
+
+// NeedsData says of operation i of m's main graph why no dimensions of the inputs tell what its results have: their rows are those
+// that it selects, or a parameter is computed, or given by the request. Nil where they may, or where the model states the results' dimensions and the operation can do
 // with that. The error is ops.ErrNotConstant.
 //
 // Precondition: m passed Model.
@@ -154,6 +157,9 @@ func NeedsData(m *nn.Model, i int) error {
 	row := ops.Lookup(op.Type)
 	if row == nil {
 		return nil
+	}
+	if row.FromData {
+		return errFromData
 	}
 	for _, k := range g.neededValues(row, g.call(g.Graph, op)) {
 		switch g.Operands[op.Inputs[k]].Lifetime {

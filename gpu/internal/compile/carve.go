@@ -277,5 +277,6 @@ func (c *cutter) enter(s *scope, i int, graph uint32, args []uint32, states, res
 		inner.at[y] = results[k]
 		g.Operands[y].Dims = dimsOf(&g.Operands[y], &c.tree.Values[results[k]].Operand)
 	}
+	inner.count()
 	return inner, nil
 }

@@ -16,6 +16,7 @@ const (
 	maxCutOps    = 1 << 16
 	maxStraights = 256
 	maxValues    = 1024
+	maxTogether  = 16 // operations with parameters that the host reads, of a run that begins with such
 )
 
 // HasControl reports whether m has an operation that refers to other graphs.
@@ -24,13 +25,15 @@ func HasControl(m *nn.Model) bool {
 }
 
 // NeedsTree reports whether m becomes a tree: it has an operation that refers to other graphs, or, its inputs being known,
-// one with a parameter that only the data tells.
+// one with a parameter that only the data tells, or results of so many rows.
 func NeedsTree(m *nn.Model) bool {
 	if HasControl(m) {
 		return true
 	}
 	s := &scope{Graph: &m.Main}
-	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return len(s.runtimeParams(m, &op, nil)) > 0 }) && !opensInputs(m)
+	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool {
+		return hasRowsFromData(&op) || len(s.runtimeParams(m, &op, nil)) > 0
+	}) && !opensInputs(m)
 }
 
 func isControl(op *nn.Operation) bool { return op.Type == nn.OpIf || op.Type == nn.OpWhile }
@@ -69,6 +72,7 @@ func cut(m *nn.Model) *Tree {
 	for i := range m.Main.Operations {
 		s.origins = append(s.origins, origin{main: i, label: fmt.Sprintf("#%d", i)})
 	}
+	s.count()
 	s.complete(m)
 	var entry Straight
 	uses := s.usages(s.runs())
@@ -170,17 +174,35 @@ func (c *cutter) full(s *scope) bool {
 type run struct{ first, last int }
 
 // runs cuts the operations of s. One with a parameter that the host reads begins a run: what is before it need not be
-// compiled anew for other parameters.
+// compiled anew for other parameters. It goes on with one that others with such parameters begin, where these do not compute its.
 func (s *scope) runs() (list []run) {
 	for i := range s.Operations {
 		n := len(list) - 1
-		if n < 0 || isControl(&s.Operations[i]) || isControl(&s.Operations[list[n].first]) || len(s.params[i]) > 0 {
+		if n < 0 || isControl(&s.Operations[i]) || isControl(&s.Operations[list[n].first]) || len(s.params[i]) > 0 && !s.follows(list[n], i) {
 			list = append(list, run{i, i + 1})
 			continue
 		}
 		list[n].last++
 	}
 	return list
+}
+
+// follows reports whether all operations of r, and that behind it, i, have parameters that the host reads, all from before r.
+func (s *scope) follows(r run, i int) bool {
+	if r.last-r.first >= maxTogether {
+		return false
+	}
+	for k := r.first; k < r.last; k++ {
+		if len(s.params[k]) == 0 {
+			return false
+		}
+		for _, n := range s.params[i] {
+			if slices.Contains(s.Operations[k].Outputs, s.Operations[i].Inputs[n]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // sequence cuts a graph.

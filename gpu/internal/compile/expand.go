@@ -40,6 +40,9 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpTransposeConv2D:            expandTransposeConv,
 	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
 	nn.OpUnidirectionalSequenceRnn:  expandSequenceRNN,
+
+	ops.Counted(nn.OpBoxWithNmsLimit): expandBoxes,
+	ops.TakeRows:                      expandTakeRows,
 }
 
 const (

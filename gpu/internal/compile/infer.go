@@ -47,6 +47,9 @@ func (u *unit) inferNode(n *ir.Node) error {
 	if err != nil {
 		return err
 	}
+	if row.FromData { // where its inputs are known, cut has replaced it
+		return fmt.Errorf("rows of the results: %w", ops.ErrNotConstant)
+	}
 	for k, index := range call.Op.Outputs {
 		if stated := u.main.Operands[index].Dims; stated.Known() && len(stated) > 0 && !stated.Equal(inf.Shapes[k]) {
 			return fmt.Errorf("output %d has dimensions %v, the inputs give %v", k, stated, inf.Shapes[k])

@@ -286,5 +286,5 @@ func (o origin) name(t nn.OperationType) string {
 	if o.where != "" {
 		return o.where
 	}
-	return fmt.Sprintf("operation %d (%v)", o.main, t)
+	return fmt.Sprintf("operation %d (%v)", o.main, ops.Plain(t))
 }

@@ -106,6 +106,7 @@ func (n *Node) Label() string {
 }
 
 func labelOf(op nn.OperationType, source int) string {
+	op = ops.Plain(op)
 	if source < 0 {
 		return op.String()
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -66,6 +67,7 @@ var expanded = []nn.OperationType{
 	nn.OpSvdf,
 	nn.OpUnidirectionalSequenceLstm,
 	nn.OpUnidirectionalSequenceRnn,
+	ops.TakeRows,
 }
 
 // Has reports whether there are kernels for an operation, or for those that it consists of, whatever its operands are.

@@ -252,7 +252,8 @@ func Slice(x *Tensor, begin, size []int) (*Tensor, error) {
 		if shape[i] == -1 {
 			shape[i] = n - begin[i]
 		}
-		if begin[i] < 0 || shape[i] < 1 || begin[i]+shape[i] > n {
+		// What is empty gives what is empty.
+		if begin[i] < 0 || shape[i] < min(n, 1) || begin[i]+shape[i] > n {
 			return nil, fmt.Errorf("%v from %v of %v", size, begin, x.Shape)
 		}
 	}
