@@ -166,6 +166,9 @@ func (b *boundRequest) resolveInputs() error {
 		if !x.initialised() {
 			return nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("input %d", i), "the buffer is not initialised")
 		}
+		if x.isEmpty() {
+			return nn.Invalid(fmt.Sprintf("input %d", i), "the buffer holds no elements: dimensions %v", []uint32(x.shape))
+		}
 		dims, err := combine(x.operand.Type, b.inputDims[i], x.shape)
 		if err != nil {
 			return nn.Invalid(fmt.Sprintf("input %d", i), "%w: the shape of the last write", err)

@@ -153,8 +153,18 @@ func (b *Buffer) reserve(dims nn.Dims) error {
 	return nil
 }
 
+// empty makes the buffer hold a tensor of dimensions of which one is 0, which takes no memory. Precondition: that of reserve.
+func (b *Buffer) empty(dims nn.Dims) error {
+	err := b.drop()
+	b.shape = slices.Clone(dims)
+	return err
+}
+
+// isEmpty reports whether the buffer holds, or is to hold, a tensor without elements. Precondition: the turn is held.
+func (b *Buffer) isEmpty() bool { return slices.Contains(b.shape, 0) }
+
 // initialised reports whether the buffer holds what was last written. Precondition: the turn is held.
-func (b *Buffer) initialised() bool { return b.written && !b.memory.Lost() }
+func (b *Buffer) initialised() bool { return b.written && (b.isEmpty() || !b.memory.Lost()) }
 
 // isFixed reports whether roles and description give all dimensions.
 func (b *Buffer) isFixed() bool { return known(b.operand.Type, b.operand.Dims) }

@@ -9,7 +9,6 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/internal/prepare"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/ops"
 )
 
 // maxResized is how often an execution runs at most because a buffer must become as large as what it takes: twice suffices
@@ -59,7 +58,7 @@ func (b *boundRequest) settle(err error) (again bool, _ error) {
 	var resized []int
 	for i := range b.outputs {
 		where, a := fmt.Sprintf("output %d", i), &b.request.Outputs[i]
-		o, err := b.reportedOutput(i)
+		o, isSaid, err := b.reportedOutput(i)
 		if err != nil {
 			return false, err
 		}
@@ -70,9 +69,16 @@ func (b *boundRequest) settle(err error) (again bool, _ error) {
 		x := b.poolOf(a).buffer
 		b.shapes[i] = nn.OutputShape{Dims: append(b.shapes[i].Dims[:0], o.Dims...), IsSufficient: true}
 		switch {
-		case !known(o.Type, o.Dims):
+		case !isSaid && !known(o.Type, o.Dims):
 			if !isShort {
 				return false, nn.Errorf(nn.StatusGeneralFailure, where, "nobody knows its dimensions: %v%v", o.Type, []uint32(o.Dims))
+			}
+		case x != nil && size == 0:
+			if !isShort {
+				err = x.empty(o.Dims)
+			}
+			if err != nil {
+				return false, fmt.Errorf("output %d: %w", i, err)
 			}
 		case x != nil:
 			if b.outputs[i].Memory == nil || !x.shape.Equal(o.Dims) {
@@ -104,20 +110,25 @@ func (b *boundRequest) settle(err error) (again bool, _ error) {
 	return true, nil
 }
 
-// reportedOutput is output i with the dimensions that model, request, buffer and report give together.
-func (b *boundRequest) reportedOutput(i int) (o nn.Operand, err error) {
+// reportedOutput is output i with the dimensions that model, request, buffer and report give together. isSaid: the report has
+// them, and 0 among them is a size.
+func (b *boundRequest) reportedOutput(i int) (o nn.Operand, isSaid bool, err error) {
 	o.Type = b.output(i).Type
 	o.Dims = b.computed[i]
-	heard := b.heard[i]
-	if len(heard) == 0 {
-		return o, nil
+	heard, where := b.heard[i], fmt.Sprintf("output %d", i)
+	switch {
+	case len(heard) == 0:
+		return o, false, nil
+	case !b.inferred()[i].Admits(heard):
+		return o, false, nn.Errorf(nn.StatusGeneralFailure, where, "the device reports dimensions %v, of %v", []uint32(heard), []uint32(b.inferred()[i]))
+	case heard.Known():
+		o.Dims, err = b.outputDims(i, heard)
+	case !o.Dims.Admits(heard): // what request and buffer say of it
+		err = nn.Invalid(where, "dimensions %v, of %v: it has no elements", []uint32(heard), []uint32(o.Dims))
+	default:
+		o.Dims = heard
 	}
-	if _, err := ops.MergeDims(o.Type, b.inferred()[i], heard); err != nil || !heard.Known() {
-		return o, nn.Errorf(nn.StatusGeneralFailure, fmt.Sprintf("output %d", i), "the device reports dimensions %v, of %v",
-			[]uint32(heard), []uint32(b.inferred()[i]))
-	}
-	o.Dims, err = b.outputDims(i, heard)
-	return o, err
+	return o, true, err
 }
 
 // inferred are the dimensions of the outputs as far as they follow from those of the inputs.

@@ -394,18 +394,18 @@ func TestSizedHostile(t *testing.T) {
 		end  error
 		room int
 	}{
-		"another rank":                {[]nn.Dims{{6}}, nil, 6},
-		"a size that the model knows": {[]nn.Dims{{3, 2}}, nil, 6},
-		"more than is bound":          {[]nn.Dims{{4, 3}}, nil, 6},
-		"more than a buffer can be":   {[]nn.Dims{{1 << 31, 3}}, nil, 6},
-		"open":                        {[]nn.Dims{{0, 3}}, nil, 6},
-		"open, and short":             {[]nn.Dims{{0, 3}}, short, 6},
-		"nothing":                     {[]nn.Dims{nil}, nil, 6},
-		"nothing, and short":          {[]nn.Dims{nil}, short, 6},
-		"fewer outputs":               {nil, nil, 6},
-		"more outputs":                {[]nn.Dims{{2, 3}, {2, 3}}, nil, 6},
-		"short, with enough room":     {[]nn.Dims{{2, 3}}, short, 7},
-		"short, of another rank":      {[]nn.Dims{{7}}, short, 6},
+		"another rank":                 {[]nn.Dims{{6}}, nil, 6},
+		"a size that the model knows":  {[]nn.Dims{{3, 2}}, nil, 6},
+		"more than is bound":           {[]nn.Dims{{4, 3}}, nil, 6},
+		"more than a buffer can be":    {[]nn.Dims{{1 << 31, 3}}, nil, 6},
+		"none of what the model knows": {[]nn.Dims{{2, 0}}, nil, 6},
+		"open, and short":              {[]nn.Dims{{0, 3}}, short, 6},
+		"nothing":                      {[]nn.Dims{nil}, nil, 6},
+		"nothing, and short":           {[]nn.Dims{nil}, short, 6},
+		"fewer outputs":                {nil, nil, 6},
+		"more outputs":                 {[]nn.Dims{{2, 3}, {2, 3}}, nil, 6},
+		"short, with enough room":      {[]nn.Dims{{2, 3}}, short, 7},
+		"short, of another rank":       {[]nn.Dims{{7}}, short, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newSizing()
@@ -417,8 +417,14 @@ func TestSizedHostile(t *testing.T) {
 			require.Nil(t, res)
 		})
 	}
-	// One that says what there is no room for is believed where it wrote nothing.
+	// One that says that there is nothing is believed, and so is what there is no room for where nothing was written.
 	b := newSizing()
+	b.say = func([]nn.Dims) []nn.Dims { return []nn.Dims{{0, 3}} }
+	_, _, empty := openSizing(t, b, shapedModel(nil, nn.Dims{0, 3}, 1))
+	result, err := empty.Execute(t.Context(), shapedRequest(2, 3, 6))
+	require.NoError(t, err)
+	require.Equal(t, []nn.OutputShape{{Dims: nn.Dims{0, 3}, IsSufficient: true}}, result.Shapes)
+	b = newSizing()
 	b.say, b.end = func([]nn.Dims) []nn.Dims { return []nn.Dims{{4, 3}} }, func(error) error { return short }
 	_, _, pm := openSizing(t, b, shapedModel(nil, nn.Dims{0, 3}, 1))
 	res, err := pm.Execute(t.Context(), shapedRequest(2, 3, 6))

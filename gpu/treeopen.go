@@ -34,7 +34,7 @@ type instance struct {
 	outputs           []nn.Dims
 	model             *nn.Model     // nil: it copies; until it is compiled
 	compiled          chan struct{} // closed then
-	part              *part         // since compiled; nil: err says why
+	part              *part         // since compiled; nil: err says why, or nothing is to be done
 	err               error
 	users             int // guarded by the mutex of its part
 }
@@ -103,10 +103,19 @@ func (p *openPart) take(ctx context.Context, inputs, paramDims []nn.Dims, params
 		i.users++
 	} else {
 		p.list = slices.Insert(p.list, 0, i)
-		p.x.compiling.Go(func() { p.compile(i) })
+		if p.hasWork(i) {
+			p.x.compiling.Go(func() { p.compile(i) })
+		} else {
+			close(i.compiled)
+		}
 	}
 	p.mu.Unlock()
 	return p.wait(ctx, i)
+}
+
+// hasWork reports whether i computes or copies anything: nothing does where tensors have no elements.
+func (p *openPart) hasWork(i *instance) bool {
+	return i.model != nil || p.region.Model == nil && slices.ContainsFunc(i.inputs, nn.Dims.Known)
 }
 
 // wait waits until i, which is taken, is compiled.
@@ -168,8 +177,9 @@ func (p *openPart) compileInstance(i *instance) (*longLived, error) {
 	var list []nn.Operand
 	for k, v := range p.region.In {
 		o := x.model.Values[v].Operand
-		o.Dims = i.inputs[k]
-		list = append(list, o)
+		if o.Dims = i.inputs[k]; o.Dims.Known() { // it has elements
+			list = append(list, o)
+		}
 	}
 	f, err := x.b.planCopy(x.closed, list)
 	if err != nil {
@@ -198,9 +208,17 @@ func (p *openPart) drop(n int) bool {
 	}
 	p.mu.Unlock()
 	for _, i := range surplus {
-		_ = i.part.Close() // which only says that there is nothing to do
+		_ = i.close() // which only says that there is nothing to do
 	}
 	return len(surplus) > 0
+}
+
+// close frees what i, which is compiled, holds.
+func (i *instance) close() error {
+	if i.part == nil {
+		return nil
+	}
+	return i.part.Close()
 }
 
 // idle reports whether i is compiled and not in use. Precondition: the mutex of its part is held.
@@ -236,7 +254,7 @@ func (x *tree) closeOpen() error {
 			continue
 		}
 		for _, i := range p.list {
-			list = append(list, i.part.Close())
+			list = append(list, i.close())
 		}
 		p.list = nil
 	}

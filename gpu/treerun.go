@@ -99,7 +99,9 @@ func (e *treeExecution) advance(ctx context.Context) (bool, error) {
 				return true, e.begin(ctx, n, p)
 			}
 			if p := e.x.open[n.Index]; p != nil {
-				return true, e.beginOpen(ctx, n, p)
+				if begun, err := e.beginOpen(ctx, n, p); begun || err != nil {
+					return begun, err
+				}
 			}
 		case *compile.Branch:
 			list := n.Else
@@ -164,15 +166,20 @@ func (e *treeExecution) begin(ctx context.Context, n *compile.Straight, p *part)
 // beginPart begins region n as p, whose outputs have their places.
 func (e *treeExecution) beginPart(ctx context.Context, n *compile.Straight, p *part) (err error) {
 	e.inputs, e.outs = e.inputs[:0], e.outs[:0]
-	for k, v := range n.In {
+	for _, v := range n.In {
+		if n.Model == nil && e.isEmpty(v) { // nothing is copied
+			continue
+		}
 		at := e.at[v]
-		if p.Plan().Inputs[k].Size == 0 { // it is left off
+		if p.Plan().Inputs[len(e.inputs)].Size == 0 { // it is left off
 			at = backend.Binding{}
 		}
 		e.inputs = append(e.inputs, at)
 	}
 	for _, v := range n.Out {
-		e.outs = append(e.outs, e.at[v])
+		if !e.isEmpty(v) {
+			e.outs = append(e.outs, e.at[v])
+		}
 	}
 	// The trace in ctx is the tree's.
 	e.now, err = p.beginIn(&backend.TraceContext{Context: ctx, Trace: e.trace.begin()}, e.f.number, e.inputs, e.outs)

@@ -118,8 +118,13 @@ func (e *treeExecution) swap(current, next int) {
 	o.own[current], o.own[next] = o.own[next], o.own[current]
 }
 
-// beginOpen begins region n, which is open.
-func (e *treeExecution) beginOpen(ctx context.Context, n *compile.Straight, p *openPart) error {
+// isEmpty reports whether value v has no elements.
+func (e *treeExecution) isEmpty(v int) bool {
+	return e.x.model.Values[v].IsOpen() && slices.Contains(e.open.dims[v], 0)
+}
+
+// beginOpen begins region n, which is open. It reports false where it has nothing to do.
+func (e *treeExecution) beginOpen(ctx context.Context, n *compile.Straight, p *openPart) (bool, error) {
 	o := &e.open
 	o.inputs, o.paramDims, o.params = o.inputs[:0], o.paramDims[:0], o.params[:0]
 	for _, v := range n.In {
@@ -138,16 +143,17 @@ func (e *treeExecution) beginOpen(ctx context.Context, n *compile.Straight, p *o
 		i, err = p.take(ctx, o.inputs, o.paramDims, o.params)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	o.of, o.region = p, i
-	if err = e.size(n, i.outputs); err == nil {
+	if err = e.size(n, i.outputs); err == nil && i.part != nil {
 		err = e.beginPart(ctx, n, i.part)
 	}
-	if err != nil {
+	if err != nil || i.part == nil {
 		o.leave()
+		return false, err
 	}
-	return err
+	return true, nil
 }
 
 // leave lets go of the instance that the region under way is.
@@ -167,7 +173,7 @@ func (e *treeExecution) size(n *compile.Straight, dims []nn.Dims) error {
 		case n.Model == nil:
 			d = e.dims(n.In[k])
 			in := &e.at[n.In[k]]
-			e.open.omitted[v] = e.open.omitted[n.In[k]] || in.Host == nil && in.Memory == nil
+			e.open.omitted[v] = e.open.omitted[n.In[k]] || in.Host == nil && in.Memory == nil && !e.isEmpty(n.In[k])
 		case dims == nil:
 			continue // all are known
 		default:
@@ -199,8 +205,8 @@ func (e *treeExecution) place(v int, d nn.Dims) error {
 	o.dims[v] = d
 	switch t.Values[v].Place {
 	case compile.InWord:
-		if n > compile.MaxParamBytes {
-			return nn.Invalid("parameter", "%d bytes; there may be %d", n, compile.MaxParamBytes)
+		if n == 0 || n > compile.MaxParamBytes {
+			return nn.Invalid("parameter", "%d bytes; there may be 1 to %d", n, compile.MaxParamBytes)
 		}
 		e.f.words[v] = make([]byte, n)
 		e.at[v].Host = e.f.words[v]
@@ -214,6 +220,9 @@ func (e *treeExecution) place(v int, d nn.Dims) error {
 				o.missing--
 			}
 			o.sizes[k] = d
+			if n == 0 {
+				break
+			}
 			if at, fits := within(o.outputs[k], int64(n)); fits {
 				e.at[v] = at
 				return nil
@@ -225,7 +234,10 @@ func (e *treeExecution) place(v int, d nn.Dims) error {
 		}
 	}
 	e.f.giveSized(o.own[v])
-	o.own[v] = nil
+	o.own[v], e.at[v] = nil, backend.Binding{}
+	if n == 0 {
+		return nil
+	}
 	if o.own[v], err = e.x.takeSized(e.f, x.Type, d); err != nil {
 		return err
 	}

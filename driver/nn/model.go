@@ -34,6 +34,15 @@ func (d Dims) Elements() (uint32, error) {
 // Equal reports whether d and e have the same rank and sizes.
 func (d Dims) Equal(e Dims) bool { return slices.Equal(d, e) }
 
+// Admits reports whether a tensor of which d is known, no dimensions at all for nothing, can have these sizes, of which any may
+// be 0.
+func (d Dims) Admits(sizes Dims) bool {
+	if len(d) == 0 {
+		return true
+	}
+	return slices.EqualFunc(d, sizes, func(known, n uint32) bool { return known == 0 || known == n })
+}
+
 // Merge has the sizes that d or e knows. ok is false where their ranks differ, or sizes that both know.
 func (d Dims) Merge(e Dims) (merged Dims, ok bool) {
 	if len(d) != len(e) {

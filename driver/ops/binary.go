@@ -12,7 +12,7 @@ const broadcastRule = "shapes are aligned at their last dimensions: sizes are eq
 // pairwise is an operation on two tensors with broadcasting.
 func pairwise(t nn.OperationType, since Level, types Types, r Ranks, first, second string) Row {
 	return Row{
-		Type: t, Since: since,
+		Type: t, Since: since, Empty: AnyEmpty,
 		Forms: one(input(types, r).named(first), like(second, r)), Outputs: result(r),
 		Rules:  []string{broadcastRule},
 		relate: relateBroadcast,

@@ -15,7 +15,7 @@ func init() {
 			return of(x)
 		}}}
 	register(Row{
-		Type: nn.OpAxisAlignedBboxTransform, Since: 3,
+		Type: nn.OpAxisAlignedBboxTransform, Since: 3, Empty: AnyEmpty,
 		Forms: one(input(floats|of(nn.TensorQuant16Asymm), exactly(2)), deltas, int32Tensor("images", exactly(1), "[R]: which image each is in"),
 			like("image sizes", exactly(2)).noted("[N, 2]: height, width")),
 		Outputs: result(exactly(2)),

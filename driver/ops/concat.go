@@ -8,7 +8,7 @@ import (
 
 func init() {
 	register(Row{
-		Type: nn.OpConcatenation, Since: 1,
+		Type: nn.OpConcatenation, Since: 1, Empty: AnyEmpty,
 		Forms:   one(inputs(numbers, atMost(4)), int32Of("axis", "-rank to rank-1")),
 		Outputs: result(atMost(4)),
 		Rules:   []string{"the sizes of the inputs differ along the axis only", "8-bit inputs may differ in scale and zero point since 1.2"},
@@ -46,6 +46,6 @@ func concatShape(p *params, a *Concatenation) (nn.Dims, error) {
 		sum += int64(x[axis])
 	}
 	var err error
-	out[axis], err = toDim(sum)
+	out[axis], err = p.dim(sum)
 	return out, err
 }

@@ -30,13 +30,13 @@ func convForms(filter string, middle ...Operand) []Form {
 func init() {
 	register(
 		Row{
-			Type: nn.OpConv2D, Since: 1, Forms: convForms("[Co, Kh, Kw, Ci]"), Outputs: result(exactly(4)),
+			Type: nn.OpConv2D, Since: 1, Empty: RowsEmpty, Forms: convForms("[Co, Kh, Kw, Ci]"), Outputs: result(exactly(4)),
 			quant:  weightQuant(0),
 			relate: relateConv,
 			rules:  typed[Conv]{attrs: convAttrs, shapes: single(convShape)},
 		},
 		Row{
-			Type: nn.OpDepthwiseConv2D, Since: 1, Forms: convForms("[1, Kh, Kw, Co]", int32Of("depth multiplier", "Co / Ci")),
+			Type: nn.OpDepthwiseConv2D, Since: 1, Empty: RowsEmpty, Forms: convForms("[1, Kh, Kw, Co]", int32Of("depth multiplier", "Co / Ci")),
 			Outputs: result(exactly(4)),
 			quant:   weightQuant(3),
 			relate:  relateDepthwise,

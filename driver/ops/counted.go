@@ -48,7 +48,7 @@ func registerCounted(r Row) {
 
 func init() {
 	compiled[TakeRows] = &Row{
-		Type:    TakeRows,
+		Type: TakeRows, Empty: AnyEmpty,
 		Forms:   one(input(withInt32|of(nn.TensorQuant16Asymm), AnyRank), Operand{Name: "count", Types: fixed(of(nn.TensorInt32)), Ranks: exactly(1)}),
 		Outputs: result(AnyRank),
 		rules:   typed[Slice]{attrs: takeAttrs, shapes: single(sliceShape)},

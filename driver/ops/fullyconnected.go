@@ -8,7 +8,7 @@ import (
 
 func init() {
 	register(Row{
-		Type: nn.OpFullyConnected, Since: 1,
+		Type: nn.OpFullyConnected, Since: 1, Empty: RowsEmpty,
 		Forms:   one(input(numbers, Ranks{2, 4}), weights("weights", exactly(2), "[units, I]"), bias("[units]"), activation()),
 		Outputs: result(exactly(2)),
 		Rules:   []string{"the input counts as [elements / I, I]"},

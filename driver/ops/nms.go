@@ -27,9 +27,9 @@ func init() {
 			"exp(-o²/sigma) (gaussian); o is the intersection over the union, 0 where that is not positive",
 			"then the limit keeps the highest scores of an image, of equal ones those of the lower class",
 			"K, which may be 0, depends on the data; boxes are in the order of their images, classes and selection"},
-		FromData: true,
-		quant:    boxQuant(sameQuant),
-		rules:    typed[BoxNMS]{attrs: nmsAttrs, shapes: nmsShapes},
+		FromData: true, Empty: AnyEmpty,
+		quant: boxQuant(sameQuant),
+		rules: typed[BoxNMS]{attrs: nmsAttrs, shapes: nmsShapes},
 	})
 }
 
@@ -84,7 +84,7 @@ func nmsShapes(p *params, a *BoxNMS) ([]nn.Dims, error) {
 	if err := p.sizes(2, r); err != nil {
 		return nil, err
 	}
-	each := max(c, 2) - 1
+	each := min(c, max(c, 2)-1)
 	if a.Limit >= 0 {
 		each = min(each, uint32(max(a.Limit, 1)))
 	}

@@ -61,6 +61,8 @@ type Call struct {
 	// Unbound: the graph's inputs are those of a model, of which requests tell whether optional tensors have a value. Otherwise
 	// such a tensor has one, unless its dimensions are not known.
 	Unbound bool
+	// Sized: the inputs have their sizes, and 0 is one of them, of tensors without elements. Otherwise 0 is a size not known yet.
+	Sized bool
 
 	row  *Row  // set while a row reads the call
 	form *Form // the one that the inputs have

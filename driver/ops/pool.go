@@ -8,7 +8,7 @@ import (
 
 func pool(t nn.OperationType, types Types) Row {
 	return Row{
-		Type: t, Since: 1,
+		Type: t, Since: 1, Empty: RowsEmpty,
 		Forms:   windowed(list(input(types, exactly(4))), int32s("window width", "window height"), list(layout().trailing())),
 		Outputs: result(exactly(4)),
 		Rules:   []string{"padding is smaller than the window and counts in no window"},

@@ -11,7 +11,7 @@ var castTypes = castable | of(nn.TensorBool8, nn.TensorQuant16Asymm, nn.TensorQu
 func init() {
 	register(
 		Row{
-			Type: nn.OpCast, Since: 3,
+			Type: nn.OpCast, Since: 3, Empty: AnyEmpty,
 			Later: map[nn.OperandType]Level{nn.TensorBool8: 4, nn.TensorQuant16Asymm: 4, nn.TensorQuant16Symm: 4, nn.TensorQuant8Symm: 4},
 			Forms: one(input(castTypes, AnyRank)),
 			Outputs: resultOf(TypeRule{
@@ -27,7 +27,7 @@ func init() {
 			relate: relateSame, rules: untyped(keepShape[none]),
 		},
 		Row{
-			Type: nn.OpQuantize, Since: 3,
+			Type: nn.OpQuantize, Since: 3, Empty: AnyEmpty,
 			Forms: one(input(floats, AnyRank)), Outputs: resultOf(fixed(quant8), AnyRank),
 			relate: relateSame, rules: untyped(keepShape[none]),
 		},
@@ -38,7 +38,7 @@ func init() {
 			relate: relateSame, rules: untyped(keepShape[none]),
 		},
 		Row{
-			Type: nn.OpDequantize, Since: 1,
+			Type: nn.OpDequantize, Since: 1, Empty: AnyEmpty,
 			Forms:   one(input(quant8|of(nn.TensorQuant8Symm, nn.TensorQuant8PerChannel), extended)),
 			Outputs: resultOf(fixed(floats), extended),
 			Rules:   []string{"TENSOR_FLOAT16 results since 1.2"},

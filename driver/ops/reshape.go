@@ -11,7 +11,7 @@ import (
 func init() {
 	register(
 		Row{
-			Type: nn.OpReshape, Since: 1, Later: map[nn.OperandType]Level{nn.TensorInt32: 6},
+			Type: nn.OpReshape, Since: 1, Empty: AnyEmpty, Later: map[nn.OperandType]Level{nn.TensorInt32: 6},
 			Forms:   one(input(withInt32, extended), indices("shape", exactly(1), "positive sizes; one may be -1").runtime()),
 			Outputs: result(extended),
 			quant:   sameQuant,
@@ -21,7 +21,7 @@ func init() {
 			},
 		},
 		Row{
-			Type: nn.OpSqueeze, Since: 2,
+			Type: nn.OpSqueeze, Since: 2, Empty: AnyEmpty,
 			Forms:   one(input(numbers, extended), indices("axes", exactly(1), "of size 1; without a value all of size 1").omissible().runtime()),
 			Outputs: result(extended),
 			quant:   sameQuant,
@@ -31,7 +31,7 @@ func init() {
 			},
 		},
 		Row{
-			Type: nn.OpExpandDims, Since: 3,
+			Type: nn.OpExpandDims, Since: 3, Empty: AnyEmpty,
 			Forms: one(input(withInt32, AnyRank), int32Of("axis", "-(rank+1) to rank").runtime()), Outputs: result(AnyRank),
 			quant: sameQuant,
 			rules: typed[ExpandDims]{attrs: expandDimsAttrs, shapes: single(expandDimsShape), runtime: sameElements[ExpandDims]},

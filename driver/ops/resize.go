@@ -15,7 +15,7 @@ func resize(t nn.OperationType, since Level, layout Operand) Row {
 		flag("half pixel centers", "not with align corners").since(4).trailing())
 	factor := "positive; the result has floor(size * factor)"
 	return Row{
-		Type: t, Since: since,
+		Type: t, Since: since, Empty: RowsEmpty,
 		Forms: []Form{
 			{"sizes", list(lead, int32s("output width", "output height"), tail)},
 			{"factors", list(lead, realNumber("width factor", factor).since(3), realNumber("height factor", factor).since(3), tail)},

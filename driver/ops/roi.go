@@ -60,7 +60,7 @@ func init() {
 		realNumber("height ratio", "positive; of the image to the input"), realNumber("width ratio", "positive; of the image to the input"))
 	shapes := "[n, h, w, c] becomes [R, output height, output width, c]"
 	register(Row{
-		Type: nn.OpRoiAlign, Since: 3,
+		Type: nn.OpRoiAlign, Since: 3, Empty: AnyEmpty,
 		Forms: one(head, int32Of("height samples", "of a cell; 0: as many as it has pixels, rounded up"),
 			int32Of("width samples", "as height samples"), layout()),
 		Outputs: result(exactly(4)),
@@ -69,7 +69,7 @@ func init() {
 		quant: boxQuant(quantRule{}),
 		rules: typed[RoiAlign]{attrs: roiAlignAttrs, shapes: single(func(p *params, a *RoiAlign) (nn.Dims, error) { return roiShape(p, &a.Roi) })},
 	}, Row{
-		Type: nn.OpRoiPooling, Since: 3,
+		Type: nn.OpRoiPooling, Since: 3, Empty: AnyEmpty,
 		Forms:   one(head, layout()),
 		Outputs: result(exactly(4)),
 		Rules:   []string{shapes, "each cell of a box is the largest of its pixels, 0 without any"},

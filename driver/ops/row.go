@@ -24,6 +24,8 @@ type Row struct {
 	Extends []string
 	// FromData: only the data tells how many rows the outputs have, which are their first dimension. See Counted.
 	FromData bool
+	// Empty says which of the inputs that hold tensors may be without elements, in a call that is Sized.
+	Empty Empty
 
 	quant quantRule
 	// relate adds what the row knows of open dimensions, nil for nothing. It must cope with unknown ranks and parameters.
@@ -162,15 +164,23 @@ func (r *Row) Infer(c *Call) (*Inferred, error) {
 		return nil, fmt.Errorf("input %d (%s) has a value or none: %w", list[0], at(c.form.Inputs, list[0], len(c.Op.Inputs)).Name, ErrNotConstant)
 	}
 	for _, i := range r.Tensors(c) {
-		if o := c.In(i); o != nil && !shapeKnown(o) {
-			return nil, fmt.Errorf("input %d (%s): %w", i, at(c.form.Inputs, i, len(c.Op.Inputs)).Name, ErrOpenShape)
+		o := c.In(i)
+		if o == nil {
+			continue
+		}
+		err := ErrOpenShape
+		if shapeKnown(o) || c.Sized && len(o.Dims) > 0 {
+			err = r.checkEmpty(i, o.Dims)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("input %d (%s): %w", i, at(c.form.Inputs, i, len(c.Op.Inputs)).Name, err)
 		}
 	}
 	if err := r.rules.infer(c, inf); err != nil {
 		return nil, err
 	}
 	for i, d := range inf.Shapes {
-		if err := checkShape(d, c.Out(i).Type); err != nil {
+		if err := c.checkShape(d, c.Out(i).Type); err != nil {
 			return nil, fmt.Errorf("output %d (%s): %w", i, at(r.Outputs, i, len(inf.Shapes)).Name, err)
 		}
 		if r.FromData {

@@ -8,11 +8,11 @@ import (
 )
 
 // checkShape tests that a result has a size that a buffer can have.
-func checkShape(d nn.Dims, t nn.OperandType) error {
+func (c *Call) checkShape(d nn.Dims, t nn.OperandType) error {
 	if len(d) == 0 && t.IsTensor() {
 		return fmt.Errorf("no dimensions")
 	}
-	if !d.Known() {
+	if !d.Known() && !c.Sized {
 		return fmt.Errorf("dimensions %v are empty", []uint32(d))
 	}
 	o := nn.Operand{Type: t, Dims: d}
@@ -31,6 +31,14 @@ func MergeDims(t nn.OperandType, stated, inferred nn.Dims) (nn.Dims, error) {
 		return nil, fmt.Errorf("stated dimensions %v, the inputs give %v", []uint32(stated), []uint32(inferred))
 	}
 	return merged, nil
+}
+
+// dim is toDim of a size that may be 0 where c is Sized.
+func (c *Call) dim(n int64) (uint32, error) {
+	if c.Sized && n == 0 {
+		return 0, nil
+	}
+	return toDim(n)
 }
 
 // toDim makes a dimension of a computed size.

@@ -8,7 +8,7 @@ import (
 
 func init() {
 	register(Row{
-		Type: nn.OpSlice, Since: 3,
+		Type: nn.OpSlice, Since: 3, Empty: AnyEmpty,
 		Forms: one(input(withInt32, AnyRank), indices("begin", exactly(1), "[rank]: the first position in each dimension"),
 			indices("size", exactly(1), "[rank]: how many positions; -1 for all from begin on")),
 		Outputs: result(AnyRank),
@@ -61,6 +61,17 @@ func (p *params) positions(name string, min int32) (list []int) {
 	return list
 }
 
+// leastTaken is the smallest size of a part of n positions: what has elements gives some, but for TakeRows.
+func (c *Call) leastTaken(n uint32) int {
+	switch {
+	case !c.Sized:
+		return 1
+	case c.Op.Type == TakeRows:
+		return 0
+	}
+	return int(min(n, 1))
+}
+
 // sliceShape replaces sizes of -1.
 func sliceShape(p *params, a *Slice) (nn.Dims, error) {
 	out := make(nn.Dims, len(a.Begin))
@@ -68,7 +79,7 @@ func sliceShape(p *params, a *Slice) (nn.Dims, error) {
 		if a.Size[i] < 0 {
 			a.Size[i] = int(n) - a.Begin[i]
 		}
-		if a.Size[i] < 1 || a.Begin[i]+a.Size[i] > int(n) {
+		if a.Size[i] < p.leastTaken(n) || a.Begin[i]+a.Size[i] > int(n) {
 			return nil, fmt.Errorf("%d positions from %d on of %d in dimension %d", a.Size[i], a.Begin[i], n, i)
 		}
 		out[i] = uint32(a.Size[i])

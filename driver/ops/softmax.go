@@ -6,13 +6,13 @@ func init() {
 	beta, axis := realNumber("beta", "positive"), int32Of("axis", "-rank to rank-1; without it the last")
 	register(
 		Row{
-			Type: nn.OpSoftmax, Since: 1,
+			Type: nn.OpSoftmax, Since: 1, Empty: AnyEmpty,
 			Forms: one(input(numbers, atMost(4)), beta, axis.since(3).trailing()), Outputs: result(atMost(4)), relate: relateSame,
 			quant: fixedQuant(256, 0, -128),
 			rules: typed[Softmax]{attrs: softmaxAttrs, shapes: keepShape[Softmax]},
 		},
 		Row{
-			Type: nn.OpLogSoftmax, Since: 3,
+			Type: nn.OpLogSoftmax, Since: 3, Empty: AnyEmpty,
 			Forms: one(input(floats, AnyRank), beta, axis), Outputs: result(AnyRank), relate: relateSame,
 			rules: typed[Softmax]{attrs: softmaxAttrs, shapes: keepShape[Softmax]},
 		},

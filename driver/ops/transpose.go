@@ -4,7 +4,7 @@ import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
 	register(Row{
-		Type: nn.OpTranspose, Since: 2,
+		Type: nn.OpTranspose, Since: 2, Empty: AnyEmpty,
 		Forms: one(input(numbers, extended),
 			indices("permutation", exactly(1), "result dimension i is input dimension permutation[i]; without a value the dimensions are reversed").omissible().runtime()),
 		Outputs: result(extended),

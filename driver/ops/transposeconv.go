@@ -12,7 +12,7 @@ func init() {
 	shape := indices("output shape", exactly(1), "[4]: the dimensions of the result").runtime()
 	forms[0].Inputs = list(lead, shape, forms[0].Inputs[len(lead):])
 	register(Row{
-		Type: nn.OpTransposeConv2D, Since: 3, Forms: forms, Outputs: result(exactly(4)),
+		Type: nn.OpTransposeConv2D, Since: 3, Empty: RowsEmpty, Forms: forms, Outputs: result(exactly(4)),
 		Rules: []string{
 			"input pixel i meets element k of the filter at output pixel i*stride + k - padding before it",
 			"explicit padding: a result of (size-1)*stride + filter - padding; a scheme pads as a convolution from the result to the input would",

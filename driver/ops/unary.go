@@ -5,7 +5,7 @@ import "github.com/nngpu/nngpu/driver/nn"
 // unary is an operation on one tensor, element by element.
 func unary(t nn.OperationType, since Level, types Types, r Ranks, quant quantRule) Row {
 	return Row{
-		Type: t, Since: since, Forms: one(input(types, r)), Outputs: result(r),
+		Type: t, Since: since, Empty: AnyEmpty, Forms: one(input(types, r)), Outputs: result(r),
 		quant: quant, relate: relateSame, rules: untyped(keepShape[none]),
 	}
 }

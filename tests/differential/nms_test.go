@@ -146,7 +146,7 @@ func TestHostileSuppression(t *testing.T) {
 	edges := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1, 3.25, 1e30, -1e30}
 	eachType(t, []nn.OperandType{nn.TensorFloat32, nn.TensorFloat16}, func(t *testing.T, d *driver.Device, typ nn.OperandType) {
 		for kernel := range ops.NMSGaussian + 1 {
-			for _, limit := range []int{-1, 5} {
+			for _, limit := range []int{-1, 0, 5} {
 				t.Run(fmt.Sprint(kernel, limit), func(t *testing.T) {
 					m := suppression(typ, rows, classes, ops.BoxNMS{Score: -2, Limit: limit, Kernel: kernel, Overlap: 0.5, Sigma: 0.5, Lowered: -1})
 					pm, _ := prepared(t, d, m)

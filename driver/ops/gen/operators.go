@@ -148,6 +148,12 @@ func bullets(b *bytes.Buffer, row *ops.Row) {
 	if row.Since > 0 && row.Forms[0].Inputs[0].Ranks.Max == ops.MaxRank {
 		extends = append([]string{fmt.Sprintf("ranks 5 to %d", ops.MaxRank)}, extends...)
 	}
+	switch row.Empty {
+	case ops.RowsEmpty:
+		rules = append(rules, "an input whose rows the data counts may have none")
+	case ops.AnyEmpty:
+		rules = append(rules, "tensors whose sizes the data tells may be without elements")
+	}
 	for _, r := range rules {
 		fmt.Fprintf(b, "- %s.\n", strings.ToUpper(r[:1])+r[1:])
 	}

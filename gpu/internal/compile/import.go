@@ -28,7 +28,9 @@ func (u *unit) importModel() error {
 		u.graph.Inputs = append(u.graph.Inputs, u.tensor(index))
 	}
 	for i := range m.Main.Operations {
-		u.importOperation(i)
+		if !isNothing(m.Main.Operations[i]) {
+			u.importOperation(i)
+		}
 	}
 	uses := u.graph.Uses()
 	for i, index := range m.Main.Inputs {

@@ -27,7 +27,7 @@ func (u *unit) infer() error {
 	}
 	g.Nodes = nodes
 	for i, id := range g.Inputs {
-		if id != ir.None && !g.T(id).Known() {
+		if id != ir.None && !g.T(id).Known() { // no elements, or open
 			g.Inputs[i] = ir.None
 		}
 	}

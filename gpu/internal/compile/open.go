@@ -209,8 +209,9 @@ func (t *Tree) KeptBytes() (n int64) {
 }
 
 // Instance returns the model of straight region s for inputs and parameters of these dimensions and parameters of these
-// bytes, nil for one that is left off, and the dimensions of its outputs. It shares with s what does not depend on them.
-// Where s copies, there is no model. Whether the device can run it is for Model to tell.
+// bytes, nil for one that is left off, and the dimensions of its outputs. In both 0 is a size, of what has no elements: the model
+// has no such outputs. It shares with s what does not depend on all this. Where s copies, and where nothing is to be computed, there
+// is no model. Whether the device can run it is for Model to tell.
 //
 // Errors: INVALID_ARGUMENT where dimensions or values contradict each other or s, or where a result would be larger than
 // tensors can be.
@@ -222,11 +223,10 @@ func (s *Straight) Instance(inputs, paramDims []nn.Dims, params [][]byte) (*nn.M
 	m.Main.Operands = slices.Clone(m.Main.Operands)
 	for k, x := range m.Main.Inputs {
 		o := &m.Main.Operands[x]
-		dims, err := ops.MergeDims(o.Type, o.Dims, inputs[k])
-		if err != nil {
-			return nil, nil, nn.Invalid("region", "input %d: %w", k, err)
+		if !o.Dims.Admits(inputs[k]) {
+			return nil, nil, nn.Invalid("region", "input %d: dimensions %v, of %v", k, []uint32(inputs[k]), []uint32(o.Dims))
 		}
-		o.Dims = dims
+		o.Dims = inputs[k]
 	}
 	var pool nn.HostMemory
 	for k, p := range s.Params {
@@ -252,25 +252,32 @@ func (s *Straight) Instance(inputs, paramDims []nn.Dims, params [][]byte) (*nn.M
 	if len(pool) > 0 {
 		m.Pools = append(slices.Clone(m.Pools), pool)
 	}
-	for i := range m.Main.Operations {
-		if err := settle(&m, &m.Main.Operations[i]); err != nil {
-			return nil, nil, nn.Invalid(s.origins[i].name(m.Main.Operations[i].Type), "%w", err)
+	list := m.Main.Operations
+	m.Main.Operations = nil
+	for i := range list {
+		if err := settle(&m, &list[i]); err != nil {
+			return nil, nil, nn.Invalid(s.origins[i].name(list[i].Type), "%w", err)
 		}
 	}
 	dims := make([]nn.Dims, len(m.Main.Outputs))
 	for k, y := range m.Main.Outputs {
 		dims[k] = m.Main.Operands[y].Dims
 	}
+	if !slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return !isNothing(op) }) {
+		return nil, dims, nil
+	}
+	m.Main.Outputs = slices.DeleteFunc(slices.Clone(m.Main.Outputs), func(y uint32) bool { return isEmpty(&m.Main, y) })
 	return &m, dims, nil
 }
 
-// settle checks an operation whose inputs are known, and gives its results their dimensions.
+// settle checks an operation whose inputs have their sizes, gives its results theirs, and appends what is to be computed of it to
+// the operations of m.
 func settle(m *nn.Model, op *nn.Operation) error {
 	row := ops.Lookup(op.Type)
 	if row == nil {
 		return fmt.Errorf("%v is not supported", op.Type)
 	}
-	call := &ops.Call{Model: m, Graph: &m.Main, Op: op}
+	call := &ops.Call{Model: m, Graph: &m.Main, Op: op, Sized: true}
 	if err := row.Check(call); err != nil {
 		return err
 	}
@@ -278,7 +285,14 @@ func settle(m *nn.Model, op *nn.Operation) error {
 	if err != nil {
 		return err
 	}
-	return mergeOutputs(&m.Main, op, inf.Shapes)
+	for k, y := range op.Outputs {
+		o := &m.Main.Operands[y]
+		if !o.Dims.Admits(inf.Shapes[k]) {
+			return fmt.Errorf("output %d: dimensions %v, of %v", k, []uint32(inf.Shapes[k]), []uint32(o.Dims))
+		}
+		o.Dims = inf.Shapes[k]
+	}
+	return addPresent(m, op, slices.DeleteFunc(row.Tensors(call), func(k int) bool { return call.In(k) == nil }))
 }
 
 // name is what messages call it, an operation of type t.
