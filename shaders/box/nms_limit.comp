@@ -5,7 +5,7 @@
 #include "divide.glsl"
 #include "nms.glsl"
 
-layout(set = 0, binding = 0) readonly buffer N { uint counts[]; };
+layout(set = 0, binding = 0) readonly buffer N { uvec2 counts[]; }; // nms_select.comp
 layout(set = 0, binding = 1) readonly buffer K { uvec4 kept[]; };
 layout(set = 0, binding = 2) writeonly buffer S { uint sums[]; };
 layout(push_constant) uniform P {
@@ -17,7 +17,7 @@ layout(push_constant) uniform P {
 
 // How many boxes of the list at slot `at` precede one of that rank; equal: those of the same rank do.
 uint preceding(uint at, float rank, bool equal) {
-    uint n = counts[at], found = 0u;
+    uint n = counts[at].x, found = 0u;
     [[unroll]] for (uint step = 1u << 14; step > 0u; step >>= 1) { // lower/nms.go: nmsRows
         uint to = found + step;
         if (to <= n) {
@@ -35,7 +35,7 @@ void main() {
     if (i >= count) return;
     uint c;
     uint row = divide(i, stride, c);
-    uint n = counts[i];
+    uint n = c > 0u && c < classes ? counts[i].x : 0u;
     if (n > 0u && limit != 0xffffffffu) {
         uint low = 0u, high = n;
         while (low < high) {

@@ -1,7 +1,8 @@
 #version 450
 // BOX_WITH_NMS_LIMIT: one invocation selects a number of boxes of a list, and goes on where the step before stopped: the box of the
-// highest score, the first of equal ones, by which it lowers the scores of the others, and the next one. Invocations of a row that
-// begins no list do nothing.
+// highest score, the first of equal ones, by which it lowers the scores of the others, and the next one. What is left of a list
+// stays together, in its order, so that no round looks at what is gone. The first step makes the lists, of boxes with scores that
+// are high enough; invocations of rows that begin none do nothing.
 //
 // The places where boxes are kept have what they rank by, too: the lowest score so far. That is their score, but where it rises
 // because it is negative.
@@ -9,21 +10,24 @@
 #include "divide.glsl"
 #include "nms.glsl"
 
-layout(set = 0, binding = 0) readonly buffer B { vec4 boxes[]; };
-layout(set = 0, binding = 1) readonly buffer I { int images[]; };
-layout(set = 0, binding = 2) buffer S { uint scores[]; };
-layout(set = 0, binding = 3) buffer N { uint counts[]; }; // of a list: how many are selected
-layout(set = 0, binding = 4) buffer K { uvec4 kept[]; };  // row, score, rank
+layout(set = 0, binding = 0) readonly buffer X { uint scores[]; };
+layout(set = 0, binding = 1) readonly buffer B { vec4 boxes[]; };
+layout(set = 0, binding = 2) readonly buffer I { int images[]; };
+layout(set = 0, binding = 3) buffer L { uvec2 left[]; };   // row, score
+layout(set = 0, binding = 4) buffer N { uvec2 counts[]; }; // of a list: how many are selected, how many are left
+layout(set = 0, binding = 5) buffer K { uvec4 kept[]; };   // row, score, rank
 layout(push_constant) uniform P {
     uint count;       // rows times classes
     Divisor each;     // classes that are no background, at least 1
     uint rows;
     uint classes;
     uint stride;
+    uint begin;       // 1 in the first step
     uint rounds;      // boxes that are selected in this step at most
     uint limit;       // of a list
     int kernel;       // 0 hard, 1 linear, 2 gaussian
-    float overlapped; // from it on the hard and the linear one lower scores
+    float threshold;  // boxes of higher scores are considered
+    float overlapped; // from it on the hard and the linear kernel lower scores
     float sigma;      // of the gaussian one
     float least;      // of a score that was lowered
 };
@@ -44,55 +48,73 @@ float factor(float o) {
     return kernel == 1 ? 1.0 - o : 0.0;
 }
 
+// Makes the list that begins at row first, and returns how long it is.
+uint list(uint first, uint c) {
+    int image = images[first];
+    if (c >= classes || first > 0u && images[first - 1u] == image) return 0u;
+    uint n = 0u;
+    for (uint row = first; row < rows && images[row] == image; row++) {
+        uint bits = scores[row * stride + c];
+        if (isNumber(bits) && uintBitsToFloat(bits) > threshold) {
+            left[(first + n) * stride + c] = uvec2(row, bits);
+            n++;
+        }
+    }
+    return n;
+}
+
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
     uint c;
     uint first = divide(i, each, c);
     c++;
-    int image = images[first];
-    if (first > 0u && images[first - 1u] == image) return;
     uint at = first * stride + c;
-    uint n = counts[at];
-    if (n >= limit) return;
-    uint end = first + 1u;
-    while (end < rows && images[end] == image) {
-        end++;
+    uvec2 state = uvec2(0u);
+    if (begin != 0u) {
+        state.y = list(first, c);
+    } else {
+        state = counts[at];
     }
-    bool lower = false;
-    vec4 by = vec4(0.0);
-    for (uint round = 0u; round <= rounds; round++) {
-        uint best = nnGone;
+    uint n = state.x, m = state.y;
+    uint by = nnNone; // the one that was selected last, in its list
+    vec4 box = vec4(0.0);
+    for (uint round = 0u; round <= rounds && m > 0u && n < limit; round++) {
+        uint best = nnNone, to = 0u, row = 0u;
         float most = 0.0;
-        for (uint from = first; from < end; from += 4u) {
-            [[unroll]] for (uint k = 0u; k < 4u; k++) {
-                uint row = from + k;
-                uint slot = row * stride + c;
-                uint bits = row < end ? scores[slot] : nnGone;
-                if (bits != nnGone) {
-                    float score = uintBitsToFloat(bits);
-                    if (lower) {
-                        score *= factor(overlap(by, boxes[row * classes + c]));
-                        bits = floatBitsToUint(score);
-                        bits = isNumber(bits) && score >= least ? bits : nnGone;
-                        scores[slot] = bits;
+        for (uint from = 0u; from < m; from += 4u) {
+            [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
+                uint k = from + lane;
+                if (k < m && k != by) {
+                    uvec2 x = left[at + k * stride];
+                    float score = uintBitsToFloat(x.y);
+                    if (by != nnNone) {
+                        score *= factor(overlap(box, boxes[x.x * classes + c]));
+                        x.y = floatBitsToUint(score);
                     }
-                    if (bits != nnGone && (best == nnGone || score > most)) {
-                        best = row;
-                        most = score;
+                    if (by == nnNone || isNumber(x.y) && score >= least) {
+                        if (by != nnNone) {
+                            left[at + to * stride] = x;
+                        }
+                        if (best == nnNone || score > most) {
+                            best = to;
+                            most = score;
+                            row = x.x;
+                        }
+                        to++;
                     }
                 }
             }
         }
-        // A client that writes to images meanwhile can make a list shorter than what was selected of it.
-        if (best == nnGone || round == rounds || n >= min(limit, end - first)) break;
-        uint to = at + n * stride;
-        float rank = n == 0u ? most : min(most, uintBitsToFloat(kept[to - stride].z));
-        kept[to] = uvec4(best, floatBitsToUint(most), floatBitsToUint(rank), 0u);
-        scores[best * stride + c] = nnGone;
+        m = to;
+        by = nnNone;
+        if (best == nnNone || round == rounds) break;
+        uint slot = at + n * stride;
+        float rank = n == 0u ? most : min(most, uintBitsToFloat(kept[slot - stride].z));
+        kept[slot] = uvec4(row, floatBitsToUint(most), floatBitsToUint(rank), 0u);
         n++;
-        lower = true;
-        by = boxes[best * classes + c];
+        by = best;
+        box = boxes[row * classes + c];
     }
-    counts[at] = n;
+    counts[at] = uvec2(n, m);
 }

@@ -15,7 +15,6 @@ func boxVariants() []variant {
 		{name: "suppress_choose", source: "box/suppress.comp", defines: map[string]string{"CHOOSE": "1"}},
 		{name: "detections", source: "box/detections.comp"},
 		{name: "detections_classes", source: "box/detections.comp", defines: map[string]string{"CLASSES": "1"}},
-		{name: "nms_filter", source: "box/nms_filter.comp"},
 		{name: "nms_select", source: "box/nms_select.comp"},
 		{name: "nms_limit", source: "box/nms_limit.comp"},
 		{name: "nms_sum", source: "box/nms_sum.comp"},

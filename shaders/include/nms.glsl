@@ -4,8 +4,7 @@
 #ifndef NNGPU_NMS
 #define NNGPU_NMS
 
-// Of a score: the box is not considered, or not any more. No score has these bits, which are a NaN's.
-const uint nnGone = 0xffffffffu;
+const uint nnNone = 0xffffffffu;
 
 // Sums of runs of so many elements; lower/nms.go.
 const uint nnRun = 64u;

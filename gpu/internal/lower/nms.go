@@ -45,7 +45,7 @@ func nmsOf(g *ir.Graph, n *ir.Node) nms {
 	if x.limit = x.rows; x.Limit >= 0 {
 		x.limit = min(x.limit, x.Limit)
 	}
-	// A round looks at all boxes, once more than boxes are selected; finding where the list ends may look at all, too.
+	// A round looks at what is left, once more than boxes are selected; making a list looks at all.
 	x.rounds = (emit.MaxLoop-x.rows)/((x.rows+nmsUnrolled-1)/nmsUnrolled+1) - 1
 	x.rounds = min(x.rounds, x.limit)
 	return x
@@ -84,23 +84,21 @@ func checkNMS(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 func lowerNMS(b *emit.Builder, n *ir.Node) {
 	x := nmsOf(b.Graph, n)
 	slots := x.rows * x.stride
-	words := func(count int) emit.Value { return b.Temp(4 * int64(count)) }
 	read := func(v emit.Value) emit.Binding { return b.Read(v, plan.FormatNone) }
 	write := func(v emit.Value) emit.Binding { return b.Write(v, plan.FormatNone) }
 
-	scores, counts, kept := words(slots), words(slots), b.Temp(nmsBytes*int64(slots))
-	quads := x.stride / 4
-	push := emit.Ints(x.rows * quads).Divisors(quads).Ints(x.classes).Floats(float64(x.Score))
-	b.Quads(shaders.NmsFilter, x.rows*quads, push, emit.Cost{}, b.In(n.In[0]), write(scores), write(counts))
-
+	left, counts, kept := b.Temp(8*int64(slots)), b.Temp(8*int64(slots)), b.Temp(nmsBytes*int64(slots))
 	each := max(x.classes-1, 1)
-	for range x.steps() {
-		count := x.rows * each
-		push := emit.Ints(count).Divisors(each).Ints(x.rows, x.classes, x.stride, x.rounds, x.limit, int(x.Kernel)).
-			Floats(float64(x.Overlap), float64(x.Sigma), float64(x.Lowered))
+	for step := range x.steps() {
+		begin, count := 0, x.rows*each
+		if step == 0 {
+			begin = 1
+		}
+		push := emit.Ints(count).Divisors(each).Ints(x.rows, x.classes, x.stride, begin, x.rounds, x.limit, int(x.Kernel)).
+			Floats(float64(x.Score), float64(x.Overlap), float64(x.Sigma), float64(x.Lowered))
 		// Only the data tells how many there are to be selected.
 		b.Quads(shaders.NmsSelect, count, push, emit.Cost{FLOP: 20 * float64(each) * float64(x.rows) * float64(min(x.rounds, 32))},
-			b.In(n.In[1]), b.In(n.In[2]), write(scores), write(counts), write(kept))
+			b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), write(left), write(counts), write(kept))
 	}
 
 	var at, size []int
@@ -111,12 +109,12 @@ func lowerNMS(b *emit.Builder, n *ir.Node) {
 			break
 		}
 	}
-	sums, top := words(total), len(at)-1
+	sums, top := b.Temp(4*int64(total)), len(at)-1
 	limit := 1<<32 - 1
 	if x.Limit >= 0 {
 		limit = x.Limit
 	}
-	push = emit.Ints(slots).Divisors(x.stride).Ints(x.classes, limit)
+	push := emit.Ints(slots).Divisors(x.stride).Ints(x.classes, limit)
 	b.Quads(shaders.NmsLimit, slots, push, emit.Cost{}, read(counts), read(kept), write(sums))
 	for k := range top {
 		b.Quads(shaders.NmsSum, size[k+1], emit.Ints(size[k+1], at[k], size[k], at[k+1]), emit.Cost{}, write(sums))
