@@ -46,10 +46,12 @@ layout(push_constant) uniform P {
     int tiles;    // channel tiles of this dispatch
     int quad0;    // first output quad of this dispatch
     int pixels;   // rows of y
-    int kq;       // quads of a row of x
+    int kq;       // quads of a row of x; TAPS: of those that a sum reads
     int outQuads; // quads of a row of y
     float lo, hi;
 #if TAPS
+    int pitch;      // quads of a row of x
+    int groupQuads; // of a row of y that read the same quads of x; the next ones read those behind
     int inH, inW, outH, outW;
     int kH, kW;
     int strideH, strideW, dilationH, dilationW, padTop, padLeft;
@@ -73,13 +75,14 @@ void main() {
         origin[m] = windowOrigin(min(p0 + m, pixels - 1), outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
     int taps = kH * kW;
     int wi = tn * taps * kq * 4 * TN4;
+    int behind = (quad0 + tn * TN4) / groupQuads * kq;
     for (int ky = 0; ky < kH; ky++) {
         int row[TM]; // index of the first quad of the input row
         bool rowOK[TM];
         [[unroll]] for (int m = 0; m < TM; m++) {
             int iy = origin[m].y + ky * dilationH;
             rowOK[m] = inside(iy, inH);
-            row[m] = (origin[m].x + iy) * inW * kq;
+            row[m] = (origin[m].x + iy) * inW * pitch + behind;
         }
         for (int kx = 0; kx < kW; kx++) {
             int xi[TM];
@@ -87,7 +90,7 @@ void main() {
             [[unroll]] for (int m = 0; m < TM; m++) {
                 int ix = origin[m].z + kx * dilationW;
                 ok[m] = rowOK[m] && inside(ix, inW);
-                xi[m] = ok[m] ? row[m] + ix * kq : 0;
+                xi[m] = ok[m] ? row[m] + ix * pitch : 0;
             }
 #else
     int xi[TM];

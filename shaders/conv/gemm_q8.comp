@@ -63,7 +63,9 @@ layout(push_constant) uniform P {
     int zero;       // zero point of y
     int lo, hi;     // clamp of y
 #if TAPS
-    uint outside; // four times the zero point of x'
+    uint outside;   // four times the zero point of x'
+    int pitch;      // as in gemm_float.comp
+    int groupQuads;
     int inH, inW, outH, outW;
     int kH, kW;
     int strideH, strideW, dilationH, dilationW, padTop, padLeft;
@@ -105,13 +107,14 @@ void main() {
     int wi = tn * taps * kq * 4 * TN4;
 #endif
 #if TAPS
+    int behind = (quad0 + tn * TN4) / groupQuads * kq;
     for (int ky = 0; ky < kH; ky++) {
         int row[TM]; // index of the first quad of the input row
         bool rowOK[TM];
         [[unroll]] for (int m = 0; m < TM; m++) {
             int iy = origin[m].y + ky * dilationH;
             rowOK[m] = inside(iy, inH);
-            row[m] = (origin[m].x + iy) * inW * kq;
+            row[m] = (origin[m].x + iy) * inW * pitch + behind;
         }
         for (int kx = 0; kx < kW; kx++) {
             int xi[TM];
@@ -119,7 +122,7 @@ void main() {
             [[unroll]] for (int m = 0; m < TM; m++) {
                 int ix = origin[m].z + kx * dilationW;
                 ok[m] = rowOK[m] && inside(ix, inW);
-                xi[m] = ok[m] ? row[m] + ix * kq : 0;
+                xi[m] = ok[m] ? row[m] + ix * pitch : 0;
             }
 #else
     int xi[TM];

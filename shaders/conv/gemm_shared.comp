@@ -24,10 +24,12 @@ layout(set = 0, binding = 3) writeonly buffer Y { QUAD y[]; };
 
 layout(push_constant) uniform P {
     int pixels;   // rows of y
-    int kq;       // quads of a row of x
+    int kq;       // quads of a row of x; TAPS: of those that a sum reads
     int outQuads; // quads of a row of y
     float lo, hi;
 #if TAPS
+    int pitch;      // as in gemm_float.comp
+    int groupQuads;
     int inH, inW, outH, outW;
     int kH, kW;
     int strideH, strideW, dilationH, dilationW, padTop, padLeft;
@@ -61,6 +63,7 @@ void main() {
         origin[i] = windowOrigin(clamp(p0 + (me + i * THREADS) / BK4, 0, max(pixels - 1, 0)), max(outW, 1), max(outH, 1), inH,
                                  ivec2(strideH, strideW), ivec2(padTop, padLeft));
     int wi = tile * kH * kW * kq * BN;
+    int behind = tile * (BN / 4) / max(groupQuads, 1) * kq;
     for (int ky = 0; ky < kH; ky++) {
         for (int kx = 0; kx < kW; kx++) {
             int row[LOAD_X];
@@ -68,7 +71,7 @@ void main() {
             [[unroll]] for (int i = 0; i < LOAD_X; i++) {
                 int iy = origin[i].y + ky * dilationH, ix = origin[i].z + kx * dilationW;
                 ok[i] = inside(iy, inH) && inside(ix, inW);
-                row[i] = ok[i] ? ((origin[i].x + iy) * inW + ix) * kq : 0;
+                row[i] = ok[i] ? ((origin[i].x + iy) * inW + ix) * pitch + behind : 0;
             }
 #else
     int row[LOAD_X];

@@ -60,3 +60,13 @@ type Direct struct {
 func (k Direct) Name() string {
 	return "conv_direct" + on(k.Depthwise, "_depthwise") + on(k.Grouped, "_grouped") + on(k.Transposed, "_transposed") + "_" + string(k.Elem)
 }
+
+// Pack is the key of conv/pack.comp, which makes the tiles of a filter that is known at run time only. Dot: for packed dot
+// products.
+type Pack struct {
+	Elem Elem
+	Dot  bool
+}
+
+// Name implements Key.
+func (k Pack) Name() string { return "conv_pack_" + string(k.Elem) + on(k.Dot, "_dot") }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/shaders/family"
 )
@@ -10,7 +11,7 @@ var accesses = []family.Access{family.Buffers, family.Texels, family.TexelStores
 
 // convVariants: the kernels of conv/.
 func convVariants() []variant {
-	list := append(depthwiseVariants(), directVariants()...)
+	list := slices.Concat(depthwiseVariants(), directVariants(), packVariants())
 	for _, window := range bools {
 		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {
 			for _, k := range gemmKeys(tile[0], tile[1]) {
@@ -85,6 +86,21 @@ func directVariants() []variant {
 					elemMacro(elem): "1", "DEPTHWISE": digit(k.Depthwise), "GROUPED": digit(k.Grouped), "TRANSPOSED": digit(k.Transposed),
 				},
 			})
+		}
+	}
+	return list
+}
+
+// packVariants make of filters that are known at run time only what the matrix products read.
+func packVariants() []variant {
+	list := []variant{{name: "conv_channels", source: "conv/channels.comp"}}
+	for _, elem := range computed {
+		for _, dot := range bools {
+			if !dot || elem == family.Q8 {
+				list = append(list, variant{
+					key: family.Pack{Elem: elem, Dot: dot}, source: "conv/pack.comp", defines: map[string]string{elemMacro(elem): "1", "DOT": digit(dot)},
+				})
+			}
 		}
 	}
 	return list

@@ -37,8 +37,17 @@ var groupings = []grouping{
 	{in: nn.Dims{1, 9, 8, 51}, co: 21, kh: 1, kw: 1, groups: 3, stride: unit},
 	{in: nn.Dims{1, 3, 3, 64}, co: 64, kh: 3, kw: 3, groups: 4, stride: unit, pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}, fedFilter: true},
 	{in: nn.Dims{1, 5, 6, 7}, co: 5, kh: 3, kw: 3, groups: 1, stride: unit, same: true},
+	// Of whole quads and tiles; then not, of many channels.
+	{in: nn.Dims{2, 5, 6, 48}, co: 32, kh: 3, kw: 2, groups: 4, stride: [2]int{1, 2}, same: true},
+	{in: nn.Dims{1, 5, 6, 24}, co: 96, kh: 3, kw: 3, groups: 6, stride: unit, same: true, act: nn.ActRelu, fed: true},
+	{in: nn.Dims{1, 1, 9, 520}, co: 128, kh: 1, kw: 1, groups: 2, stride: unit, fedFilter: true},
+	{in: nn.Dims{1, 1, 2, 8}, co: 16, kh: 1, kw: 1, groups: 2, stride: unit, fed: true},
+	{in: nn.Dims{1, 6, 7, 40}, co: 38, kh: 3, kw: 3, groups: 2, stride: unit, same: true, fed: true},
 
 	{in: nn.Dims{1, 5, 4, 3}, co: 4, kh: 3, kw: 3, stride: unit, same: true, act: nn.ActRelu1},
+	{in: nn.Dims{1, 6, 7, 19}, co: 17, kh: 2, kw: 5, stride: unit, pad: ops.Pad{Top: 1, Left: 1, Right: 2}, fed: true},
+	{in: nn.Dims{1, 6, 7, 5}, co: 3, kh: 2, kw: 2, stride: unit, pad: ops.Pad{Top: 3, Bottom: 2}, fedFilter: true},
+	{in: nn.Dims{1, 4, 9, 40}, co: 6, kh: 3, kw: 3, stride: unit, same: true, fedFilter: true},
 	{in: nn.Dims{1, 6, 7, 19}, co: 17, kh: 2, kw: 5, stride: unit, pad: ops.Pad{Top: 1, Left: 1, Right: 2}},
 	{in: nn.Dims{1, 6, 7, 5}, co: 3, kh: 2, kw: 2, stride: unit, pad: ops.Pad{Top: 3, Bottom: 2}}, // pads more than a convolution can
 	{in: nn.Dims{2, 4, 5, 6}, co: 5, kh: 3, kw: 3, stride: [2]int{2, 2}, same: true},

@@ -178,7 +178,10 @@ func TestFullyConnected(t *testing.T) {
 				t.Run(tc.name+"/"+f.name, func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(i), 2))
 					c := convCase{in: nn.Dims{1, 1, 1, tc.width}, kh: 1, kw: 1}
-					Compare(t, d, fullyConnected(tc.in, tc.units, tc.width, tc.act, f, rng), convTolerance(&c, f), uint64(i))
+					m := fullyConnected(tc.in, tc.units, tc.width, tc.act, f, rng)
+					Compare(t, d, m, convTolerance(&c, f), uint64(i))
+					feed(m, m.Main.Operations[0].Inputs[1])
+					Compare(t, d, m, convTolerance(&c, f), uint64(i))
 				})
 			}
 		}
@@ -226,6 +229,8 @@ func TestLargestSums(t *testing.T) {
 			for _, fill := range []byte{255, 254} {
 				CompareOn(t, d, m, [][]byte{bytes.Repeat([]byte{fill}, 9*int(width))}, Exact)
 			}
+			feed(m, w)
+			CompareOn(t, d, m, [][]byte{bytes.Repeat([]byte{255}, 9*int(width)), filter}, Exact)
 		}
 	})
 }

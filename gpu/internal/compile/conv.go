@@ -8,31 +8,34 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// Groups of fewer channels, or more groups, are left to the kernel that has all of them in one dispatch.
+// Groups of fewer channels, or more groups, are left to the kernel that has all of them in one dispatch, as are those of whole
+// tiles, which the matrix products read where they are.
 const (
 	minGroupChannels = 16
 	maxGroups        = 64
 )
 
-// expandGroupedConv makes a convolution of each group where its filter is a constant.
+// expandGroupedConv makes a convolution of each group, whose filter is a part of the constant or, computed, of the tensor.
 func expandGroupedConv(x *expansion, n *ir.Node) error {
 	a := n.Attrs.(ops.GroupedConv)
-	w, bias := x.graph.T(n.In[1]), x.graph.T(n.In[2])
+	w := x.graph.T(n.In[1])
 	if a.Groups == 1 {
 		x.into(n.Out[0], nn.OpConv2D, a.Conv, n.In...)
 		return nil
 	}
-	if w.Const == nil || bias.Const == nil || w.Shape[3] < minGroupChannels || a.Groups > maxGroups {
+	tiled := w.Shape[3]%4 == 0 && w.Shape[0]/a.Groups%8 == 0
+	if tiled || w.Shape[3] < minGroupChannels || a.Groups > maxGroups || w.Const == nil && w.Channel != nil {
 		x.nodes = append(x.nodes, *n)
 		return nil
 	}
-	if err := x.checkRoom(len(x.nodes) + a.Groups + 2); err != nil {
+	if err := x.checkRoom(len(x.nodes) + a.Groups + 4); err != nil {
 		return err
 	}
+	filters, biases := x.split(n.In[1], a.Groups), x.split(n.In[2], a.Groups)
 	ins, outs := x.parts(n.In[0], 3, a.Groups), x.parts(n.Out[0], 3, a.Groups)
 	x.nodes = append(x.nodes, ir.Node{Op: nn.OpSplit, In: n.In[:1], Out: ins, Attrs: ops.Split{Axis: 3}, Source: x.source})
 	for g := range a.Groups {
-		x.into(outs[g], nn.OpConv2D, a.Conv, ins[g], x.constantPart(n.In[1], a.Groups, g), x.constantPart(n.In[2], a.Groups, g))
+		x.into(outs[g], nn.OpConv2D, a.Conv, ins[g], filters[g], biases[g])
 	}
 	x.into(n.Out[0], nn.OpConcatenation, ops.Concatenation{Axis: 3}, outs...)
 	return nil
@@ -46,6 +49,20 @@ func (x *expansion) parts(a ir.ID, axis, n int) []ir.ID {
 		part.Shape, part.Const = slices.Clone(part.Shape), nil
 		part.Shape[axis] /= n
 		list[i] = x.graph.Add(part)
+	}
+	return list
+}
+
+// split returns n equal parts of a along its first dimension.
+func (x *expansion) split(a ir.ID, n int) []ir.ID {
+	if x.graph.T(a).Const == nil {
+		list := x.parts(a, 0, n)
+		x.nodes = append(x.nodes, ir.Node{Op: nn.OpSplit, In: []ir.ID{a}, Out: list, Attrs: ops.Split{}, Source: x.source})
+		return list
+	}
+	list := make([]ir.ID, n)
+	for i := range list {
+		list[i] = x.constantPart(a, n, i)
 	}
 	return list
 }

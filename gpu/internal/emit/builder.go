@@ -62,17 +62,18 @@ type Builder struct {
 	why     []string   // see Because
 	serves  plan.IORef // of the steps that are appended
 	when    plan.When
-	host    []hostTensor // inputs in host memory
-	hostOut []hostTensor // outputs
-	shared  map[int]bool // values that several tensors name, or parts of them
-	readers []int        // see uses
+	host    []hostTensor  // inputs in host memory
+	hostOut []hostTensor  // outputs
+	shared  map[int]bool  // values that several tensors name, or parts of them
+	readers []int         // see uses
+	made    map[any]Value // see Once
 }
 
 // NewBuilder returns a builder for g on a device with the given facts.
 func NewBuilder(f *plan.Facts, g *ir.Graph) *Builder {
 	return &Builder{
 		Facts: f, Graph: g, values: make([]value, 1), tensors: make([]Value, len(g.Tensors)),
-		weights: pack.NewWeights(pack.ConstantBytes(g)), shared: map[int]bool{},
+		weights: pack.NewWeights(pack.ConstantBytes(g)), shared: map[int]bool{}, made: map[any]Value{},
 	}
 }
 
@@ -98,6 +99,16 @@ func (b *Builder) Temp(size int64) Value { return b.newValue(plan.Arena, size, 0
 func (b *Builder) Host(size, offset int64, of plan.IORef) Value {
 	v := b.newValue(plan.Host, size, offset)
 	b.values[v.id].of = of
+	return v
+}
+
+// Once returns what do made when it was asked for with the same key before: scratch that several nodes read, and none writes.
+func (b *Builder) Once(key any, do func() Value) Value {
+	v, ok := b.made[key]
+	if !ok {
+		v = do()
+		b.made[key] = v
+	}
 	return v
 }
 

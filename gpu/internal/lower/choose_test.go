@@ -101,6 +101,6 @@ func TestSlabs(t *testing.T) {
 		{65536, 1, 65536, [][2]int{{0, 1}}},
 		{1 << 32, 5, 1 << 20, [][2]int{{0, 5}}},
 	} {
-		require.Equal(t, tc.want, slabs(&plan.Facts{MaxTexelElements: int64(tc.limit)}, tc.count, tc.texels))
+		require.Equal(t, tc.want, slabs(int64(tc.limit), tc.count, tc.texels))
 	}
 }

@@ -15,9 +15,9 @@ import (
 )
 
 func init() {
-	register(rule{check: checkConv, lower: lowerConv, divide: divideConv}, nn.OpConv2D, nn.OpFullyConnected)
+	register(rule{check: checkConv, lower: lowerConv, divide: divideConv}, nn.OpConv2D, nn.OpFullyConnected, nn.OpGroupedConv2D)
 	register(rule{check: checkConv, lower: lowerDepthwise, divide: divideConv}, nn.OpDepthwiseConv2D)
-	register(rule{check: checkConv, lower: lowerAsItIs, divide: divideConv}, nn.OpGroupedConv2D, nn.OpTransposeConv2D)
+	register(rule{check: checkConv, lower: lowerTransposed, divide: divideConv}, nn.OpTransposeConv2D)
 }
 
 // maxReach bounds paddings and the extent of a dilated window. Kernels compute positions in int32; with both below
@@ -43,6 +43,7 @@ type conv struct {
 	multiplier       int  // output channels for each input channel of a depthwise one, for each group of a grouped one
 	grouped          bool // In are the channels of a group
 	transposed       bool // windows lie in the output
+	turned           bool // the taps of the filter are in the opposite order
 }
 
 // convOf reads a node; its operands have the ranks that the operation demands.
@@ -81,7 +82,19 @@ func convOf(g *ir.Graph, n *ir.Node) *conv {
 // window reports whether the convolution needs more than the row of x at the same position.
 func (c *conv) window() bool {
 	return c.kH != 1 || c.kW != 1 || c.strideH != 1 || c.strideW != 1 || c.padTop != 0 || c.padLeft != 0 ||
-		c.outH != c.inH || c.outW != c.inW
+		c.outH != c.inH || c.outW != c.inW || c.grouped
+}
+
+// tiled reports whether the groups of a grouped convolution are whole quads of the input and whole tiles of the output, of
+// the narrowest kind.
+func (c *conv) tiled() bool { return c.In%4 == 0 && c.multiplier%8 == 0 }
+
+// groupQuads is the number of quads of the output's channels that are made of the same channels of the input.
+func (c *conv) groupQuads() int {
+	if c.grouped {
+		return c.multiplier / 4
+	}
+	return c.OutQuads()
 }
 
 // loops is the number of iterations of all loops of an invocation, whatever the kernel, as the lavapipe that has
@@ -90,7 +103,7 @@ func (c *conv) loops() int {
 	switch {
 	case c.Depthwise:
 		return 1 + c.kH*(3+c.kW)
-	case c.grouped:
+	case c.grouped && !c.tiled():
 		return 1 + c.Taps*(3+c.In)
 	case c.window():
 		return 1 + c.kH*(3+c.kW*(2+c.InQuads()))
@@ -101,7 +114,7 @@ func (c *conv) loops() int {
 // push appends to fixed, of a kernel that has variants with and without a window, what describes that.
 func (c *conv) push(fixed emit.Push) emit.Push {
 	if c.window() {
-		return fixed.Words(c.windowPush()...)
+		return fixed.Ints(pack.LayoutOf(c.X).Quads, c.groupQuads()).Words(c.windowPush()...)
 	}
 	return fixed
 }
@@ -172,27 +185,44 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // some cases where it is not: filters of depthwise convolutions are small.
 func (c *conv) mayBeDirect(f *plan.Facts) bool {
 	const widest = 16 // output channels of a tile
-	return c.Depthwise || c.grouped || c.transposed || !c.constant() || int64(c.Taps*c.InQuads()*widest) > f.MaxTexelElements ||
+	return c.Depthwise || c.grouped && !c.tiled() || c.transposed || !c.constant() || int64(c.Taps*c.InQuads()*widest) > f.MaxTexelElements ||
 		c.X.Type.IsQuant8() && pack.LayoutOf(c.X).Bytes()/4 > f.MaxTexelElements
 }
 
 // constant reports whether filter and bias are known, so that they can be packed.
-func (c *conv) constant() bool { return c.W.Const != nil && c.Bias.Const != nil }
+func (c *conv) constant() bool { return c.W.Const != nil && c.Bias.Const != nil && !c.turned }
 
 func lowerConv(b *emit.Builder, n *ir.Node) {
 	c := convOf(b.Graph, n)
+	if c.grouped && !c.tiled() {
+		lowerDirect(b, n, "groups are not whole tiles")
+		return
+	}
+	lowerProduct(b, c)
+}
+
+// lowerTransposed makes one of stride 1 a convolution with the filter turned round; package compile does where that is a constant.
+func lowerTransposed(b *emit.Builder, n *ir.Node) {
+	c := convOf(b.Graph, n)
+	if c.strideH != 1 || c.strideW != 1 {
+		lowerDirect(b, n, "the only kernel for strides")
+		return
+	}
+	c.transposed, c.turned = false, true
+	c.padTop, c.padLeft = c.kH-1-c.padTop, c.kW-1-c.padLeft
+	lowerProduct(b, c)
+}
+
+func lowerProduct(b *emit.Builder, c *conv) {
 	switch {
-	case !c.constant():
-		lowerDirect(b, c, "the filter is known at run time only")
+	case !c.constant() && c.pixels < packedRows:
+		lowerDirect(b, c.node, "the filter is known at run time only, for few rows")
 	case c.X.Type.IsQuant8():
 		lowerGemmQ8(b, c)
 	default:
 		lowerGemmFloat(b, c)
 	}
 }
-
-// lowerAsItIs is of operations that have one kernel; package compile makes of them others that have more where it can.
-func lowerAsItIs(b *emit.Builder, n *ir.Node) { lowerDirect(b, convOf(b.Graph, n), "the only kernel") }
 
 // gemmLocal is the workgroup size of the matrix kernels: small on CPUs, where a tile is a lot of work.
 func gemmLocal(f *plan.Facts) uint32 {
@@ -202,9 +232,9 @@ func gemmLocal(f *plan.Facts) uint32 {
 	return 64
 }
 
-// slabs cuts count tiles of tileTexels texels each into runs that one texel buffer can hold.
-func slabs(f *plan.Facts, count, tileTexels int) [][2]int {
-	per := max(1, int(f.MaxTexelElements)/tileTexels)
+// slabs cuts count tiles of tileTexels texels each into runs of most texels.
+func slabs(most int64, count, tileTexels int) [][2]int {
+	per := max(1, int(most)/tileTexels)
 	var runs [][2]int
 	for first := 0; first < count; first += per {
 		runs = append(runs, [2]int{first, min(first+per, count)})
@@ -215,35 +245,50 @@ func slabs(f *plan.Facts, count, tileTexels int) [][2]int {
 func lowerGemmFloat(b *emit.Builder, c *conv) {
 	k, ok := chooseGemm(b, c, false)
 	if !ok {
-		lowerDirect(b, c, filterTooLarge)
+		lowerDirect(b, c.node, filterTooLarge)
 		return
 	}
-	channels := c.tiles(k) * k.N
-	recipe := pack.Recipe{How: "bias", Shape: [6]int{int(c.Bias.Type), channels}}
-	bias := b.Packed(c.Bias.Const, recipe, int64(4*channels), func() []byte {
-		bias := make([]float32, channels)
-		copy(bias, pack.Floats(c.Bias))
-		return pack.FloatBytes(bias)
-	})
 	slab := func(run [2]int) emit.Value {
+		if c.W.Const == nil || c.turned {
+			return packedOnDevice(b, c, k, run)
+		}
 		part, n := c.Tiles(k.N, run), run[1]-run[0]
 		return b.Packed(part.W.Const, part.Recipe("FloatTiles", 0, k.N), int64(n*c.tileTexels(k))*16, func() []byte {
 			return pack.FloatBytes(part.FloatTiles(pack.Floats(part.W), k.N, 0, n))
 		})
 	}
-	dispatchTiles(b, c, k, slab, bias, c.push(pack.Bounds(c.Y, activation(c.node))))
+	dispatchTiles(b, c, k, slab, floatBias(b, c, c.tiles(k)*k.N), c.push(pack.Bounds(c.Y, activation(c.node))))
+}
+
+// floatBias is the bias of c, of so many channels where it is a constant.
+func floatBias(b *emit.Builder, c *conv, channels int) emit.Value {
+	if c.Bias.Const == nil {
+		return biasOnDevice(b, c)
+	}
+	recipe := pack.Recipe{How: "bias", Shape: [6]int{int(c.Bias.Type), channels}}
+	return b.Packed(c.Bias.Const, recipe, int64(4*channels), func() []byte {
+		bias := make([]float32, channels)
+		copy(bias, pack.Floats(c.Bias))
+		return pack.FloatBytes(bias)
+	})
 }
 
 func lowerGemmQ8(b *emit.Builder, c *conv) {
 	q := pack.Quantize(&c.Filter)
-	bias, bound := q.FoldZeroPoints()
-	k, ok := chooseGemm(b, c, !pack.ExactSums(bound))
+	var bias []int
+	exact := c.Taps*c.In*255*255 < 1<<24 // whatever the filter is
+	if c.constant() {
+		var bound []int
+		bias, bound = q.FoldZeroPoints()
+		exact = pack.ExactSums(bound)
+	}
+	k, ok := chooseGemm(b, c, !exact)
 	if !ok {
-		lowerDirect(b, c, filterTooLarge)
+		lowerDirect(b, c.node, filterTooLarge)
 		return
 	}
 	// Where sums of floats are not exact, they are flushed to integers and requantised with shifts.
-	channels := b.WeightsU32(c.Channels(c.tiles(k)*k.N/4, k.Dot || k.Flush, bias))
+	shift := k.Dot || k.Flush
 	slab := func(run [2]int) emit.Value {
 		part, n := q.Tiles(k.N, run), run[1]-run[0]
 		how, do := "FloatTiles", func() []byte { return pack.FloatBytes(part.FloatTiles(part.Floats(), k.N, 0, n)) }
@@ -251,6 +296,13 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 			how, do = "DotTiles", func() []byte { return pack.WordBytes(part.DotTiles(k.N, 0, n)) }
 		}
 		return b.Packed(part.W.Const, part.Recipe(how, q.WZero, k.N), int64(n*c.tileTexels(k))*16, do)
+	}
+	var channels emit.Value
+	if c.constant() {
+		channels = b.WeightsU32(c.Channels(c.tiles(k)*k.N/4, shift, bias))
+	} else {
+		channels = channelsOnDevice(b, c, q, shift)
+		slab = func(run [2]int) emit.Value { return packedOnDevice(b, c, k, run) }
 	}
 	push := emit.Push{q.Flip}.Ints(q.WZero, q.Rounding, int(c.Y.Zero)).Words(pack.Bounds(c.Y, activation(c.node))...)
 	if c.window() {
@@ -274,7 +326,11 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	if k.Dot {
 		format = plan.FormatRGBA32U
 	}
-	for _, run := range slabs(b.Facts, tiles, c.tileTexels(k)) {
+	most := b.Facts.MaxTexelElements
+	if !c.constant() { // a kernel writes what it reads
+		most = min(most, b.Facts.MaxStorageRange/16)
+	}
+	for _, run := range slabs(most, tiles, c.tileTexels(k)) {
 		n := run[1] - run[0]
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n,
 			emit.Ints(rows*n, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads()).Words(push...), emit.Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
@@ -286,9 +342,9 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 const filterTooLarge = "a tile of the filter exceeds a texel buffer"
 
 // lowerDirect uses the kernel that reads filter and bias as ordinary tensors.
-func lowerDirect(b *emit.Builder, c *conv, why string) {
+func lowerDirect(b *emit.Builder, n *ir.Node, why string) {
 	b.Instead("direct: " + why)
-	n := c.node
+	c := convOf(b.Graph, n)
 	push := emit.Ints(c.pixels*c.OutQuads(), pack.LayoutOf(c.X).Quads, c.In, c.OutQuads(), c.Out).Words(c.windowPush()...).Ints(max(1, c.multiplier))
 	bindings := []emit.Binding{b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0])}
 	if c.X.Type.IsQuant8() {

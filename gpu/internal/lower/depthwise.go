@@ -18,15 +18,15 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	c := convOf(b.Graph, n)
 	switch {
 	case !c.constant():
-		lowerDirect(b, c, "the filter is known at run time only")
+		lowerDirect(b, c.node, "the filter is known at run time only")
 		return
 	case c.multiplier != 1:
-		lowerDirect(b, c, "several outputs of a channel")
+		lowerDirect(b, c.node, "several outputs of a channel")
 		return
 	}
 	taps, quads := c.Taps, c.OutQuads()
 	if int64(taps*quads) > b.Facts.MaxTexelElements {
-		lowerDirect(b, c, "the filter exceeds a texel buffer")
+		lowerDirect(b, c.node, "the filter exceeds a texel buffer")
 		return
 	}
 	filter, zero := func() []float32 { return pack.Floats(c.W) }, 0
@@ -46,7 +46,7 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 		q := pack.Quantize(&c.Filter)
 		bias, bound := q.DepthwiseBounds()
 		if !pack.ExactSums(bound) {
-			lowerDirect(b, c, "sums that floats do not hold exactly")
+			lowerDirect(b, c.node, "sums that floats do not hold exactly")
 			return
 		}
 		filter, zero = q.Floats, q.WZero

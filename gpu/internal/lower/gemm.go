@@ -19,10 +19,13 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		if k.Elem != elem(c.X.Type) || k.Window != c.window() || k.ZeroPoint != (k.Dot && zero) || k.Flush != (flush && !k.Dot) {
 			return 0, ""
 		}
+		if c.grouped && c.multiplier%k.N != 0 {
+			return 0, "" // a tile is of one group
+		}
 		if k.Shared {
 			return sharedSpeed(b.Facts, c, k)
 		}
-		if int64(c.tileTexels(k)) > b.Facts.MaxTexelElements {
+		if int64(c.tileTexels(k)) > b.Facts.MaxTexelElements || !c.constant() && int64(c.tileTexels(k))*16 > b.Facts.MaxStorageRange {
 			return 0, ""
 		}
 		speed, why := tileSpeed(b.Facts, c, k)

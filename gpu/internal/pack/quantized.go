@@ -18,7 +18,7 @@ type Quantized struct {
 	bias     []int32 // of each channel
 }
 
-// Quantize reads the constants of f, which is of 8 bits.
+// Quantize reads the constants of f, which is of 8 bits. Of a filter or a bias that is none, it knows zero points alone.
 func Quantize(f *Filter) *Quantized {
 	off := SignOffset(f.X.Type)
 	q := &Quantized{Filter: f, Flip: off * 0x01010101, XZero: int(f.X.Zero) + int(off), Rounding: f.RoundingMask()}
@@ -35,6 +35,9 @@ func Quantize(f *Filter) *Quantized {
 		for i, b := range f.W.Const {
 			q.w[i] = int8(b)
 		}
+	}
+	if f.Bias.Const == nil {
+		return q
 	}
 	q.bias = make([]int32, f.Out)
 	for i := range q.bias {
