@@ -1,7 +1,7 @@
 #version 450
-// Transposition that moves the innermost dimension. One invocation moves a block of 4 by 4 elements: four
-// quads of x that follow each other along dimension A, the innermost of y, turned into four quads of y
-// that follow each other along dimension B, the innermost of x. Strides count quads.
+// Transposition that moves the innermost dimension. One invocation moves a block of 4 * SPAN by 4 elements: quads of x that follow
+// each other along dimension A, the innermost of y, turned into four runs of SPAN quads of y, which follow each other along
+// dimension B, the innermost of x. Neighbours read neighbouring quads. Strides count quads.
 #include "common.glsl"
 #include "divide.glsl"
 #include "lanes.glsl"
@@ -11,7 +11,8 @@ layout(set = 0, binding = 1) writeonly buffer Y { QUAD y[]; };
 layout(push_constant) uniform P {
     uint count;
     uint a, b;               // elements of the dimensions A and B
-    Divisor aQuads, bQuads;
+    uint aQuads;
+    Divisor aSpans, bQuads;  // runs of a row of y, quads of a row of x
     Divisor dims[3];         // the other dimensions, but for the first
     uint aStride;            // of A in x
     uint xStride[4];         // of the others
@@ -19,12 +20,32 @@ layout(push_constant) uniform P {
     uint yStride[4];
 };
 
+#define SPAN 4u
+
+#if ELEM == 1
+// The same by halves of words, without shifts of vectors.
+void turn(uint a, uint b, uint c, uint d, out uint v[4]) {
+    uint ab = (a & 0x00ff00ffu) | ((b & 0x00ff00ffu) << 8), cd = (c & 0x00ff00ffu) | ((d & 0x00ff00ffu) << 8);
+    v[0] = (ab & 0xffffu) | (cd << 16);
+    v[2] = (ab >> 16) | (cd & 0xffff0000u);
+    ab = ((a >> 8) & 0x00ff00ffu) | (b & 0xff00ff00u);
+    cd = ((c >> 8) & 0x00ff00ffu) | (d & 0xff00ff00u);
+    v[1] = (ab & 0xffffu) | (cd << 16);
+    v[3] = (ab >> 16) | (cd & 0xffff0000u);
+}
+#else
+void turn(QUAD a, QUAD b, QUAD c, QUAD d, out QUAD v[4]) {
+    uvec4 m[4] = uvec4[4](lanes(a), lanes(b), lanes(c), lanes(d));
+    [[unroll]] for (int k = 0; k < 4; k++) v[k] = pack(uvec4(m[0][k], m[1][k], m[2][k], m[3][k]));
+}
+#endif
+
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
-    uint qa, qb, at;
-    uint rest = divide(divide(i, aQuads, qa), bQuads, qb);
-    uint xi = qb, yi = qa;
+    uint sa, qb, at;
+    uint rest = divide(divide(i, bQuads, qb), aSpans, sa);
+    uint xi = qb, yi = sa * SPAN;
     [[unroll]] for (int d = 3; d > 0; d--) {
         rest = divide(rest, dims[d - 1], at);
         xi += at * xStride[d];
@@ -32,14 +53,23 @@ void main() {
     }
     xi += rest * xStride[0];
     yi += rest * yStride[0];
-    uvec4 m[4];
-    [[unroll]] for (int k = 0; k < 4; k++) {
-        uint row = 4u * qa + uint(k);
-        m[k] = uvec4(0u);
-        if (row < a) m[k] = lanes(x[xi + row * aStride]);
+    QUAD v[SPAN][4];
+    [[unroll]] for (uint s = 0u; s < SPAN; s++) {
+        QUAD m[4];
+        [[unroll]] for (uint k = 0u; k < 4u; k++) {
+            uint row = 4u * (sa * SPAN + s) + k;
+            m[k] = QUAD(0u);
+            if (row < a) m[k] = x[xi + row * aStride];
+        }
+        turn(m[0], m[1], m[2], m[3], v[s]);
     }
-    [[unroll]] for (int k = 0; k < 4; k++) {
-        uint row = 4u * qb + uint(k);
-        if (row < b) y[yi + row * bStride] = pack(uvec4(m[0][k], m[1][k], m[2][k], m[3][k]));
+    uint spans = min(SPAN, aQuads - sa * SPAN);
+    [[unroll]] for (uint k = 0u; k < 4u; k++) {
+        uint row = 4u * qb + k;
+        if (row < b) {
+            [[unroll]] for (uint s = 0u; s < SPAN; s++) {
+                if (s < spans) y[yi + row * bStride + s] = v[s][k];
+            }
+        }
     }
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// TestConvolutionsBecomeOthers: groups with constant filters of many channels are convolutions of their own, transposed ones
-// of stride 1 have their filters turned round, and all else stays for the kernel that can do it.
+// TestConvolutionsBecomeOthers: groups of many channels are convolutions of their own unless they are whole tiles, transposed ones
+// of stride 1 have constant filters turned round, and all else stays for the kernels that can do it.
 func TestConvolutionsBecomeOthers(t *testing.T) {
 	model := func(in, filter nn.Dims, fed bool, apply func(b *layers.Builder, x, w, bias uint32) uint32) *nn.Model {
 		var b layers.Builder
@@ -55,6 +55,7 @@ func TestConvolutionsBecomeOthers(t *testing.T) {
 		{"groups", nn.Dims{1, 5, 5, 32}, nn.Dims{6, 3, 3, 16}, false, grouped(2), []nn.OperationType{nn.OpSplit, nn.OpConv2D, nn.OpConv2D, nn.OpConcatenation}},
 		{"one group", nn.Dims{1, 5, 5, 3}, nn.Dims{6, 3, 3, 3}, true, grouped(1), []nn.OperationType{nn.OpConv2D}},
 		{"narrow groups", nn.Dims{1, 5, 5, 30}, nn.Dims{6, 3, 3, 15}, false, grouped(2), []nn.OperationType{nn.OpGroupedConv2D}},
+		{"groups of whole tiles", nn.Dims{1, 5, 5, 32}, nn.Dims{16, 3, 3, 16}, false, grouped(2), []nn.OperationType{nn.OpGroupedConv2D}},
 		{"groups of an input", nn.Dims{1, 5, 5, 32}, nn.Dims{6, 3, 3, 16}, true, grouped(2), []nn.OperationType{nn.OpGroupedConv2D}},
 		{"transposed", nn.Dims{1, 5, 5, 3}, nn.Dims{2, 2, 3, 3}, false, transposed(1), []nn.OperationType{nn.OpConv2D}},
 		{"transposed with an input", nn.Dims{1, 5, 5, 3}, nn.Dims{2, 2, 3, 3}, true, transposed(1), []nn.OperationType{nn.OpTransposeConv2D}},

@@ -152,8 +152,10 @@ func transpose(b *emit.Builder, out, in ir.ID, perm []int) {
 		dims, xs, ys = append(dims, outShape[i]), append(xs, from[p]), append(ys, to[i])
 	}
 	aQuads, bQuads := (a+3)/4, (bDim+3)/4
-	count := aQuads * bQuads * ir.Product(dims)
-	push := emit.Ints(count, a, bDim).Divisors(aQuads, bQuads).Divisors(emit.Outermost(dims, 4, 1)[1:]...)
+	const span = 4 // SPAN of the kernel
+	aSpans := (aQuads + span - 1) / span
+	count := aSpans * bQuads * ir.Product(dims)
+	push := emit.Ints(count, a, bDim, aQuads).Divisors(aSpans, bQuads).Divisors(emit.Outermost(dims, 4, 1)[1:]...)
 	push = push.Ints(from[m.perm[last]]).Ints(emit.Outermost(xs, 4, 0)...).Ints(bStride).Ints(emit.Outermost(ys, 4, 0)...)
 	k := shaders.Of(family.Move{Op: family.Transpose, Bytes: elem})
 	b.Quads(k, count, push, emit.Cost{}, b.In(in), b.Out(out))
