@@ -268,9 +268,18 @@ func cells(op nn.OperationType, steps, batch, size uint32, weights operand) func
 	}
 }
 
+// batches are n matrix products of m*k by k*n numbers.
+func batches(n, m, k, units uint32) func(l *layers.Builder, t nn.OperandType) uint32 {
+	return func(l *layers.Builder, t nn.OperandType) uint32 {
+		return l.BatchMatmul(input(l, t, n, m, k), input(l, t, n, k, units), false, false, result(t)...)
+	}
+}
+
 // products are the operations that BenchmarkProducts measures. A CONV_2D of 1x1 has as many rows, terms of a sum and
 // channels as the matrix product beside it.
 var products = map[string]*product{
+	"BATCH_MATMUL":                     {work: 4 * 64 * 512 * 512, model: batches(4, 64, 512, 512), conv: conv2D(16, 1, 512, 512)},
+	"BATCH_MATMUL of odd sizes":        {work: 4 * 67 * 509 * 507, model: batches(4, 67, 509, 507), conv: conv2D(16, 1, 512, 512)},
 	"CONV_2D":                          {work: 784 * 9 * 64 * 128, model: conv2D(28, 3, 64, 128), conv: conv2D(28, 3, 64, 128)},
 	"FULLY_CONNECTED":                  {work: 64 * 1024 * 1024, model: fullyConnected(64, 1024, 1024, constant), conv: conv2D(8, 1, 1024, 1024)},
 	"FULLY_CONNECTED of inputs":        {work: 64 * 1024 * 1024, model: fullyConnected(64, 1024, 1024, input), conv: conv2D(8, 1, 1024, 1024)},

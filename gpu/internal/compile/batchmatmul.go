@@ -8,8 +8,14 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
+// Numbers of multiplications from which a product is worth steps of its own: where groups are not whole tiles, and where they are.
+const (
+	apartWork      = 1 << 15
+	apartTiledWork = 1 << 20
+)
+
 // expandBatchMatmul: one matrix product is FULLY_CONNECTED with the right matrix transposed as weights. Several are the groups
-// of a convolution whose pixels are the rows of the left matrices. Of int32, which no such kernel takes, it is the sum of
+// of a convolution whose pixels are the rows of the left matrices or, where they are large and not many, one such product each. Of int32, which no such kernel takes, it is the sum of
 // products.
 func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(len(x.nodes) + 10); err != nil {
@@ -35,6 +41,13 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 		x.into(n.Out[0], nn.OpReshape, nil, sums)
 		return nil
 	}
+	least := apartWork
+	if tiledGroups(depth, units) {
+		least = apartTiledWork
+	}
+	if batch > 1 && batch <= maxGroups && m*units*depth >= least {
+		return x.productsApart(n, x.arranged(n.In[0], leftSizes, leftPerm), x.arranged(n.In[1], rightSizes, rightPerm), batch, m, units, depth)
+	}
 	bias, err := x.zeroBias(n, batch*units)
 	if err != nil {
 		return err
@@ -53,6 +66,26 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	conv := ops.GroupedConv{Conv: ops.Conv{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}, Groups: batch}
 	product := x.into(x.shaped(n.Out[0], 1, m, 1, batch*units), nn.OpGroupedConv2D, conv, left, right, bias)
 	return x.rearrange(n.Out[0], product, []int{m, batch, units}, 1, 0, 2)
+}
+
+// productsApart makes of batch matrices in left, [m, depth], and right, [units, depth], one FULLY_CONNECTED each.
+func (x *expansion) productsApart(n *ir.Node, left, right ir.ID, batch, m, units, depth int) error {
+	if err := x.checkRoom(len(x.nodes) + batch + 6); err != nil {
+		return err
+	}
+	bias, err := x.zeroBias(n, units)
+	if err != nil {
+		return err
+	}
+	lefts := x.split(x.reshaped(left, batch*m, depth), batch)
+	rights := x.split(x.reshaped(right, batch*units, depth), batch)
+	outs := make([]ir.ID, batch)
+	for i := range outs {
+		outs[i] = x.into(x.shaped(n.Out[0], m, units), nn.OpFullyConnected, ops.FullyConnected{}, lefts[i], rights[i], bias)
+	}
+	all := x.into(x.shaped(n.Out[0], batch*m, units), nn.OpConcatenation, ops.Concatenation{}, outs...)
+	x.into(n.Out[0], nn.OpReshape, nil, all)
+	return nil
 }
 
 // arranged is arrange, but for orders that change nothing.

@@ -27,6 +27,9 @@ func TestBatchMatmulBecomes(t *testing.T) {
 		{"one, both to be moved", nn.TensorFloat16, nn.Dims{1, 4, 3}, nn.Dims{1, 4, 5}, true, false, []nn.OperationType{move, move, fc}},
 		{"several", nn.TensorQuant8AsymmSigned, nn.Dims{2, 3, 3, 4}, nn.Dims{2, 3, 5, 4}, false, true, []nn.OperationType{move, conv, move}},
 		{"several, right to be moved", nn.TensorFloat32, nn.Dims{6, 4, 3}, nn.Dims{6, 4, 5}, true, false, []nn.OperationType{move, move, conv, move}},
+		{"several, large and of whole tiles", nn.TensorFloat32, nn.Dims{3, 67, 32}, nn.Dims{3, 40, 32}, false, true, []nn.OperationType{move, conv, move}},
+		{"several, large", nn.TensorQuant8AsymmSigned, nn.Dims{3, 67, 30}, nn.Dims{3, 30, 29}, false, false, []nn.OperationType{move, nn.OpSplit, nn.OpSplit, fc, fc, fc, nn.OpConcatenation}},
+		{"several, larger", nn.TensorFloat32, nn.Dims{2, 64, 128}, nn.Dims{2, 128, 128}, false, true, []nn.OperationType{nn.OpSplit, nn.OpSplit, fc, fc, nn.OpConcatenation}},
 		{"integers", nn.TensorInt32, nn.Dims{6, 4, 3}, nn.Dims{6, 4, 5}, true, false, []nn.OperationType{move, move, nn.OpMul, nn.OpReduceSum}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,6 +15,9 @@ const (
 	maxGroups        = 64
 )
 
+// tiledGroups reports whether groups of so many channels of the input and the output are whole quads and whole tiles.
+func tiledGroups(in, out int) bool { return in%4 == 0 && out%8 == 0 }
+
 // expandGroupedConv makes a convolution of each group, whose filter is a part of the constant or, computed, of the tensor.
 func expandGroupedConv(x *expansion, n *ir.Node) error {
 	a := n.Attrs.(ops.GroupedConv)
@@ -23,8 +26,7 @@ func expandGroupedConv(x *expansion, n *ir.Node) error {
 		x.into(n.Out[0], nn.OpConv2D, a.Conv, n.In...)
 		return nil
 	}
-	tiled := w.Shape[3]%4 == 0 && w.Shape[0]/a.Groups%8 == 0
-	if tiled || w.Shape[3] < minGroupChannels || a.Groups > maxGroups || w.Const == nil && w.Channel != nil {
+	if tiledGroups(w.Shape[3], w.Shape[0]/a.Groups) || w.Shape[3] < minGroupChannels || a.Groups > maxGroups || w.Const == nil && w.Channel != nil {
 		x.nodes = append(x.nodes, *n)
 		return nil
 	}
