@@ -149,9 +149,10 @@ void main() {
     uint first = outer * n * inner.value + at;
     uint from = s * segment, to = min(n, from + segment);
     Part all = neutral;
-    for (uint k = from; k < to; k++) {
-        all = both(all, masked(load(first + k * inner.value, k), k == n - 1u ? lastMask : 0xffffffffu));
-    }
+    // What is masked stays out of the loop.
+    uint whole = min(to, n - 1u);
+    for (uint k = from; k < whole; k++) all = both(all, load(first + k * inner.value, k));
+    if (to == n) all = both(all, masked(load(first + whole * inner.value, whole), lastMask));
     store(all, i, i % quads, quads);
 #else
     uint q;
@@ -162,9 +163,9 @@ void main() {
         if (r < rows) {
             uint first = (row + r) * xQuads;
             Part p = neutral;
-            for (uint k = 0u; k < xQuads; k++) {
-                p = both(p, masked(load(first + k, k), k == xQuads - 1u ? lastMask : 0xffffffffu));
-            }
+            uint last = xQuads - 1u;
+            for (uint k = 0u; k < last; k++) p = both(p, load(first + k, k));
+            p = both(p, masked(load(first + last, last), lastMask));
             p = both(p, LANES(p, zwxy));
             p = both(p, LANES(p, yxwz));
             all = choose(all, p, equal(uvec4(r), uvec4(0u, 1u, 2u, 3u)));
