@@ -69,7 +69,7 @@ func (b *Builder) LoadInputs() {
 // StoreOutputs appends the steps that bring outputs to host memory.
 //
 // A tensor that is only this output lies in the client's memory if that has the device's form. One that is also an
-// input, a constant or another output is copied there.
+// input, a constant or another output, or a part of another tensor, is copied there.
 func (b *Builder) StoreOutputs() {
 	b.label = "output"
 	for _, h := range b.hostOut {
@@ -79,7 +79,7 @@ func (b *Builder) StoreOutputs() {
 		}
 		own := &b.values[v.id]
 		switch {
-		case own.buffer == plan.Arena && own.of == 0:
+		case own.buffer == plan.Arena && own.of == 0 && own.parent == 0:
 			own.of = h.of
 			b.Serve(h.of, plan.WhenDense, func() { b.transfer(h.value, v, l, false) })
 		case l.Dense():

@@ -68,3 +68,32 @@ func TestPlaceIO(t *testing.T) {
 		})
 	}
 }
+
+// TestOutputWithinAnotherTensor: what is written as a part of another tensor is copied to the client's memory whatever
+// form that has, since nothing writes the part by itself.
+func TestOutputWithinAnotherTensor(t *testing.T) {
+	g, err := ir.Parse(`
+		input %0 TENSOR_FLOAT32 [1,3,64]
+		%1 TENSOR_FLOAT32 [1,3,64] = RELU %0
+		%2 TENSOR_FLOAT32 [1,1,64] = RELU %0
+		output %2`)
+	require.NoError(t, err)
+	f := softwareFacts
+	f.Unified = false
+	b := NewBuilder(&f, g)
+	b.PlaceIO()
+	b.LoadInputs()
+	for _, n := range g.Nodes[:1] {
+		b.Quads(shaders.UnaryClampF32, 48, make([]uint32, shaders.UnaryClampF32.Info().PushWords), Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
+	}
+	b.PlaceIn(g.Outputs[0], g.Nodes[0].Out[0], 256)
+	b.StoreOutputs()
+	p, _, err := b.Finish()
+	require.NoError(t, err)
+	store := p.Steps[len(p.Steps)-1]
+	require.Equal(t, plan.OutputRef(0), store.Transfers)
+	require.Equal(t, plan.Always, store.When)
+	for _, bd := range store.Bindings {
+		require.Equal(t, bd.Write, bd.Of == plan.OutputRef(0), "only the copy is the client's")
+	}
+}
