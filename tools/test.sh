@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# go vet and all tests, those of the digits trainer too, on every Vulkan driver found, then the networks, the
-# examples and a tenth of the conformance models once more on a newer lavapipe. Run by "make test" after set-up.
+# go vet and all tests, those of the digits trainer too, on every Vulkan driver found, then networks and a tenth of the
+# conformance models once more as if the devices were GPUs, then the same and the examples once more on a newer lavapipe.
+# Run by "make test" after set-up.
 # GO names the go command, GOTEST_FLAGS more flags for go test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +19,10 @@ done
 
 echo "A minute of random requests under the race detector:"
 "$go" test -race -count=1 "${flags[@]}" -run 'TestSoak|TestHammer' ./tests/qos ./tests/hammer
+
+echo "As if the devices were GPUs: networks and a tenth of the conformance models:"
+NNGPU_CLASS=gpu NNGPU_CONFORMANCE_PART=10 "$go" test "${flags[@]}" -run '^(TestNetworks|TestDevices|TestConformance|TestControlFlow)$' \
+	./tests/models ./tests/networks ./tests/conformance
 
 if [ ! -e "$newer" ]; then
 	echo "No newer lavapipe on this system: the second run is left out."

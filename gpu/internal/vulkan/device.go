@@ -156,7 +156,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 		q.watch.init(o.Watchdog)
 		d.queues = append(d.queues, q)
 	}
-	if bits := families[family].TimestampBits; bits > 0 && o.Timing != TimingHost {
+	if bits := stampBits(families[family]); bits > 0 && o.Timing != TimingHost {
 		d.stampMask = ^uint64(0) >> (64 - bits)
 	} else {
 		d.info.Facts.TimestampPeriod = 0

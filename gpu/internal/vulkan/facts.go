@@ -43,12 +43,15 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 }
 
 // pretend makes of f what the environment asks for: NNGPU_WITHOUT lists features to be taken away, NNGPU_CLASS names the
-// class of device that it is to be taken for. So every variant can be tested wherever it can run.
+// class of device that it is to be taken for. So every variant can be tested wherever it can run. What is taken for a GPU
+// has memory of its own, to and from which inputs and outputs are copied.
 func pretend(f *plan.Facts) error {
 	switch class := plan.Class(os.Getenv("NNGPU_CLASS")); class {
 	case "":
-	case plan.ClassCPU, plan.ClassGPU:
+	case plan.ClassCPU:
 		f.Class = class
+	case plan.ClassGPU:
+		f.Class, f.Unified = class, false
 	default:
 		return fmt.Errorf("NNGPU_CLASS=%q; known are %s and %s", class, plan.ClassCPU, plan.ClassGPU)
 	}
@@ -56,6 +59,18 @@ func pretend(f *plan.Facts) error {
 		return fmt.Errorf("NNGPU_WITHOUT: %w", err)
 	}
 	return nil
+}
+
+// pretendedBits is how many bits the timestamps of a device have that is taken for a GPU: at a nanosecond a tick they wrap
+// around every four seconds, as those of some GPUs do every minute.
+const pretendedBits = 32
+
+// stampBits is how many bits of timestamps count.
+func stampBits(queue vk.QueueFamily) int {
+	if plan.Class(os.Getenv("NNGPU_CLASS")) == plan.ClassGPU {
+		return min(queue.TimestampBits, pretendedBits)
+	}
+	return queue.TimestampBits
 }
 
 const hostFlags = vk.HostVisible | vk.HostCoherent

@@ -158,6 +158,7 @@ type clock struct {
 	low, high time.Duration
 	known     bool
 	at        time.Duration // guarded by mu; when they were last narrowed
+	last      uint64        // guarded by mu; the latest timestamp, counted through
 }
 
 // drift bounds by how much two clocks part, of the time that passed.
@@ -201,10 +202,22 @@ func (d *Device) calibrate() {
 	d.clock.bound(t, t, host-m.Deviation, host+m.Deviation)
 }
 
-// ticks is the device's time of a timestamp. Timestamps wrap around at the queue's number of bits; a trace does not last
-// that long.
+// ticks is the device's time of a timestamp.
 func (d *Device) ticks(t uint64) time.Duration {
-	return time.Duration(float64(t&d.stampMask) * d.info.Facts.TimestampPeriod)
+	return time.Duration(float64(d.clock.count(t, d.stampMask)) * d.info.Facts.TimestampPeriod)
+}
+
+// count is t without the wrapping around at the bits of mask: the number next to the last one that has these bits. Where
+// nobody asked for longer than half a turn it is off by whole turns, which bound finds out.
+func (c *clock) count(t, mask uint64) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ahead := (t - c.last) & mask
+	if ahead > mask>>1 && c.last >= mask-ahead+1 { // it was before
+		return c.last - (mask - ahead + 1)
+	}
+	c.last += ahead
+	return c.last
 }
 
 // wall is a time of the host's clock for users.
