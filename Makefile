@@ -17,7 +17,7 @@ raced = $(GO) list ./... | grep -E '/(driver|gpu|cgo|cache|memory|qos|cmd|exampl
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## installs what is missing, builds, and classifies a picture
@@ -78,6 +78,11 @@ bench: ## times the networks that are there, then the standard ones into build/b
 	@tools/setup.sh demo
 	@$(MAKE) --no-print-directory build
 	@tools/bench.sh; status=$$?; ./nngpu bench --suite --output build/bench $(SUITE_FLAGS) && exit $$status
+
+.PHONY: gpu-kit
+gpu-kit: ## builds build/gpu-kit: what to run on a GPU that is at hand for half an hour
+	@tools/setup.sh demo
+	@tools/gpukit.sh
 
 .PHONY: compare
 compare: ## times a commit against the working tree: make compare BASE=COMMIT; see tools/compare.sh

@@ -94,6 +94,8 @@ var layers = map[string][]string{
 	"examples/server":               {".", "driver", "driver/importer", "driver/nn", "driver/picture"},
 	"examples/image":                {".", "driver/importer", "driver/nn", "driver/picture", "memory"},
 
+	"tools/gpukit": {},
+
 	"tests/internal/ref":     {"driver/nn"},
 	"tests/internal/devices": {"driver", "driver/nn", "driver/nn/nntest", "gpu", "tests/internal/ref"},
 	"tests/interpret":        {"driver/nn", "shaders"},

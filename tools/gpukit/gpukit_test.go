@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// script is a kit whose one program is a shell script, and the arguments that run it.
+func script(t *testing.T, text string) (*kit, []string) {
+	t.Helper()
+	dir := t.TempDir()
+	k := &kit{dir: dir, out: filepath.Join(dir, "out"), env: os.Environ(), about: "a device"}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bin"), 0o755))
+	require.NoError(t, os.MkdirAll(k.work(), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bin", "program"), []byte("#!/bin/sh\n"+text), 0o755))
+	return k, []string{"program", "%W", "%O", "%D"}
+}
+
+// TestSteps: how a step ended is told, whatever happened, and its JSON kept.
+func TestSteps(t *testing.T) {
+	for _, tc := range []struct {
+		name, text     string
+		limit          time.Duration
+		ended          string
+		result, output string
+	}{
+		{"JSON", `echo '{"a": 1}'; echo said >&2`, time.Minute, "ok", `{"a": 1}`, "said"},
+		{"text", `echo line`, time.Minute, "ok", "", "line"},
+		{"folders", `echo "${1##*/} ${2##*/} ${3##*/}"`, time.Minute, "ok", "", "work out data"},
+		{"failure", `echo half; exit 3`, time.Minute, "exit code 3", "", "half"},
+		{"killed", `kill -9 $$`, time.Minute, "signal: killed", "", ""},
+		{"hangs", `sleep 60 & sleep 60`, time.Second, "stopped after 1 s", "", ""},
+		{"no time", `echo never`, time.Millisecond, "left out: the time of the part is used up", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			k, args := script(t, tc.text)
+			o := k.runStep(context.Background(), step{Name: tc.name, Args: args, Limit: tc.limit}, time.Hour)
+			require.Equal(t, tc.ended, o.Ended)
+			require.Equal(t, tc.result, string(o.Result))
+			require.Equal(t, tc.output, o.Output)
+		})
+	}
+	k, _ := script(t, "")
+	o := k.runStep(context.Background(), step{Args: []string{"no-such-program"}, Limit: time.Minute, Optional: true}, time.Hour)
+	require.Equal(t, "left out: there is no no-such-program", o.Ended)
+	o = k.runStep(context.Background(), step{Args: []string{"no-such-program"}, Limit: time.Minute}, time.Hour)
+	require.Contains(t, o.Ended, "not found")
+}
+
+// TestPart: a step that fails keeps no other from running, the part's time bounds all of them, and both files are written.
+func TestPart(t *testing.T) {
+	k, args := script(t, `echo '{"name": "x|y", "rate": 12.34567, "rows": [{"a": 1}, {"a": 2, "b": [1, {"c": true}]}]}'; exit 1`)
+	p := part{name: "facts", what: "a test", limit: 3 * time.Second, steps: func(*kit) []step {
+		return []step{
+			{Name: "first", Args: args, Limit: time.Minute}, {Name: "second", Args: []string{"sleep", "60"}, Limit: time.Minute},
+			{Name: "third", Args: args, Limit: time.Minute},
+		}
+	}}
+	r := k.runPart(context.Background(), p)
+	require.Equal(t, 2, r.failures())
+	require.Equal(t, "exit code 1", r.Steps[0].Ended)
+	require.Equal(t, "stopped after 3 s", r.Steps[1].Ended)
+	require.Contains(t, r.Steps[2].Ended, leftOut)
+	require.NoError(t, k.write(r))
+	var kept report
+	data, err := os.ReadFile(filepath.Join(k.out, "facts.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &kept))
+	require.Len(t, kept.Steps, 3)
+	require.Equal(t, "a device", kept.Device)
+	text, err := os.ReadFile(filepath.Join(k.out, "facts.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "| first | exit code 1 | ")
+	require.Contains(t, string(text), "- name: x|y\n- rate: 12.35\n\nrows:\n\n| a | b |\n|---|---|\n| 1 |  |\n| 2 | 1, c true |\n")
+	require.NotContains(t, string(text), "## third")
+}
+
+func TestChoose(t *testing.T) {
+	names := func(list []part) (names []string) {
+		for _, p := range list {
+			names = append(names, p.name)
+		}
+		return names
+	}
+	list, err := choose([]string{"qos", "facts", "qos"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"facts", "qos"}, names(list))
+	list, err = choose([]string{"first"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"facts", "right", "bench", "gemm", "profile"}, names(list))
+	list, err = choose([]string{"all"})
+	require.NoError(t, err)
+	require.Equal(t, partNames(), names(list))
+	_, err = choose([]string{"fact"})
+	require.ErrorContains(t, err, `no part "fact"`)
+	_, err = choose(nil)
+	require.Error(t, err)
+}
+
+// TestLimits: each part stays below nine minutes, and the first ones within 25 together.
+func TestLimits(t *testing.T) {
+	var first time.Duration
+	for i, p := range parts {
+		require.Less(t, p.limit, 9*time.Minute, p.name)
+		if i < firstParts {
+			first += p.limit
+		}
+	}
+	require.LessOrEqual(t, first, 25*time.Minute)
+}
