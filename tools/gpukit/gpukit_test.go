@@ -103,6 +103,28 @@ func TestChoose(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestProfiles: the networks that reach the least of their ceilings, of all results that are there.
+func TestProfiles(t *testing.T) {
+	k, _ := script(t, "")
+	require.Equal(t, []string{"mobilenet_v2, int8", "resnet50, f32"}, stepNames(profiles(k)), "without results")
+	for name, rows := range map[string]string{
+		"f32":  `{"network": "a", "type": "f32", "percent": 20.5}, {"network": "gemm:1,1,1", "type": "f32", "percent": 1}`,
+		"int8": `{"network": "a", "type": "int8", "percent": 20.4}, {"network": "b", "type": "int8", "error": "no"}, {"network": "c", "type": "int8", "percent": 3}`,
+		"f16":  `nonsense`,
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Join(k.out, "suite-"+name), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(k.out, "suite-"+name, "suite.json"), []byte(`{"rows": [`+rows+`]}`), 0o644))
+	}
+	require.Equal(t, []string{"c, int8", "a, int8"}, stepNames(profiles(k)))
+}
+
+func stepNames(steps []step) (names []string) {
+	for _, s := range steps {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // TestLimits: each part stays below nine minutes, and the first ones within 25 together.
 func TestLimits(t *testing.T) {
 	var first time.Duration

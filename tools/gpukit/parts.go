@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -33,10 +34,8 @@ var parts = []part{
 // firstParts is how many parts "first" stands for; together they take 25 minutes at most.
 const firstParts = 5
 
-const (
-	quick = time.Minute
-	long  = 5 * time.Minute
-)
+// quick bounds what takes seconds.
+const quick = time.Minute
 
 func facts(*kit) []step {
 	return []step{
@@ -77,7 +76,13 @@ func (k *kit) models() []string {
 }
 
 func bench(*kit) []step {
-	steps := []step{{Name: "networks", Args: []string{"nngpu", "bench", "--suite", "--json", "--duration", "2s", "--output", "%O/suite"}, Limit: long}}
+	var steps []step
+	for _, typ := range []string{"int8", "f32", "f16"} { // apart, so that a slow device is done with some
+		steps = append(steps, step{
+			Name: "networks, " + typ, Limit: 150 * time.Second,
+			Args: []string{"nngpu", "bench", "--suite", "--type", typ, "--json", "--duration", "2s", "--output", "%O/suite-" + typ},
+		})
+	}
 	for _, io := range []string{"host", "pool", "device"} {
 		for _, net := range []string{"gemm:1,64,64", "mobilenet_v2"} {
 			steps = append(steps, step{
@@ -117,14 +122,17 @@ func profiles(k *kit) []step {
 		Network, Type, Error string
 		Percent              float64
 	}
-	var suite struct{ Rows []network }
-	data, err := os.ReadFile(filepath.Join(k.out, "suite", "suite.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &suite)
+	var worst []network
+	files, _ := filepath.Glob(filepath.Join(k.out, "suite-*", "suite.json")) // the pattern is sound
+	for _, path := range files {
+		var suite struct{ Rows []network }
+		if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &suite) == nil {
+			worst = append(worst, suite.Rows...)
+		}
 	}
-	worst := slices.DeleteFunc(suite.Rows, func(n network) bool { return n.Error != "" || strings.HasPrefix(n.Network, "gemm:") })
-	slices.SortStableFunc(worst, func(a, b network) int { return int(1e6 * (a.Percent - b.Percent)) })
-	if err != nil || len(worst) < 2 {
+	worst = slices.DeleteFunc(worst, func(n network) bool { return n.Error != "" || strings.HasPrefix(n.Network, "gemm:") })
+	slices.SortStableFunc(worst, func(a, b network) int { return cmp.Compare(a.Percent, b.Percent) })
+	if len(worst) < 2 {
 		worst = []network{{Network: "mobilenet_v2", Type: "int8"}, {Network: "resnet50", Type: "f32"}}
 	}
 	var steps []step
