@@ -111,351 +111,369 @@ const (
 	CastU8F16                        Kernel = 104
 	CastU8F32                        Kernel = 105
 	CastU8I32                        Kernel = 106
-	CellGate                         Kernel = 107
-	CellQuant16                      Kernel = 108
-	CompareF16                       Kernel = 109
-	CompareF16Bcast                  Kernel = 110
-	CompareF16Row                    Kernel = 111
-	CompareF32                       Kernel = 112
-	CompareF32Bcast                  Kernel = 113
-	CompareF32Row                    Kernel = 114
-	CompareI32                       Kernel = 115
-	CompareI32Bcast                  Kernel = 116
-	CompareI32Row                    Kernel = 117
-	CompareQ8                        Kernel = 118
-	CompareQ8Bcast                   Kernel = 119
-	CompareQ8Row                     Kernel = 120
-	ConvDepthwiseF16                 Kernel = 121
-	ConvDepthwiseF16K3s1             Kernel = 122
-	ConvDepthwiseF16K3s2             Kernel = 123
-	ConvDepthwiseF16K5s1             Kernel = 124
-	ConvDepthwiseF16K5s2             Kernel = 125
-	ConvDepthwiseF32                 Kernel = 126
-	ConvDepthwiseF32K3s1             Kernel = 127
-	ConvDepthwiseF32K3s1Texel        Kernel = 128
-	ConvDepthwiseF32K3s1TexelStore   Kernel = 129
-	ConvDepthwiseF32K3s2             Kernel = 130
-	ConvDepthwiseF32K3s2Texel        Kernel = 131
-	ConvDepthwiseF32K3s2TexelStore   Kernel = 132
-	ConvDepthwiseF32K5s1             Kernel = 133
-	ConvDepthwiseF32K5s1Texel        Kernel = 134
-	ConvDepthwiseF32K5s1TexelStore   Kernel = 135
-	ConvDepthwiseF32K5s2             Kernel = 136
-	ConvDepthwiseF32K5s2Texel        Kernel = 137
-	ConvDepthwiseF32K5s2TexelStore   Kernel = 138
-	ConvDepthwiseF32Texel            Kernel = 139
-	ConvDepthwiseF32TexelStore       Kernel = 140
-	ConvDepthwiseQ8                  Kernel = 141
-	ConvDepthwiseQ8K3s1              Kernel = 142
-	ConvDepthwiseQ8K3s1Shift         Kernel = 143
-	ConvDepthwiseQ8K3s1Texel         Kernel = 144
-	ConvDepthwiseQ8K3s1TexelShift    Kernel = 145
-	ConvDepthwiseQ8K3s2              Kernel = 146
-	ConvDepthwiseQ8K3s2Shift         Kernel = 147
-	ConvDepthwiseQ8K3s2Texel         Kernel = 148
-	ConvDepthwiseQ8K3s2TexelShift    Kernel = 149
-	ConvDepthwiseQ8K5s1              Kernel = 150
-	ConvDepthwiseQ8K5s1Shift         Kernel = 151
-	ConvDepthwiseQ8K5s1Texel         Kernel = 152
-	ConvDepthwiseQ8K5s1TexelShift    Kernel = 153
-	ConvDepthwiseQ8K5s2              Kernel = 154
-	ConvDepthwiseQ8K5s2Shift         Kernel = 155
-	ConvDepthwiseQ8K5s2Texel         Kernel = 156
-	ConvDepthwiseQ8K5s2TexelShift    Kernel = 157
-	ConvDepthwiseQ8Shift             Kernel = 158
-	ConvDepthwiseQ8Texel             Kernel = 159
-	ConvDepthwiseQ8TexelShift        Kernel = 160
-	ConvDirectDepthwiseF16           Kernel = 161
-	ConvDirectDepthwiseF32           Kernel = 162
-	ConvDirectDepthwiseQ8            Kernel = 163
-	ConvDirectF16                    Kernel = 164
-	ConvDirectF32                    Kernel = 165
-	ConvDirectGroupedF16             Kernel = 166
-	ConvDirectGroupedF32             Kernel = 167
-	ConvDirectGroupedQ8              Kernel = 168
-	ConvDirectQ8                     Kernel = 169
-	ConvDirectTransposedF16          Kernel = 170
-	ConvDirectTransposedF32          Kernel = 171
-	ConvDirectTransposedQ8           Kernel = 172
-	ConvGemmF16X1x8                  Kernel = 173
-	ConvGemmF16X8x8                  Kernel = 174
-	ConvGemmF16SharedX32x64          Kernel = 175
-	ConvGemmF32X1x8                  Kernel = 176
-	ConvGemmF32X1x8Texel             Kernel = 177
-	ConvGemmF32X1x8TexelStore        Kernel = 178
-	ConvGemmF32X8x16                 Kernel = 179
-	ConvGemmF32X8x16Texel            Kernel = 180
-	ConvGemmF32X8x16TexelStore       Kernel = 181
-	ConvGemmF32X8x8                  Kernel = 182
-	ConvGemmF32X8x8Texel             Kernel = 183
-	ConvGemmF32X8x8TexelStore        Kernel = 184
-	ConvGemmF32SharedX32x64          Kernel = 185
-	ConvGemmQ8X1x8                   Kernel = 186
-	ConvGemmQ8X1x8Flush              Kernel = 187
-	ConvGemmQ8X8x8                   Kernel = 188
-	ConvGemmQ8X8x8Flush              Kernel = 189
-	ConvGemmQ8DotX1x8                Kernel = 190
-	ConvGemmQ8DotX1x8Store           Kernel = 191
-	ConvGemmQ8DotX1x8Wzp             Kernel = 192
-	ConvGemmQ8DotX1x8WzpStore        Kernel = 193
-	ConvGemmQ8DotX8x16               Kernel = 194
-	ConvGemmQ8DotX8x16Store          Kernel = 195
-	ConvGemmQ8DotX8x16Wzp            Kernel = 196
-	ConvGemmQ8DotX8x16WzpStore       Kernel = 197
-	ConvGemmQ8DotX8x8                Kernel = 198
-	ConvGemmQ8DotX8x8Store           Kernel = 199
-	ConvGemmQ8DotX8x8Wzp             Kernel = 200
-	ConvGemmQ8DotX8x8WzpStore        Kernel = 201
-	ConvGemmWindowF16X1x8            Kernel = 202
-	ConvGemmWindowF16X8x8            Kernel = 203
-	ConvGemmWindowF16SharedX32x64    Kernel = 204
-	ConvGemmWindowF32X1x8            Kernel = 205
-	ConvGemmWindowF32X1x8Texel       Kernel = 206
-	ConvGemmWindowF32X1x8TexelStore  Kernel = 207
-	ConvGemmWindowF32X8x16           Kernel = 208
-	ConvGemmWindowF32X8x16Texel      Kernel = 209
-	ConvGemmWindowF32X8x16TexelStore Kernel = 210
-	ConvGemmWindowF32X8x8            Kernel = 211
-	ConvGemmWindowF32X8x8Texel       Kernel = 212
-	ConvGemmWindowF32X8x8TexelStore  Kernel = 213
-	ConvGemmWindowF32SharedX32x64    Kernel = 214
-	ConvGemmWindowQ8X1x8             Kernel = 215
-	ConvGemmWindowQ8X1x8Flush        Kernel = 216
-	ConvGemmWindowQ8X8x8             Kernel = 217
-	ConvGemmWindowQ8X8x8Flush        Kernel = 218
-	ConvGemmWindowQ8DotX1x8          Kernel = 219
-	ConvGemmWindowQ8DotX1x8Store     Kernel = 220
-	ConvGemmWindowQ8DotX1x8Wzp       Kernel = 221
-	ConvGemmWindowQ8DotX1x8WzpStore  Kernel = 222
-	ConvGemmWindowQ8DotX8x16         Kernel = 223
-	ConvGemmWindowQ8DotX8x16Store    Kernel = 224
-	ConvGemmWindowQ8DotX8x16Wzp      Kernel = 225
-	ConvGemmWindowQ8DotX8x16WzpStore Kernel = 226
-	ConvGemmWindowQ8DotX8x8          Kernel = 227
-	ConvGemmWindowQ8DotX8x8Store     Kernel = 228
-	ConvGemmWindowQ8DotX8x8Wzp       Kernel = 229
-	ConvGemmWindowQ8DotX8x8WzpStore  Kernel = 230
-	DataConcatE1                     Kernel = 231
-	DataConcatE2                     Kernel = 232
-	DataConcatE4                     Kernel = 233
-	DataCopyW1D3                     Kernel = 234
-	DataCopyW1D6                     Kernel = 235
-	DataCopyW2D3                     Kernel = 236
-	DataCopyW2D6                     Kernel = 237
-	DataCopyW4D3                     Kernel = 238
-	DataCopyW4D6                     Kernel = 239
-	DataGatherLanesE1                Kernel = 240
-	DataGatherLanesE2                Kernel = 241
-	DataGatherLanesE4                Kernel = 242
-	DataGatherW1                     Kernel = 243
-	DataGatherW2                     Kernel = 244
-	DataGatherW4                     Kernel = 245
-	DataHashtable                    Kernel = 246
-	DataImageF16F16                  Kernel = 247
-	DataImageF16F32                  Kernel = 248
-	DataImageF16Q8                   Kernel = 249
-	DataImageU8F16                   Kernel = 250
-	DataImageU8F32                   Kernel = 251
-	DataImageU8Q8                    Kernel = 252
-	DataMirrorE1                     Kernel = 253
-	DataMirrorE2                     Kernel = 254
-	DataMirrorE4                     Kernel = 255
-	DataMirrorFedE1                  Kernel = 256
-	DataMirrorFedE2                  Kernel = 257
-	DataMirrorFedE4                  Kernel = 258
-	DataMirrorLanesE1                Kernel = 259
-	DataMirrorLanesE2                Kernel = 260
-	DataMirrorLanesE4                Kernel = 261
-	DataPadE1                        Kernel = 262
-	DataPadE2                        Kernel = 263
-	DataPadE4                        Kernel = 264
-	DataPadFedE1                     Kernel = 265
-	DataPadFedE2                     Kernel = 266
-	DataPadFedE4                     Kernel = 267
-	DataPadLanesE1                   Kernel = 268
-	DataPadLanesE2                   Kernel = 269
-	DataPadLanesE4                   Kernel = 270
-	DataReshapeE1                    Kernel = 271
-	DataReshapeE2                    Kernel = 272
-	DataReshapeE4                    Kernel = 273
-	DataRgbE1                        Kernel = 274
-	DataRgbE4                        Kernel = 275
-	DataSelectE1                     Kernel = 276
-	DataSelectE2                     Kernel = 277
-	DataSelectE4                     Kernel = 278
-	DataStridedE1                    Kernel = 279
-	DataStridedE2                    Kernel = 280
-	DataStridedE4                    Kernel = 281
-	DataTransposeE1                  Kernel = 282
-	DataTransposeE2                  Kernel = 283
-	DataTransposeE4                  Kernel = 284
-	DataTransposeFedE1               Kernel = 285
-	DataTransposeFedE2               Kernel = 286
-	DataTransposeFedE4               Kernel = 287
-	DequantizeF16                    Kernel = 288
-	DequantizeF32                    Kernel = 289
-	DequantizeWideF32                Kernel = 290
-	Detections                       Kernel = 291
-	DetectionsClasses                Kernel = 292
-	FoldMaxColumnF16F16              Kernel = 293
-	FoldMaxColumnF32F32              Kernel = 294
-	FoldMaxColumnQ8Q8                Kernel = 295
-	FoldMaxRowF16F16                 Kernel = 296
-	FoldMaxRowF32F32                 Kernel = 297
-	FoldMaxRowQ8Q8                   Kernel = 298
-	FoldMinColumnF16F16              Kernel = 299
-	FoldMinColumnF32F32              Kernel = 300
-	FoldMinColumnQ8Q8                Kernel = 301
-	FoldMinRowF16F16                 Kernel = 302
-	FoldMinRowF32F32                 Kernel = 303
-	FoldMinRowQ8Q8                   Kernel = 304
-	FoldPlaceColumnF16I32            Kernel = 305
-	FoldPlaceColumnF16Key            Kernel = 306
-	FoldPlaceColumnF32I32            Kernel = 307
-	FoldPlaceColumnF32Key            Kernel = 308
-	FoldPlaceColumnI32I32            Kernel = 309
-	FoldPlaceColumnI32Key            Kernel = 310
-	FoldPlaceColumnKeyI32            Kernel = 311
-	FoldPlaceColumnKeyKey            Kernel = 312
-	FoldPlaceColumnQ8I32             Kernel = 313
-	FoldPlaceColumnQ8Key             Kernel = 314
-	FoldPlaceRowF16I32               Kernel = 315
-	FoldPlaceRowF16Key               Kernel = 316
-	FoldPlaceRowF32I32               Kernel = 317
-	FoldPlaceRowF32Key               Kernel = 318
-	FoldPlaceRowI32I32               Kernel = 319
-	FoldPlaceRowI32Key               Kernel = 320
-	FoldPlaceRowKeyI32               Kernel = 321
-	FoldPlaceRowKeyKey               Kernel = 322
-	FoldPlaceRowQ8I32                Kernel = 323
-	FoldPlaceRowQ8Key                Kernel = 324
-	FoldProdColumnF16F16             Kernel = 325
-	FoldProdColumnF16F32             Kernel = 326
-	FoldProdColumnF32F16             Kernel = 327
-	FoldProdColumnF32F32             Kernel = 328
-	FoldProdRowF16F16                Kernel = 329
-	FoldProdRowF16F32                Kernel = 330
-	FoldProdRowF32F16                Kernel = 331
-	FoldProdRowF32F32                Kernel = 332
-	Keypoint                         Kernel = 333
-	LogSoftmaxColumnF16              Kernel = 334
-	LogSoftmaxColumnF32              Kernel = 335
-	LogSoftmaxRowF16                 Kernel = 336
-	LogSoftmaxRowF32                 Kernel = 337
-	LogSoftmaxRowLongF16             Kernel = 338
-	LogSoftmaxRowLongF32             Kernel = 339
-	LrnColumnF16                     Kernel = 340
-	LrnColumnF32                     Kernel = 341
-	LrnRowF16                        Kernel = 342
-	LrnRowF32                        Kernel = 343
-	Lut8                             Kernel = 344
-	MeanFedF16                       Kernel = 345
-	MeanFedF32                       Kernel = 346
-	MeanFedQ8                        Kernel = 347
-	MeasureMove                      Kernel = 348
-	MeasureMoveSum                   Kernel = 349
-	MeasureMoveSumTexel              Kernel = 350
-	MeasureMoveTexel                 Kernel = 351
-	MeasureMultiplyDot               Kernel = 352
-	MeasureMultiplyF16               Kernel = 353
-	MeasureMultiplyF32               Kernel = 354
-	NmsLimit                         Kernel = 355
-	NmsSelect                        Kernel = 356
-	NmsSum                           Kernel = 357
-	NmsTake                          Kernel = 358
-	NmsTakeBoxes                     Kernel = 359
-	PoolAverageF16                   Kernel = 360
-	PoolAverageF32                   Kernel = 361
-	PoolAverageF32Texel              Kernel = 362
-	PoolAverageQ8                    Kernel = 363
-	PoolAverageQ8Texel               Kernel = 364
-	PoolL2F16                        Kernel = 365
-	PoolL2F32                        Kernel = 366
-	PoolMaxF16                       Kernel = 367
-	PoolMaxF32                       Kernel = 368
-	PoolMaxF32Texel                  Kernel = 369
-	PoolMaxQ8                        Kernel = 370
-	PoolMaxQ8Texel                   Kernel = 371
-	QuantizeF16                      Kernel = 372
-	QuantizeF32                      Kernel = 373
-	QuantizeWideF32                  Kernel = 374
-	ResizeBilinearF16                Kernel = 375
-	ResizeBilinearF32                Kernel = 376
-	ResizeBilinearF32Texel           Kernel = 377
-	ResizeBilinearQ8                 Kernel = 378
-	ResizeBilinearQ8Texel            Kernel = 379
-	ResizeNearestW1                  Kernel = 380
-	ResizeNearestW2                  Kernel = 381
-	ResizeNearestW4                  Kernel = 382
-	RoiAlign                         Kernel = 383
-	RoiPool                          Kernel = 384
-	ScoresBest                       Kernel = 385
-	ScoresChosen                     Kernel = 386
-	ScoresClasses                    Kernel = 387
-	Selftest                         Kernel = 388
-	SelftestDot                      Kernel = 389
-	SoftmaxColumnF16                 Kernel = 390
-	SoftmaxColumnF32                 Kernel = 391
-	SoftmaxColumnQ8                  Kernel = 392
-	SoftmaxRowF16                    Kernel = 393
-	SoftmaxRowF32                    Kernel = 394
-	SoftmaxRowLongF16                Kernel = 395
-	SoftmaxRowLongF32                Kernel = 396
-	SoftmaxRowQ8                     Kernel = 397
-	SumColumnF16F16                  Kernel = 398
-	SumColumnF16F32                  Kernel = 399
-	SumColumnF32F16                  Kernel = 400
-	SumColumnF32F32                  Kernel = 401
-	SumColumnI32I32                  Kernel = 402
-	SumColumnI32Q8                   Kernel = 403
-	SumColumnQ8I32                   Kernel = 404
-	SumColumnQ8Q8                    Kernel = 405
-	SumRowF16F16                     Kernel = 406
-	SumRowF16F32                     Kernel = 407
-	SumRowF32F16                     Kernel = 408
-	SumRowF32F32                     Kernel = 409
-	SumRowI32I32                     Kernel = 410
-	SumRowI32Q8                      Kernel = 411
-	SumRowQ8I32                      Kernel = 412
-	SumRowQ8Q8                       Kernel = 413
-	SuppressChoose                   Kernel = 414
-	SuppressCompare                  Kernel = 415
-	TopkMerge                        Kernel = 416
-	TopkSortF16                      Kernel = 417
-	TopkSortF32                      Kernel = 418
-	TopkSortI32                      Kernel = 419
-	TopkSortQ8                       Kernel = 420
-	TopkTakeE1                       Kernel = 421
-	TopkTakeE2                       Kernel = 422
-	TopkTakeE4                       Kernel = 423
-	UnaryAbsF16                      Kernel = 424
-	UnaryAbsF32                      Kernel = 425
-	UnaryAbsI32                      Kernel = 426
-	UnaryClampF16                    Kernel = 427
-	UnaryClampF32                    Kernel = 428
-	UnaryEluF16                      Kernel = 429
-	UnaryEluF32                      Kernel = 430
-	UnaryExpF16                      Kernel = 431
-	UnaryExpF32                      Kernel = 432
-	UnaryFloorF16                    Kernel = 433
-	UnaryFloorF32                    Kernel = 434
-	UnaryHardswishF16                Kernel = 435
-	UnaryHardswishF32                Kernel = 436
-	UnaryLogF16                      Kernel = 437
-	UnaryLogF32                      Kernel = 438
-	UnaryLogisticF16                 Kernel = 439
-	UnaryLogisticF32                 Kernel = 440
-	UnaryNegF16                      Kernel = 441
-	UnaryNegF32                      Kernel = 442
-	UnaryNegI32                      Kernel = 443
-	UnaryRsqrtF16                    Kernel = 444
-	UnaryRsqrtF32                    Kernel = 445
-	UnarySinF16                      Kernel = 446
-	UnarySinF32                      Kernel = 447
-	UnarySqrtF16                     Kernel = 448
-	UnarySqrtF32                     Kernel = 449
-	UnaryTanhF16                     Kernel = 450
-	UnaryTanhF32                     Kernel = 451
+	CellDeviation                    Kernel = 107
+	CellGate                         Kernel = 108
+	CellGate8                        Kernel = 109
+	CellHidden8                      Kernel = 110
+	CellNormalize                    Kernel = 111
+	CellPeephole                     Kernel = 112
+	CellProject8                     Kernel = 113
+	CellQuant16                      Kernel = 114
+	CellState8                       Kernel = 115
+	CompareF16                       Kernel = 116
+	CompareF16Bcast                  Kernel = 117
+	CompareF16Row                    Kernel = 118
+	CompareF32                       Kernel = 119
+	CompareF32Bcast                  Kernel = 120
+	CompareF32Row                    Kernel = 121
+	CompareI32                       Kernel = 122
+	CompareI32Bcast                  Kernel = 123
+	CompareI32Row                    Kernel = 124
+	CompareQ8                        Kernel = 125
+	CompareQ8Bcast                   Kernel = 126
+	CompareQ8Row                     Kernel = 127
+	ConvChannels                     Kernel = 128
+	ConvDepthwiseF16                 Kernel = 129
+	ConvDepthwiseF16K3s1             Kernel = 130
+	ConvDepthwiseF16K3s2             Kernel = 131
+	ConvDepthwiseF16K5s1             Kernel = 132
+	ConvDepthwiseF16K5s2             Kernel = 133
+	ConvDepthwiseF32                 Kernel = 134
+	ConvDepthwiseF32K3s1             Kernel = 135
+	ConvDepthwiseF32K3s1Texel        Kernel = 136
+	ConvDepthwiseF32K3s1TexelStore   Kernel = 137
+	ConvDepthwiseF32K3s2             Kernel = 138
+	ConvDepthwiseF32K3s2Texel        Kernel = 139
+	ConvDepthwiseF32K3s2TexelStore   Kernel = 140
+	ConvDepthwiseF32K5s1             Kernel = 141
+	ConvDepthwiseF32K5s1Texel        Kernel = 142
+	ConvDepthwiseF32K5s1TexelStore   Kernel = 143
+	ConvDepthwiseF32K5s2             Kernel = 144
+	ConvDepthwiseF32K5s2Texel        Kernel = 145
+	ConvDepthwiseF32K5s2TexelStore   Kernel = 146
+	ConvDepthwiseF32Texel            Kernel = 147
+	ConvDepthwiseF32TexelStore       Kernel = 148
+	ConvDepthwiseQ8                  Kernel = 149
+	ConvDepthwiseQ8K3s1              Kernel = 150
+	ConvDepthwiseQ8K3s1Shift         Kernel = 151
+	ConvDepthwiseQ8K3s1Texel         Kernel = 152
+	ConvDepthwiseQ8K3s1TexelShift    Kernel = 153
+	ConvDepthwiseQ8K3s2              Kernel = 154
+	ConvDepthwiseQ8K3s2Shift         Kernel = 155
+	ConvDepthwiseQ8K3s2Texel         Kernel = 156
+	ConvDepthwiseQ8K3s2TexelShift    Kernel = 157
+	ConvDepthwiseQ8K5s1              Kernel = 158
+	ConvDepthwiseQ8K5s1Shift         Kernel = 159
+	ConvDepthwiseQ8K5s1Texel         Kernel = 160
+	ConvDepthwiseQ8K5s1TexelShift    Kernel = 161
+	ConvDepthwiseQ8K5s2              Kernel = 162
+	ConvDepthwiseQ8K5s2Shift         Kernel = 163
+	ConvDepthwiseQ8K5s2Texel         Kernel = 164
+	ConvDepthwiseQ8K5s2TexelShift    Kernel = 165
+	ConvDepthwiseQ8Shift             Kernel = 166
+	ConvDepthwiseQ8Texel             Kernel = 167
+	ConvDepthwiseQ8TexelShift        Kernel = 168
+	ConvDirectDepthwiseF16           Kernel = 169
+	ConvDirectDepthwiseF32           Kernel = 170
+	ConvDirectDepthwiseQ8            Kernel = 171
+	ConvDirectF16                    Kernel = 172
+	ConvDirectF32                    Kernel = 173
+	ConvDirectGroupedF16             Kernel = 174
+	ConvDirectGroupedF32             Kernel = 175
+	ConvDirectGroupedQ8              Kernel = 176
+	ConvDirectQ8                     Kernel = 177
+	ConvDirectTransposedF16          Kernel = 178
+	ConvDirectTransposedF32          Kernel = 179
+	ConvDirectTransposedQ8           Kernel = 180
+	ConvGemmF16X1x8                  Kernel = 181
+	ConvGemmF16X8x8                  Kernel = 182
+	ConvGemmF16SharedX32x64          Kernel = 183
+	ConvGemmF32X1x8                  Kernel = 184
+	ConvGemmF32X1x8Texel             Kernel = 185
+	ConvGemmF32X1x8TexelStore        Kernel = 186
+	ConvGemmF32X8x16                 Kernel = 187
+	ConvGemmF32X8x16Texel            Kernel = 188
+	ConvGemmF32X8x16TexelStore       Kernel = 189
+	ConvGemmF32X8x8                  Kernel = 190
+	ConvGemmF32X8x8Texel             Kernel = 191
+	ConvGemmF32X8x8TexelStore        Kernel = 192
+	ConvGemmF32SharedX32x64          Kernel = 193
+	ConvGemmQ8X1x8                   Kernel = 194
+	ConvGemmQ8X1x8Flush              Kernel = 195
+	ConvGemmQ8X8x8                   Kernel = 196
+	ConvGemmQ8X8x8Flush              Kernel = 197
+	ConvGemmQ8DotX1x8                Kernel = 198
+	ConvGemmQ8DotX1x8Store           Kernel = 199
+	ConvGemmQ8DotX1x8Wzp             Kernel = 200
+	ConvGemmQ8DotX1x8WzpStore        Kernel = 201
+	ConvGemmQ8DotX8x16               Kernel = 202
+	ConvGemmQ8DotX8x16Store          Kernel = 203
+	ConvGemmQ8DotX8x16Wzp            Kernel = 204
+	ConvGemmQ8DotX8x16WzpStore       Kernel = 205
+	ConvGemmQ8DotX8x8                Kernel = 206
+	ConvGemmQ8DotX8x8Store           Kernel = 207
+	ConvGemmQ8DotX8x8Wzp             Kernel = 208
+	ConvGemmQ8DotX8x8WzpStore        Kernel = 209
+	ConvGemmWindowF16X1x8            Kernel = 210
+	ConvGemmWindowF16X8x8            Kernel = 211
+	ConvGemmWindowF16SharedX32x64    Kernel = 212
+	ConvGemmWindowF32X1x8            Kernel = 213
+	ConvGemmWindowF32X1x8Texel       Kernel = 214
+	ConvGemmWindowF32X1x8TexelStore  Kernel = 215
+	ConvGemmWindowF32X8x16           Kernel = 216
+	ConvGemmWindowF32X8x16Texel      Kernel = 217
+	ConvGemmWindowF32X8x16TexelStore Kernel = 218
+	ConvGemmWindowF32X8x8            Kernel = 219
+	ConvGemmWindowF32X8x8Texel       Kernel = 220
+	ConvGemmWindowF32X8x8TexelStore  Kernel = 221
+	ConvGemmWindowF32SharedX32x64    Kernel = 222
+	ConvGemmWindowQ8X1x8             Kernel = 223
+	ConvGemmWindowQ8X1x8Flush        Kernel = 224
+	ConvGemmWindowQ8X8x8             Kernel = 225
+	ConvGemmWindowQ8X8x8Flush        Kernel = 226
+	ConvGemmWindowQ8DotX1x8          Kernel = 227
+	ConvGemmWindowQ8DotX1x8Store     Kernel = 228
+	ConvGemmWindowQ8DotX1x8Wzp       Kernel = 229
+	ConvGemmWindowQ8DotX1x8WzpStore  Kernel = 230
+	ConvGemmWindowQ8DotX8x16         Kernel = 231
+	ConvGemmWindowQ8DotX8x16Store    Kernel = 232
+	ConvGemmWindowQ8DotX8x16Wzp      Kernel = 233
+	ConvGemmWindowQ8DotX8x16WzpStore Kernel = 234
+	ConvGemmWindowQ8DotX8x8          Kernel = 235
+	ConvGemmWindowQ8DotX8x8Store     Kernel = 236
+	ConvGemmWindowQ8DotX8x8Wzp       Kernel = 237
+	ConvGemmWindowQ8DotX8x8WzpStore  Kernel = 238
+	ConvPackF16                      Kernel = 239
+	ConvPackF32                      Kernel = 240
+	ConvPackQ8                       Kernel = 241
+	ConvPackQ8Dot                    Kernel = 242
+	DataConcatE1                     Kernel = 243
+	DataConcatE2                     Kernel = 244
+	DataConcatE4                     Kernel = 245
+	DataCopyW1D3                     Kernel = 246
+	DataCopyW1D6                     Kernel = 247
+	DataCopyW2D3                     Kernel = 248
+	DataCopyW2D6                     Kernel = 249
+	DataCopyW4D3                     Kernel = 250
+	DataCopyW4D6                     Kernel = 251
+	DataGatherLanesE1                Kernel = 252
+	DataGatherLanesE2                Kernel = 253
+	DataGatherLanesE4                Kernel = 254
+	DataGatherW1                     Kernel = 255
+	DataGatherW2                     Kernel = 256
+	DataGatherW4                     Kernel = 257
+	DataHashtable                    Kernel = 258
+	DataImageF16F16                  Kernel = 259
+	DataImageF16F32                  Kernel = 260
+	DataImageF16Q8                   Kernel = 261
+	DataImageU8F16                   Kernel = 262
+	DataImageU8F32                   Kernel = 263
+	DataImageU8Q8                    Kernel = 264
+	DataMirrorE1                     Kernel = 265
+	DataMirrorE2                     Kernel = 266
+	DataMirrorE4                     Kernel = 267
+	DataMirrorFedE1                  Kernel = 268
+	DataMirrorFedE2                  Kernel = 269
+	DataMirrorFedE4                  Kernel = 270
+	DataMirrorLanesE1                Kernel = 271
+	DataMirrorLanesE2                Kernel = 272
+	DataMirrorLanesE4                Kernel = 273
+	DataPadE1                        Kernel = 274
+	DataPadE2                        Kernel = 275
+	DataPadE4                        Kernel = 276
+	DataPadFedE1                     Kernel = 277
+	DataPadFedE2                     Kernel = 278
+	DataPadFedE4                     Kernel = 279
+	DataPadLanesE1                   Kernel = 280
+	DataPadLanesE2                   Kernel = 281
+	DataPadLanesE4                   Kernel = 282
+	DataReshapeE1                    Kernel = 283
+	DataReshapeE2                    Kernel = 284
+	DataReshapeE4                    Kernel = 285
+	DataRgbE1                        Kernel = 286
+	DataRgbE4                        Kernel = 287
+	DataSelectE1                     Kernel = 288
+	DataSelectE2                     Kernel = 289
+	DataSelectE4                     Kernel = 290
+	DataStridedE1                    Kernel = 291
+	DataStridedE2                    Kernel = 292
+	DataStridedE4                    Kernel = 293
+	DataTransposeE1                  Kernel = 294
+	DataTransposeE2                  Kernel = 295
+	DataTransposeE4                  Kernel = 296
+	DataTransposeFedE1               Kernel = 297
+	DataTransposeFedE2               Kernel = 298
+	DataTransposeFedE4               Kernel = 299
+	DequantizeF16                    Kernel = 300
+	DequantizeF32                    Kernel = 301
+	DequantizeWideF32                Kernel = 302
+	Detections                       Kernel = 303
+	DetectionsClasses                Kernel = 304
+	FoldMaxColumnF16F16              Kernel = 305
+	FoldMaxColumnF32F32              Kernel = 306
+	FoldMaxColumnQ8Q8                Kernel = 307
+	FoldMaxRowF16F16                 Kernel = 308
+	FoldMaxRowF32F32                 Kernel = 309
+	FoldMaxRowQ8Q8                   Kernel = 310
+	FoldMinColumnF16F16              Kernel = 311
+	FoldMinColumnF32F32              Kernel = 312
+	FoldMinColumnQ8Q8                Kernel = 313
+	FoldMinRowF16F16                 Kernel = 314
+	FoldMinRowF32F32                 Kernel = 315
+	FoldMinRowQ8Q8                   Kernel = 316
+	FoldPlaceColumnF16I32            Kernel = 317
+	FoldPlaceColumnF16Key            Kernel = 318
+	FoldPlaceColumnF32I32            Kernel = 319
+	FoldPlaceColumnF32Key            Kernel = 320
+	FoldPlaceColumnI32I32            Kernel = 321
+	FoldPlaceColumnI32Key            Kernel = 322
+	FoldPlaceColumnKeyI32            Kernel = 323
+	FoldPlaceColumnKeyKey            Kernel = 324
+	FoldPlaceColumnQ8I32             Kernel = 325
+	FoldPlaceColumnQ8Key             Kernel = 326
+	FoldPlaceRowF16I32               Kernel = 327
+	FoldPlaceRowF16Key               Kernel = 328
+	FoldPlaceRowF32I32               Kernel = 329
+	FoldPlaceRowF32Key               Kernel = 330
+	FoldPlaceRowI32I32               Kernel = 331
+	FoldPlaceRowI32Key               Kernel = 332
+	FoldPlaceRowKeyI32               Kernel = 333
+	FoldPlaceRowKeyKey               Kernel = 334
+	FoldPlaceRowQ8I32                Kernel = 335
+	FoldPlaceRowQ8Key                Kernel = 336
+	FoldProdColumnF16F16             Kernel = 337
+	FoldProdColumnF16F32             Kernel = 338
+	FoldProdColumnF32F16             Kernel = 339
+	FoldProdColumnF32F32             Kernel = 340
+	FoldProdRowF16F16                Kernel = 341
+	FoldProdRowF16F32                Kernel = 342
+	FoldProdRowF32F16                Kernel = 343
+	FoldProdRowF32F32                Kernel = 344
+	Keypoint                         Kernel = 345
+	LogSoftmaxColumnF16              Kernel = 346
+	LogSoftmaxColumnF32              Kernel = 347
+	LogSoftmaxRowF16                 Kernel = 348
+	LogSoftmaxRowF32                 Kernel = 349
+	LogSoftmaxRowLongF16             Kernel = 350
+	LogSoftmaxRowLongF32             Kernel = 351
+	LrnColumnF16                     Kernel = 352
+	LrnColumnF32                     Kernel = 353
+	LrnRowF16                        Kernel = 354
+	LrnRowF32                        Kernel = 355
+	LshBits                          Kernel = 356
+	LshHash                          Kernel = 357
+	LshSign                          Kernel = 358
+	Lut8                             Kernel = 359
+	MeanFedF16                       Kernel = 360
+	MeanFedF32                       Kernel = 361
+	MeanFedQ8                        Kernel = 362
+	MeasureMove                      Kernel = 363
+	MeasureMoveSum                   Kernel = 364
+	MeasureMoveSumTexel              Kernel = 365
+	MeasureMoveTexel                 Kernel = 366
+	MeasureMultiplyDot               Kernel = 367
+	MeasureMultiplyF16               Kernel = 368
+	MeasureMultiplyF32               Kernel = 369
+	MultinomialDraw                  Kernel = 370
+	MultinomialSumF16                Kernel = 371
+	MultinomialSumF32                Kernel = 372
+	NmsLimit                         Kernel = 373
+	NmsSelect                        Kernel = 374
+	NmsSum                           Kernel = 375
+	NmsTake                          Kernel = 376
+	NmsTakeBoxes                     Kernel = 377
+	PoolAverageF16                   Kernel = 378
+	PoolAverageF32                   Kernel = 379
+	PoolAverageF32Texel              Kernel = 380
+	PoolAverageQ8                    Kernel = 381
+	PoolAverageQ8Texel               Kernel = 382
+	PoolL2F16                        Kernel = 383
+	PoolL2F32                        Kernel = 384
+	PoolMaxF16                       Kernel = 385
+	PoolMaxF32                       Kernel = 386
+	PoolMaxF32Texel                  Kernel = 387
+	PoolMaxQ8                        Kernel = 388
+	PoolMaxQ8Texel                   Kernel = 389
+	QuantizeF16                      Kernel = 390
+	QuantizeF32                      Kernel = 391
+	QuantizeWideF32                  Kernel = 392
+	ResizeBilinearF16                Kernel = 393
+	ResizeBilinearF32                Kernel = 394
+	ResizeBilinearF32Texel           Kernel = 395
+	ResizeBilinearQ8                 Kernel = 396
+	ResizeBilinearQ8Texel            Kernel = 397
+	ResizeNearestW1                  Kernel = 398
+	ResizeNearestW2                  Kernel = 399
+	ResizeNearestW4                  Kernel = 400
+	RoiAlign                         Kernel = 401
+	RoiPool                          Kernel = 402
+	ScoresBest                       Kernel = 403
+	ScoresChosen                     Kernel = 404
+	ScoresClasses                    Kernel = 405
+	Selftest                         Kernel = 406
+	SelftestDot                      Kernel = 407
+	SoftmaxColumnF16                 Kernel = 408
+	SoftmaxColumnF32                 Kernel = 409
+	SoftmaxColumnQ8                  Kernel = 410
+	SoftmaxRowF16                    Kernel = 411
+	SoftmaxRowF32                    Kernel = 412
+	SoftmaxRowLongF16                Kernel = 413
+	SoftmaxRowLongF32                Kernel = 414
+	SoftmaxRowQ8                     Kernel = 415
+	SumColumnF16F16                  Kernel = 416
+	SumColumnF16F32                  Kernel = 417
+	SumColumnF32F16                  Kernel = 418
+	SumColumnF32F32                  Kernel = 419
+	SumColumnI32I32                  Kernel = 420
+	SumColumnI32Q8                   Kernel = 421
+	SumColumnQ8I32                   Kernel = 422
+	SumColumnQ8Q8                    Kernel = 423
+	SumRowF16F16                     Kernel = 424
+	SumRowF16F32                     Kernel = 425
+	SumRowF32F16                     Kernel = 426
+	SumRowF32F32                     Kernel = 427
+	SumRowI32I32                     Kernel = 428
+	SumRowI32Q8                      Kernel = 429
+	SumRowQ8I32                      Kernel = 430
+	SumRowQ8Q8                       Kernel = 431
+	SuppressChoose                   Kernel = 432
+	SuppressCompare                  Kernel = 433
+	TopkMerge                        Kernel = 434
+	TopkSortF16                      Kernel = 435
+	TopkSortF32                      Kernel = 436
+	TopkSortI32                      Kernel = 437
+	TopkSortQ8                       Kernel = 438
+	TopkTakeE1                       Kernel = 439
+	TopkTakeE2                       Kernel = 440
+	TopkTakeE4                       Kernel = 441
+	UnaryAbsF16                      Kernel = 442
+	UnaryAbsF32                      Kernel = 443
+	UnaryAbsI32                      Kernel = 444
+	UnaryClampF16                    Kernel = 445
+	UnaryClampF32                    Kernel = 446
+	UnaryEluF16                      Kernel = 447
+	UnaryEluF32                      Kernel = 448
+	UnaryExpF16                      Kernel = 449
+	UnaryExpF32                      Kernel = 450
+	UnaryFloorF16                    Kernel = 451
+	UnaryFloorF32                    Kernel = 452
+	UnaryHardswishF16                Kernel = 453
+	UnaryHardswishF32                Kernel = 454
+	UnaryLogF16                      Kernel = 455
+	UnaryLogF32                      Kernel = 456
+	UnaryLogisticF16                 Kernel = 457
+	UnaryLogisticF32                 Kernel = 458
+	UnaryNegF16                      Kernel = 459
+	UnaryNegF32                      Kernel = 460
+	UnaryNegI32                      Kernel = 461
+	UnaryRsqrtF16                    Kernel = 462
+	UnaryRsqrtF32                    Kernel = 463
+	UnarySinF16                      Kernel = 464
+	UnarySinF32                      Kernel = 465
+	UnarySqrtF16                     Kernel = 466
+	UnarySqrtF32                     Kernel = 467
+	UnaryTanhF16                     Kernel = 468
+	UnaryTanhF32                     Kernel = 469
 )
 
 var infos = [...]family.Info{
@@ -566,8 +584,15 @@ var infos = [...]family.Info{
 	{Name: "cast_u8_f16", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "cast_u8_f32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "cast_u8_i32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cell_deviation", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "cell_gate", Bindings: "ssssss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cell_gate8", Bindings: "ssssss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cell_hidden8", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cell_normalize", Bindings: "sssss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cell_peephole", Bindings: "ssss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cell_project8", Bindings: "ssss", PushWords: 14, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "cell_quant16", Bindings: "ssss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "cell_state8", Bindings: "sssss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "compare_f16", Bindings: "sss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "compare_f16_bcast", Bindings: "sss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "compare_f16_row", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
@@ -580,6 +605,7 @@ var infos = [...]family.Info{
 	{Name: "compare_q8", Bindings: "sss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "compare_q8_bcast", Bindings: "sss", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "compare_q8_row", Bindings: "sss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_channels", Bindings: "ssss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_depthwise_f16", Bindings: "stss", PushWords: 17, Cost: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_depthwise_f16_k3s1", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_depthwise_f16_k3s2", Bindings: "stss", PushWords: 17, Cost: 3, Workgroup: [3]uint32{0, 1, 1}},
@@ -661,35 +687,39 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "conv_gemm_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "conv_gemm_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_f16_1x8", Bindings: "stss", PushWords: 20, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f16_shared_32x64", Bindings: "ssss", PushWords: 17, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
-	{Name: "conv_gemm_window_f32_1x8", Bindings: "stss", PushWords: 20, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_1x8_texel", Bindings: "ttss", PushWords: 20, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 20, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_8x16", Bindings: "stss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_8x16_texel", Bindings: "ttss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_shared_32x64", Bindings: "ssss", PushWords: 17, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
-	{Name: "conv_gemm_window_q8_1x8", Bindings: "stss", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_q8_1x8_flush", Bindings: "stss", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_q8_8x8", Bindings: "stss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_q8_8x8_flush", Bindings: "stss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_q8_dot_1x8", Bindings: "ttss", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 25, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_8x16", Bindings: "ttss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_8x8", Bindings: "ttss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
-	{Name: "conv_gemm_window_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 25, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_f16_1x8", Bindings: "stss", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f16_shared_32x64", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_window_f32_1x8", Bindings: "stss", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_1x8_texel", Bindings: "ttss", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x16", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x16_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_f32_shared_32x64", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_window_q8_1x8", Bindings: "stss", PushWords: 27, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_q8_1x8_flush", Bindings: "stss", PushWords: 27, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_q8_8x8", Bindings: "stss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_q8_8x8_flush", Bindings: "stss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_window_q8_dot_1x8", Bindings: "ttss", PushWords: 27, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_1x8_store", Bindings: "ttsi", PushWords: 27, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_1x8_wzp", Bindings: "ttss", PushWords: 27, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_1x8_wzp_store", Bindings: "ttsi", PushWords: 27, Cost: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x16", Bindings: "ttss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x16_store", Bindings: "ttsi", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x16_wzp", Bindings: "ttss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x16_wzp_store", Bindings: "ttsi", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x8", Bindings: "ttss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_pack_f16", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_pack_f32", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_pack_q8", Bindings: "ss", PushWords: 14, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_pack_q8_dot", Bindings: "ss", PushWords: 14, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_concat_e1", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_concat_e2", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_concat_e4", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
@@ -741,9 +771,9 @@ var infos = [...]family.Info{
 	{Name: "data_strided_e1", Bindings: "ss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_strided_e2", Bindings: "ss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_strided_e4", Bindings: "ss", PushWords: 23, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "data_transpose_e1", Bindings: "ss", PushWords: 28, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "data_transpose_e2", Bindings: "ss", PushWords: 28, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "data_transpose_e4", Bindings: "ss", PushWords: 28, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_e1", Bindings: "ss", PushWords: 29, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_e2", Bindings: "ss", PushWords: 29, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_e4", Bindings: "ss", PushWords: 29, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_transpose_fed_e1", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_transpose_fed_e2", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_transpose_fed_e4", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
@@ -803,6 +833,9 @@ var infos = [...]family.Info{
 	{Name: "lrn_column_f32", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "lrn_row_f16", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "lrn_row_f32", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "lsh_bits", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "lsh_hash", Bindings: "sss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "lsh_sign", Bindings: "sss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "lut8", Bindings: "sts", PushWords: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "mean_fed_f16", Bindings: "sss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "mean_fed_f32", Bindings: "sss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
@@ -814,6 +847,9 @@ var infos = [...]family.Info{
 	{Name: "measure_multiply_dot", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "measure_multiply_f16", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Float16: true}},
 	{Name: "measure_multiply_f32", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "multinomial_draw", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "multinomial_sum_f16", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "multinomial_sum_f32", Bindings: "ss", PushWords: 3, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "nms_limit", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "nms_select", Bindings: "ssssss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "nms_sum", Bindings: "s", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
@@ -1141,6 +1177,10 @@ var keys = [len(infos)]family.Key{
 	ConvGemmWindowQ8DotX8x8Store:     family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 2, Dot: true},
 	ConvGemmWindowQ8DotX8x8Wzp:       family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 1, Dot: true, ZeroPoint: true},
 	ConvGemmWindowQ8DotX8x8WzpStore:  family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	ConvPackF16:                      family.Pack{Elem: "f16"},
+	ConvPackF32:                      family.Pack{Elem: "f32"},
+	ConvPackQ8:                       family.Pack{Elem: "q8"},
+	ConvPackQ8Dot:                    family.Pack{Elem: "q8", Dot: true},
 	DataConcatE1:                     family.Move{Op: "concat", Bytes: 1},
 	DataConcatE2:                     family.Move{Op: "concat", Bytes: 2},
 	DataConcatE4:                     family.Move{Op: "concat", Bytes: 4},
@@ -1338,4 +1378,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "9464cdf95c73b447a7c79a1f0fe17bfc3d06714877a72dfe1f9e82ee7df094fc"
+const SetID = "5c6c145adaeb53d6fc543f5fd50fcc6ce3334866d449a003f01c285d7fa7455d"
