@@ -149,6 +149,25 @@ func TestParts(t *testing.T) {
 		{name: "all", build: func(n *net) ([]int, [][]byte) {
 			return n.op(g.OpReduceAll, g.ReducerOptions{}, one(g.Bool, 2), n.input(g.Bool, []int{2, 2}, []byte{1, 1, 1, 0}), n.vector(-1)), [][]byte{{1, 0}}
 		}},
+		{name: "booleans that are moved", build: func(n *net) ([]int, [][]byte) {
+			x := n.input(g.Bool, []int{6}, []byte{1, 0, 1, 1, 0, 0})
+			y := n.op(g.OpReshape, g.ReshapeOptions{NewShape: []int32{2, 3}}, one(g.Bool, 2, 3), x)[0]
+			y = n.op(g.OpTranspose, nil, one(g.Bool, 3, 2), y, n.vector(1, 0))[0]
+			z := n.op(g.OpConcatenation, g.ConcatenationOptions{Axis: 1}, one(g.Bool, 3, 4), y, y)[0]
+			return []int{y, z}, [][]byte{{1, 1, 0, 0, 1, 0}, {1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0}}
+		}},
+		{name: "integers that are moved", build: func(n *net) ([]int, [][]byte) {
+			x := n.input(g.Int32, []int{1, 2, 3}, int32s(1, 2, 3, 4, 5, 6))
+			y := n.op(g.OpSqueeze, nil, one(g.Int32, 2, 3), x)[0]
+			z := n.op(g.OpTranspose, nil, one(g.Int32, 3, 2), y, n.vector(1, 0))[0]
+			w := n.op(g.OpConcatenation, g.ConcatenationOptions{Axis: 1}, one(g.Int32, 2, 6), y, y)[0]
+			v := n.op(g.OpConcatenation, g.ConcatenationOptions{Axis: -2}, one(g.Int32, 3, 3), n.ints([]int{1, 3}, 7, 8, 9), y)[0]
+			return []int{z, w, v}, [][]byte{int32s(1, 4, 2, 5, 3, 6), int32s(1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6), int32s(7, 8, 9, 1, 2, 3, 4, 5, 6)}
+		}},
+		{name: "integers in three dimensions", build: func(n *net) ([]int, [][]byte) {
+			x := n.input(g.Int32, []int{2, 3, 2}, int32s(integers(12)...))
+			return n.op(g.OpTranspose, nil, one(g.Int32, 2, 2, 3), x, n.vector(2, 0, 1)), [][]byte{int32s(0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11)}
+		}},
 		{name: "numbers of booleans", build: func(n *net) ([]int, [][]byte) {
 			x := n.input(g.Bool, []int{3}, []byte{1, 0, 1})
 			return append(n.op(g.OpCast, nil, one(g.Float32, 3), x), n.op(g.OpCast, nil, one(g.Int32, 3), x)...), [][]byte{floats(1, 0, 1), int32s(1, 0, 1)}

@@ -36,6 +36,23 @@ func TestNumbers(t *testing.T) {
 	floor := func(x, y float64) float64 { return math.Floor(x / y) }
 	runAll(t, []expectation{
 		unary("rounded up", g.OpCeil, nil, math.Ceil),
+		unary("rounded, halves to even", g.OpRound, nil, math.RoundToEven),
+		unary("sign", g.OpSign, nil, func(x float64) float64 {
+			if x == 0 {
+				return 0
+			}
+			return math.Copysign(1, x)
+		}),
+		{name: "quotients of integers, toward zero", build: divided(g.OpDiv, func(x, y float64) float64 { return math.Trunc(x / y) })},
+		{name: "one of many", build: func(n *net) ([]int, [][]byte) {
+			x := n.input(g.Int32, []int{2, 2}, int32s(0, 2, 5, -1))
+			one1, zero := n.constant(g.Float32, nil, floats(1)), n.constant(g.Float32, nil, floats(0))
+			a := n.op(g.OpOneHot, g.OneHotOptions{Axis: -1}, one(g.Float32, 2, 2, 3), x, n.ints(nil, 3), one1, zero)
+			b := n.op(g.OpOneHot, g.OneHotOptions{Axis: 1}, one(g.Int32, 2, 3, 2), x, n.ints(nil, 3), n.ints(nil, 7), n.ints(nil, -3))
+			return append(a, b...), [][]byte{
+				floats(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0), int32s(7, -3, -3, -3, -3, 7, -3, -3, -3, -3, -3, -3),
+			}
+		}},
 		unary("cosine", g.OpCos, nil, math.Cos),
 		unary("from 0 to 1", g.OpRelu0To1, nil, func(x float64) float64 { return min(max(x, 0), 1) }),
 		unary("GELU", g.OpGelu, g.GeluOptions{Approximate: true}, func(x float64) float64 {

@@ -16,6 +16,7 @@ type call struct {
 	index int
 	operator
 	long bool // INT64 tensors count as TENSOR_INT32
+	bits bool // booleans are moved as numbers
 }
 
 // apply checks what every operator has in common and translates it.
@@ -50,8 +51,14 @@ func (c *call) apply(b builtin) error {
 	}
 	c.long = b.long
 	done, err := c.fold()
+	if err == nil && b.moves {
+		c.bits, err = c.lifts()
+	}
 	if err == nil && !done {
 		err = b.translate(c)
+	}
+	if err == nil && c.bits {
+		err = c.lower()
 	}
 	if err != nil {
 		return err
@@ -83,6 +90,18 @@ func (c *call) operand(x uint32) *nn.Operand { return &c.Model.Main.Operands[x] 
 
 // data returns the operand of input i, making one when it is a constant.
 func (c *call) data(i int) (uint32, error) {
+	x, err := c.stored(i)
+	if err != nil || !c.bits {
+		return x, err
+	}
+	if x, err = c.lift(x); err != nil {
+		return 0, fmt.Errorf("input %d: %w", i, err)
+	}
+	return x, nil
+}
+
+// stored is data of elements as they are.
+func (c *call) stored(i int) (uint32, error) {
 	if !c.has(i) {
 		return 0, importer.Damaged("input %d is missing", i)
 	}
@@ -153,6 +172,9 @@ func (c *call) resultOf(i int) (spec, error) {
 	s, err := c.spec(t)
 	if err == nil && t.typ == typeInt64 && !c.long {
 		err = errors.New("INT64 tensor")
+	}
+	if c.bits {
+		s.Of = nn.TensorFloat32
 	}
 	switch {
 	case err == nil:

@@ -41,10 +41,10 @@ func (c *call) arithmetic(op nn.OperationType, x, y uint32) error {
 	return c.finishFused(op, tanh, inputs...)
 }
 
-// div: the HAL's integer division rounds down, TensorFlow Lite's toward zero.
+// div: integers are divided by an operation of their own.
 func div(c *call) error {
 	if c.has(0) && c.tensor(0).typ == typeInt32 {
-		return errors.New("INT32 division")
+		return divideInts(c)
 	}
 	return fusedBinary(nn.OpDiv)(c)
 }

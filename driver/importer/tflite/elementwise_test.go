@@ -93,9 +93,38 @@ func TestElementwise(t *testing.T) {
 			x := n.input(g.Float32, none, 2, 3)
 			return n.op(g.OpMul, g.MulOptions{Activation: g.ActivationTanh}, f32(2, 3), x, x)
 		}},
-		{name: "integer division", err: "INT32 division", build: func(n *net) int {
+		{name: "integer division", want: "ABS ABS DIV LESS LESS NOT_EQUAL NEG SELECT", build: func(n *net) int {
 			x := n.input(g.Int32, none, 2, 3)
 			return n.op(g.OpDiv, g.DivOptions{}, shaped(g.Int32, none, 2, 3), x, x)
+		}},
+		{name: "integer division with an activation", err: "INT32 division with an activation", build: func(n *net) int {
+			x := n.input(g.Int32, none, 2, 3)
+			return n.op(g.OpDiv, g.DivOptions{Activation: g.ActivationRelu}, shaped(g.Int32, none, 2, 3), x, x)
+		}},
+		{name: "rounded", want: "FLOOR SUB MUL FLOOR NOT_EQUAL GREATER EQUAL LOGICAL_AND LOGICAL_OR FILL FILL SELECT ADD", build: func(n *net) int {
+			return n.op(g.OpRound, nil, f32(5), n.input(g.Float32, none, 5))
+		}},
+		{name: "rounded bytes", err: "ROUND of INT8", build: func(n *net) int {
+			return n.op(g.OpRound, nil, shaped(g.Int8, a, 5), n.input(g.Int8, a, 5))
+		}},
+		{name: "sign", want: "GREATER FILL FILL SELECT LESS FILL FILL SELECT SUB", build: func(n *net) int {
+			return n.op(g.OpSign, nil, f32(5), n.input(g.Float32, none, 5))
+		}},
+		{name: "one of many", want: "RESHAPE EQUAL FILL FILL SELECT", build: func(n *net) int {
+			one := n.tensor(g.Tensor{Data: []byte{0, 0, 128, 63}})
+			return n.op(g.OpOneHot, g.OneHotOptions{Axis: -1}, f32(2, 3, 4), n.input(g.Int32, none, 2, 3), n.ints(nil, 4), one, n.floats())
+		}},
+		{name: "one of many, other numbers", want: "RESHAPE EQUAL FILL FILL SELECT MUL ADD", build: func(n *net) int {
+			return n.op(g.OpOneHot, nil, shaped(g.Int32, none, 4, 2), n.input(g.Int32, none, 2), n.ints(nil, 4), n.ints(nil, 7), n.ints(nil, -3))
+		}},
+		{name: "one of none", err: "depth 0", build: func(n *net) int {
+			return n.op(g.OpOneHot, nil, f32(1, 2), n.input(g.Int32, none, 2), n.ints(nil, 0), n.floats(), n.floats())
+		}},
+		{name: "one of very many", err: "exceed the size of the file", build: func(n *net) int {
+			return n.op(g.OpOneHot, nil, f32(1<<27, 2), n.input(g.Int32, none, 2), n.ints(nil, 1<<27), n.floats(), n.floats())
+		}},
+		{name: "one of as many as the data say", err: "input 1 (depth) is not a single constant", build: func(n *net) int {
+			return n.op(g.OpOneHot, nil, f32(1, 2), n.input(g.Int32, none, 2), n.input(g.Int32, none), n.floats(), n.floats())
 		}},
 		{name: "maximum of one quantisation", want: "MAXIMUM", build: func(n *net) int {
 			x := n.input(g.Int8, a, 5)

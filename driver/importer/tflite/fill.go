@@ -56,7 +56,7 @@ func rangeOf(c *call) error {
 	if s.Of == nn.TensorFloat32 { // as TensorFlow Lite counts
 		n = math.Ceil(math.Abs(float64((float32(v[1]) - float32(v[0])) / float32(v[2]))))
 	}
-	if !(n >= 1 && n <= maxMade) || (v[1] > v[0]) != (v[2] > 0) {
+	if !(n >= 1 && n <= 1<<28) || (v[1] > v[0]) != (v[2] > 0) {
 		return fmt.Errorf("%v numbers from %v to %v by %v", n, v[0], v[1], v[2])
 	}
 	if s.Of != nn.TensorInt32 && s.Of != nn.TensorFloat32 {

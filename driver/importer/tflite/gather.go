@@ -1,6 +1,7 @@
 package tflite
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -13,16 +14,21 @@ import (
 // Slots of GatherOptions.
 const gatherAxis, gatherBatch = 0, 1
 
-// maxMade bounds the indices that an operator makes.
-const maxMade = 1 << 18
-
-// gatherAt emits a GATHER of places along an axis.
-func (c *call) gatherAt(x uint32, t spec, axis int, d nn.Dims, places []int32) (uint32, error) {
-	list, err := c.Int32s(d, places)
-	if err != nil {
+// made is a TENSOR_INT32 constant of which at gives the elements. The size of the file bounds it.
+func (c *call) made(d nn.Dims, at func(i int) int32) (uint32, error) {
+	n, err := d.Elements()
+	if err != nil || n > 1<<28 {
+		return 0, fmt.Errorf("%v indices", []uint32(d))
+	}
+	o := spec{Of: nn.TensorInt32}.Operand(d, nn.ConstantCopy)
+	var value []byte
+	if o.Location, value, err = c.Reserve(4 * int(n)); err != nil {
 		return 0, err
 	}
-	return c.gatherBy(x, t, axis, list)
+	for i := range int(n) {
+		binary.LittleEndian.PutUint32(value[4*i:], uint32(at(i)))
+	}
+	return c.Add(o), nil
 }
 
 // gatherBy emits a GATHER by an operand of indices.
@@ -117,19 +123,16 @@ func (c *call) gatherBatches(x, indices uint32, t spec, batch int) error {
 		return importer.Damaged("indices %v for batches of %v", []uint32(by), []uint32(d))
 	}
 	batches, n := product(d[:batch]), d[batch]
-	if batches > maxMade || product(d[:batch+1]) > math.MaxInt32 {
+	if product(d[:batch+1]) > math.MaxInt32 {
 		return fmt.Errorf("batches of %v", []uint32(d))
 	}
+	c.sized = true // the rows at which batches begin
 	x, err := c.reshape(x, append(nn.Dims{batches * n}, d[batch+1:]...))
 	if err != nil {
 		return err
 	}
-	first := make([]int32, batches) // row of each batch
-	for i := range first {
-		first[i] = int32(uint32(i) * n)
-	}
 	ones := slices.Repeat(nn.Dims{1}, len(by)-batch)
-	list, err := c.Int32s(append(slices.Clone(by[:batch]), ones...), first)
+	list, err := c.made(append(slices.Clone(by[:batch]), ones...), func(i int) int32 { return int32(uint32(i) * n) })
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ type conversion struct {
 	values      []value // of each tensor
 	views       map[viewKey]uint32
 	widened     map[extent]nn.Location // float16 constants as float32
+	lifted      map[uint32]uint32      // the numbers of booleans that were moved
 	operators   []importer.Operator
 	unsupported []importer.Unsupported
 	sized       bool // constants of the model follow from dimensions, but for shapes of RESHAPE
@@ -44,7 +45,7 @@ func importFile(data []byte) (*importer.Network, error) {
 	}
 	im := &conversion{
 		Builder: importer.NewBuilder(data), file: f, values: make([]value, len(f.tensors)),
-		views: map[viewKey]uint32{}, widened: map[extent]nn.Location{},
+		views: map[viewKey]uint32{}, widened: map[extent]nn.Location{}, lifted: map[uint32]uint32{},
 	}
 	for i := range im.values {
 		im.values[i].operand = -1

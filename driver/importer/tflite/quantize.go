@@ -45,7 +45,11 @@ func cast(c *call) error {
 	case from.IsFloat() && c.output().typ == typeInt64:
 		return fmt.Errorf("%v to INT64", c.tensor(0).typ)
 	case from == nn.TensorBool8 && s.Of != nn.TensorBool8:
-		return c.chooseNumbers(x, s)
+		y, err := c.numbersOf(x, s)
+		if err != nil {
+			return err
+		}
+		return c.bind(y)
 	case from != nn.TensorBool8 && s.Of == nn.TensorBool8:
 		zero, err := c.Zeros(importer.TypeOf(c.operand(x)), nn.Dims{1})
 		if err != nil {
@@ -54,31 +58,6 @@ func cast(c *call) error {
 		return c.finish(nn.OpNotEqual, x, zero)
 	}
 	return c.finish(nn.OpCast, x)
-}
-
-// chooseNumbers makes 1 and 0 of the elements of a TENSOR_BOOL8.
-func (c *call) chooseNumbers(mask uint32, s spec) error {
-	list, err := c.Int32s(nn.Dims{uint32(len(c.operand(mask).Dims))}, dims32(c.operand(mask).Dims))
-	if err != nil {
-		return err
-	}
-	inputs := []uint32{mask}
-	for n := range 2 {
-		var value any = float32(1 - n)
-		if s.Of == nn.TensorInt32 {
-			value = int32(1 - n)
-		}
-		fill, err := c.Scalars(s.Of, []uint32{list}, value)
-		if err != nil {
-			return err
-		}
-		x, err := c.Emit(nn.OpFill, s, fill...)
-		if err != nil {
-			return err
-		}
-		inputs = append(inputs, x)
-	}
-	return c.finish(nn.OpSelect, inputs...)
 }
 
 // requantize brings an 8-bit tensor to another quantisation.

@@ -1,6 +1,8 @@
 package tflite
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -112,6 +114,9 @@ func squeeze(c *call) error {
 	if len(axes) == 0 || len(c.tensor(0).shape) == 0 {
 		return c.reshapeTo(x, d)
 	}
+	if c.operand(x).Type == nn.TensorInt32 {
+		return c.squeezeInts(x, axes)
+	}
 	list, err := c.Int32s(nn.Dims{uint32(len(axes))}, axes)
 	if err != nil {
 		return err
@@ -153,6 +158,9 @@ func transpose(c *call) error {
 	}
 	if len(perm) == 0 {
 		return fmt.Errorf("no permutation")
+	}
+	if c.operand(x).Type == nn.TensorInt32 {
+		return c.transposeInts(x, perm)
 	}
 	list, err := c.Int32s(nn.Dims{uint32(len(perm))}, perm)
 	if err != nil {
@@ -198,6 +206,13 @@ func concatenation(c *call) error {
 	axis := c.options.int32(0, 0)
 	if axis < 0 {
 		axis += int32(len(c.operand(inputs[0]).Dims))
+	}
+	if c.operand(inputs[0]).Type == nn.TensorInt32 {
+		at, err := axisOf(axis, len(c.operand(inputs[0]).Dims))
+		if err != nil || act != nn.ActNone || tanh {
+			return cmp.Or(err, errors.New("an activation of INT32"))
+		}
+		return c.concatenateInts(inputs, at)
 	}
 	if inputs, err = c.Scalars(nn.TensorFloat32, inputs, axis); err != nil {
 		return err

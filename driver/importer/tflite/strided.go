@@ -244,14 +244,11 @@ func (c *call) takeInts(x uint32, t spec, list []selection) (_ uint32, err error
 		if s.stride == 1 {
 			continue
 		}
-		if s.count > maxMade {
-			return 0, fmt.Errorf("%d INT32 positions of stride %d", s.count, s.stride)
+		places, err := c.made(nn.Dims{uint32(s.count)}, func(k int) int32 { return int32(s.begin + int64(k)*s.stride) })
+		if err != nil {
+			return 0, err
 		}
-		places := make([]int32, s.count)
-		for k := range places {
-			places[k] = int32(s.begin + int64(k)*s.stride)
-		}
-		if x, err = c.gatherAt(x, t, i, nn.Dims{uint32(s.count)}, places); err != nil {
+		if x, err = c.gatherBy(x, t, i, places); err != nil {
 			return 0, err
 		}
 	}

@@ -84,6 +84,7 @@ const (
 	OpReduceMax                  Operator = 82
 	OpPack                       Operator = 83
 	OpLogicalOr                  Operator = 84
+	OpOneHot                     Operator = 85
 	OpLogicalAnd                 Operator = 86
 	OpLogicalNot                 Operator = 87
 	OpUnpack                     Operator = 88
@@ -109,6 +110,7 @@ const (
 	OpRank                       Operator = 110
 	OpElu                        Operator = 111
 	OpQuantize                   Operator = 114
+	OpRound                      Operator = 116
 	OpHardSwish                  Operator = 117
 	OpIf                         Operator = 118
 	OpWhile                      Operator = 119
@@ -119,4 +121,5 @@ const (
 	OpReduceAll                  Operator = 140
 	OpGelu                       Operator = 150
 	OpRelu0To1                   Operator = 152
+	OpSign                       Operator = 158
 )

@@ -56,3 +56,10 @@ type GeluOptions struct {
 }
 
 func (o GeluOptions) table() (byte, []Field) { return 116, fieldsOf(o) }
+
+// OneHotOptions belong to ONE_HOT. The axis counts from the end where it is negative.
+type OneHotOptions struct {
+	Axis int32
+}
+
+func (o OneHotOptions) table() (byte, []Field) { return 61, fieldsOf(o) }

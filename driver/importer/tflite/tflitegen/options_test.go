@@ -20,7 +20,7 @@ var allOptions = []Options{
 	L2NormOptions{}, LocalResponseNormalizationOptions{}, TransposeConvOptions{}, ArgMaxOptions{}, ArgMinOptions{},
 	BatchMatMulOptions{}, StridedSliceOptions{}, GatherOptions{}, PackOptions{}, UnpackOptions{}, SplitVOptions{},
 	ShapeOptions{}, RNNOptions{}, SequenceRNNOptions{}, BidirectionalSequenceRNNOptions{}, SVDFOptions{}, LSTMOptions{},
-	BidirectionalSequenceLSTMOptions{}, GeluOptions{}, LSHProjectionOptions{},
+	BidirectionalSequenceLSTMOptions{}, GeluOptions{}, OneHotOptions{}, LSHProjectionOptions{},
 }
 
 func TestOptionValues(t *testing.T) {
