@@ -31,6 +31,12 @@ var shapes = map[nn.OperationType]func(b *builder) []uint32{
 		return []uint32{rows, hits}
 	},
 	nn.OpSelect: func(b *builder) []uint32 { return one(b.Select(b.of(nn.TensorBool8, 3, 7), b.x(3, 7), b.x(3, 7))) },
+	nn.OpRank: func(b *builder) []uint32 {
+		if b.typ == nn.TensorQuant8PerChannel { // of constants only
+			return []uint32{b.Rank(b.PerChannel(nn.Dims{3, 7}, []float32{1, 2, 3}, 0, make([]byte, 21))), b.Relu(b.of(nn.TensorFloat32, 3))}
+		}
+		return one(b.Rank(b.x(3, 7)))
+	},
 	// The leading input is a parameter, so that the model needs another one.
 	nn.OpFill: func(b *builder) []uint32 {
 		return []uint32{b.Fill(nn.TensorFloat32, 1.5, 3, 7), b.Relu(b.of(nn.TensorFloat32, 3))}
