@@ -136,6 +136,30 @@ func (b *Builder) Quantized16BitLSTM(inputs [ops.LSTM16OutputState + 1]uint32) (
 	return list[0], list[1]
 }
 
+// QuantizedLSTM is a step of the cell of 8 and 16 bits. Its input is [B, I]. Results are quantised as the states at first are.
+func (b *Builder) QuantizedLSTM(t LSTMTensors, l ops.LSTM8) (outputState, cellState, y uint32) {
+	list := t.numbered()
+	var inputs []uint32
+	for i := range int(ops.LSTMNormWeights) + 4 {
+		x, ok := list[i]
+		if !ok {
+			x = b.Omitted(ops.LSTM8Type(i))
+		}
+		inputs = append(inputs, x)
+	}
+	for _, v := range append([]float32{l.CellClip, l.ProjClip}, l.Scales[:]...) {
+		inputs = append(inputs, b.Scalar(v))
+	}
+	inputs = append(inputs, b.Scalar(l.HiddenZero), b.Scalar(l.HiddenScale))
+	like := func(k ops.LSTMTensor) nn.Operand {
+		o := b.Operand(t[k])
+		return nn.Operand{Type: o.Type, Scale: o.Scale, ZeroPoint: o.ZeroPoint}
+	}
+	state := like(ops.LSTMOutputState)
+	y3 := b.derive(nn.OpQuantizedLstm, inputs, []nn.Operand{state, like(ops.LSTMCellState), state})
+	return y3[0], y3[1], y3[2]
+}
+
 // SVDFCell are the tensors of an SVDF of F filters on rows of I numbers: feature weights [F, I], time weights [F, M], the state at
 // first [B, F*M], and where Bias is not nil a bias for each unit.
 type SVDFCell struct {

@@ -146,6 +146,7 @@ var builtins = map[int32]builtin{
 	126: {version: 4, options: 101, fields: 3, inputs: two, translate: batchMatmul},
 	130: {version: 3, options: 104, inputs: two, translate: broadcastTo, long: true, moves: true},
 	140: {version: 1, options: 27, fields: 1, inputs: two, translate: reduce(nn.OpReduceAll)},
+	149: {version: 1, options: 114, fields: 2, inputs: two, translate: multinomial, long: true},
 	150: {version: 2, options: 116, fields: 1, inputs: one, translate: gelu},
 	152: {version: 1, inputs: one, translate: relu0To1},
 	158: {version: 1, options: 123, inputs: one, translate: sign},

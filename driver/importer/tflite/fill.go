@@ -172,3 +172,28 @@ func zerosLike(c *call) error {
 	}
 	return c.fillWith(s, dims32(c.operand(x).Dims), 0)
 }
+
+// multinomial: TensorFlow Lite draws by another generator, so that samples are others of the same probabilities. Where it would
+// choose its seeds, both 0, they are 0 here and draw the same at every execution.
+func multinomial(c *call) error {
+	x, err := c.data(0)
+	if err != nil {
+		return err
+	}
+	n, err := c.ints(1, "samples")
+	if err != nil {
+		return err
+	}
+	if len(n) != 1 {
+		return importer.Damaged("%d numbers for the samples", len(n))
+	}
+	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x}, n[0])
+	if err != nil {
+		return err
+	}
+	seeds, err := c.Int32s(nn.Dims{2}, []int32{int32(c.options.uint64(0)), int32(c.options.uint64(1))})
+	if err != nil {
+		return err
+	}
+	return c.finish(nn.OpRandomMultinomial, append(inputs, seeds)...)
+}

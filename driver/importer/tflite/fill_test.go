@@ -72,6 +72,21 @@ func TestFills(t *testing.T) {
 	})
 }
 
+func TestMultinomial(t *testing.T) {
+	draw := func(n *net, out g.Tensor, count int) int {
+		return n.op(149, nil, out, n.input(g.Float32, none, 2, 7), count)
+	}
+	runTranslations(t, []translation{
+		{name: "samples", want: "RANDOM_MULTINOMIAL", build: func(n *net) int { return draw(n, shaped(g.Int64, none, 2, 5), n.ints(nil, 5)) },
+			check: lastInts(2, 0, 0)},
+		{name: "no samples", err: "samples 0", build: func(n *net) int { return draw(n, shaped(g.Int32, none, 2, 1), n.ints(nil, 0)) }},
+		{name: "as many as the data say", err: "not a constant", build: func(n *net) int {
+			return draw(n, shaped(g.Int32, none, 2, 1), n.input(g.Int32, none, 1))
+		}},
+		{name: "floats", err: "TENSOR_FLOAT32", build: func(n *net) int { return draw(n, f32(2, 5), n.ints(nil, 5)) }},
+	})
+}
+
 func TestArithmeticOfOthers(t *testing.T) {
 	i32 := func(shape ...int) g.Tensor { return shaped(g.Int32, none, shape...) }
 	runTranslations(t, []translation{

@@ -73,6 +73,10 @@ var images = map[nn.OperationType]func(b *builder) []uint32{
 		scores, boxes, classes, counts := b.DetectionPostprocessing(b.x(1, 6, 4), b.x(1, 6, 4), b.x(6, 4), d)
 		return []uint32{scores, boxes, classes, counts}
 	},
+	nn.OpBoxWithNmsLimit: func(b *builder) []uint32 {
+		scores, boxes, classes, of := b.NonMaxSuppression(b.x(5, 3), b.of(b.box(), 5, 12), b.of(nn.TensorInt32, 5), ops.BoxNMS{Limit: -1, Overlap: 0.5, Sigma: 0.5})
+		return []uint32{scores, boxes, classes, of}
+	},
 	nn.OpHeatmapMaxKeypoint: func(b *builder) []uint32 {
 		scores, keypoints := b.HeatmapMaxKeypoint(b.x(3, 4, 4, 5), b.of(b.box(), 3, 4), false)
 		return []uint32{scores, keypoints}

@@ -71,4 +71,18 @@ var recurrent = map[nn.OperationType]func(b *builder) []uint32{
 		cell, y := b.Quantized16BitLSTM(in)
 		return []uint32{cell, y}
 	},
+	nn.OpQuantizedLstm: func(b *builder) []uint32 {
+		t := layers.LSTMTensors{
+			ops.LSTMInput:       b.Input(nn.TensorQuant8AsymmSigned, nn.Dims{batch, size}, 1./128, 0),
+			ops.LSTMOutputState: b.Input(nn.TensorQuant8AsymmSigned, nn.Dims{batch, units}, 1./128, 0),
+			ops.LSTMCellState:   b.Input(nn.TensorQuant16Symm, nn.Dims{batch, units}, 1./2048, 0),
+		}
+		for g := ops.LSTMTensor(ops.GateForget); g <= ops.GateOutput; g++ {
+			t[ops.LSTMInputWeights+g] = b.zeros(nn.TensorQuant8Symm, 0.01, 0, nn.Dims{units, size})
+			t[ops.LSTMRecurrentWeights+g] = b.zeros(nn.TensorQuant8Symm, 0.01, 0, nn.Dims{units, units})
+			t[ops.LSTMBias+g] = b.zeros(nn.TensorInt32, 0.01/128, 0, nn.Dims{units})
+		}
+		output, cell, y := b.QuantizedLSTM(t, ops.LSTM8{Scales: [4]float32{0, 0.01, 0.01, 0.01}, HiddenScale: 1. / 128})
+		return []uint32{output, cell, y}
+	},
 }

@@ -1,6 +1,9 @@
 package layerstest
 
-import "github.com/nngpu/nngpu/driver/nn"
+import (
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
+)
 
 var pads = [][2]int{{1, 0}, {2, 1}}
 
@@ -31,6 +34,12 @@ var shapes = map[nn.OperationType]func(b *builder) []uint32{
 		return []uint32{rows, hits}
 	},
 	nn.OpSelect: func(b *builder) []uint32 { return one(b.Select(b.of(nn.TensorBool8, 3, 7), b.x(3, 7), b.x(3, 7))) },
+	nn.OpLshProjection: func(b *builder) []uint32 {
+		return one(b.LSHProjection(ops.LSHDense, b.Floats(nn.Dims{2, 3}, 1, 2, 3, 4, 5, 6), b.x(3, 7)))
+	},
+	nn.OpRandomMultinomial: func(b *builder) []uint32 {
+		return one(b.RandomMultinomial(b.x(3, 7), 5, b.Ints(nn.Dims{2}, 1, 2)))
+	},
 	nn.OpRank: func(b *builder) []uint32 {
 		if b.typ == nn.TensorQuant8PerChannel { // of constants only
 			return []uint32{b.Rank(b.PerChannel(nn.Dims{3, 7}, []float32{1, 2, 3}, 0, make([]byte, 21))), b.Relu(b.of(nn.TensorFloat32, 3))}
