@@ -11,16 +11,16 @@ vec4 transformed(vec4 box, vec4 delta, vec2 image) {
     return clamp(to, vec4(0.0), image.yxyx);
 }
 
-// Whether the intersection of a and b is `least` of their union or more; never where the union has no area. A product
-// instead of the quotient, which devices need not round correctly.
+// Whether the intersection of a and b over their union is `least` or more; never where the union has no area. The quotient is
+// compared, as the HAL's reference implementation does: where both are even, a product would round otherwise.
 bool overlap(vec4 a, vec4 b, float least) {
     vec2 sizeA = a.zw - a.xy, sizeB = b.zw - b.xy;
     vec2 both = max(min(a.zw, b.zw) - max(a.xy, b.xy), vec2(0.0));
     precise float shared_ = both.x * both.y;
     precise float areas = sizeA.x * sizeA.y + sizeB.x * sizeB.y;
     precise float all = areas - shared_;
-    precise float enough = least * all;
-    return all > 0.0 && shared_ >= enough;
+    precise float part = shared_ / all;
+    return all > 0.0 && part >= least;
 }
 
 #endif
