@@ -58,3 +58,12 @@ func (b *Builder) NonMaxSuppression(scores, boxes, images uint32, a ops.BoxNMS) 
 		float64(a.Overlap), float64(a.Sigma), float64(a.Lowered)), nil)
 	return y[0], y[1], y[2], y[3]
 }
+
+// GenerateProposals is which boxes, anchors [A, 4] at all positions, moved by deltas [N, H, W, 4*A], stand out by their scores
+// [N, H, W, A] in images of which sizes, [N, 2], has height and width: scores [K], boxes [K, 4] and images, int32 [K]. Only the
+// data tells K.
+func (b *Builder) GenerateProposals(scores, deltas, anchors, sizes uint32, a ops.Proposals) (kept, at, of uint32) {
+	y := b.applyAll(nn.OpGenerateProposals, 3, nil, b.list(scores, deltas, anchors, sizes, float64(a.Ratio[0]), float64(a.Ratio[1]),
+		a.Before, a.Most, float64(a.Overlap), float64(a.Smallest), a.NCHW), nil)
+	return y[0], y[1], y[2]
+}

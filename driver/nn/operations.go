@@ -157,7 +157,9 @@ const (
 	// Inputs: input, axis.
 	OpExpandDims OperationType = 50 // EXPAND_DIMS
 	// Inputs: input, axis, indices.
-	OpGather            OperationType = 51 // GATHER
+	OpGather OperationType = 51 // GATHER
+	// Inputs: scores, deltas, anchors, image sizes, height ratio, width ratio, most before, most, overlap threshold,
+	// smallest, layout. Outputs: scores, boxes, images.
 	OpGenerateProposals OperationType = 52 // GENERATE_PROPOSALS
 	// Inputs: first input, second input.
 	OpGreater OperationType = 53 // GREATER

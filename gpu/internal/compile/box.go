@@ -53,3 +53,13 @@ func expandKeypoint(x *expansion, n *ir.Node) error {
 	}
 	return x.inReal(n, n.Out...)
 }
+
+func expandProposals(x *expansion, n *ir.Node) error {
+	a := n.Attrs.(ops.Proposals)
+	if a.NCHW {
+		n.In = []ir.ID{x.channelsLast(n.In[0]), x.channelsLast(n.In[1]), n.In[2], n.In[3]}
+		a.NCHW = false
+		n.Attrs = a
+	}
+	return x.inReal(n, n.Out...)
+}

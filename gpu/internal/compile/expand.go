@@ -41,8 +41,9 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpUnidirectionalSequenceLstm: expandSequenceLSTM,
 	nn.OpUnidirectionalSequenceRnn:  expandSequenceRNN,
 
-	ops.Counted(nn.OpBoxWithNmsLimit): expandBoxes,
-	ops.TakeRows:                      expandTakeRows,
+	ops.Counted(nn.OpBoxWithNmsLimit):   expandBoxes,
+	ops.Counted(nn.OpGenerateProposals): expandProposals,
+	ops.TakeRows:                        expandTakeRows,
 }
 
 const (
