@@ -10,7 +10,7 @@ layout(push_constant) uniform P {
     uint count;        // anchors of all images
     Divisor anchorsOf; // an image
     uint deltaQuads;   // of an anchor
-    float scaleY;
+    float scaleY;      // what deltas are divided by
     float scaleX;
     float scaleH;
     float scaleW;

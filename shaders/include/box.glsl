@@ -12,7 +12,7 @@ vec4 transformed(vec4 box, vec4 delta, vec2 image) {
 }
 
 // Whether the intersection of a and b over their union is `least` or more; never where the union has no area. The quotient is
-// compared, as the HAL's reference implementation does: where both are even, a product would round otherwise.
+// compared, as the HAL's reference implementation does: at the threshold itself, `least` times the union would round otherwise.
 bool overlap(vec4 a, vec4 b, float least) {
     vec2 sizeA = a.zw - a.xy, sizeB = b.zw - b.xy;
     vec2 both = max(min(a.zw, b.zw) - max(a.xy, b.xy), vec2(0.0));
