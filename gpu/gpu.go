@@ -283,12 +283,29 @@ type Device struct {
 	Facts plan.Facts `json:"facts"`
 	// External says which memory from outside the device uses in place.
 	External External `json:"external"`
+	// Matrices are the products of matrices that the device computes as one.
+	Matrices []Matrix `json:"matrices,omitempty"`
 	// Measured is what is on record of its speed; nil where nothing is.
 	Measured *Measurement `json:"measured,omitempty"`
 	// SelfTest is the recorded verdict of the self-test in a line.
 	SelfTest string `json:"self_test,omitempty"`
 	// Unusable says why Open refuses the device; empty for a usable one.
 	Unusable string `json:"unusable,omitempty"`
+}
+
+// Matrix is a product of matrices that a device computes as one, A [M, K] times B [K, N] added to C: the sizes, the types
+// of the elements such as "f16" and "s32", whose invocations share the matrices, and whether sums of integers saturate.
+// No kernel uses them yet.
+type Matrix struct {
+	M          uint32 `json:"m"`
+	N          uint32 `json:"n"`
+	K          uint32 `json:"k"`
+	A          string `json:"a"`
+	B          string `json:"b"`
+	C          string `json:"c"`
+	Result     string `json:"result"`
+	Scope      string `json:"scope"`
+	Saturating bool   `json:"saturating"`
 }
 
 // Variants says which kernels the compiler chooses on the device.
@@ -313,6 +330,9 @@ func Devices() ([]Device, error) {
 			out[i].Measured = &m
 		}
 		out[i].External = externalOf(d.External)
+		for _, m := range d.Matrices {
+			out[i].Matrices = append(out[i].Matrices, Matrix(m))
+		}
 	}
 	return out, nil
 }

@@ -126,6 +126,21 @@ typedef struct nngpu_families {
 // Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
 nngpu_families nngpu_physical_families(nngpu_instance *inst, uint64_t physical);
 
+enum { NNGPU_MAX_MATRICES = 128 };
+
+typedef struct nngpu_matrices {
+    uint32_t count;
+    uint32_t size[NNGPU_MAX_MATRICES][3]; // M, N, K
+    uint32_t type[NNGPU_MAX_MATRICES][4]; // VkComponentTypeKHR of A, B, C and the result
+    uint32_t scope[NNGPU_MAX_MATRICES];   // VkScopeKHR
+    uint32_t saturating[NNGPU_MAX_MATRICES];
+} nngpu_matrices;
+
+// nngpu_physical_matrices reads the products of VK_KHR_cooperative_matrix; none where the device lacks it.
+//
+// Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_matrices nngpu_physical_matrices(nngpu_instance *inst, uint64_t physical);
+
 // ---- shim_device.c ----
 
 enum {

@@ -212,3 +212,51 @@ nngpu_families nngpu_physical_families(nngpu_instance *inst, uint64_t handle) {
     }
     return out;
 }
+
+// VK_KHR_cooperative_matrix, which the headers here do not have yet; numbers of the Vulkan registry.
+#define NNGPU_COOPERATIVE_MATRIX_EXTENSION "VK_KHR_cooperative_matrix"
+enum { NNGPU_STYPE_COOPERATIVE_MATRIX_PROPERTIES = 1000506001 };
+
+typedef struct NngpuMatrixProperties { // VkCooperativeMatrixPropertiesKHR
+    VkStructureType sType;
+    void *pNext;
+    uint32_t m, n, k;
+    uint32_t a, b, c, result; // VkComponentTypeKHR
+    VkBool32 saturating;
+    uint32_t scope; // VkScopeKHR
+} NngpuMatrixProperties;
+
+typedef VkResult(VKAPI_PTR *NngpuGetMatrices)(VkPhysicalDevice, uint32_t *, NngpuMatrixProperties *);
+
+nngpu_matrices nngpu_physical_matrices(nngpu_instance *inst, uint64_t handle) {
+    nngpu_matrices out = {0};
+    VkPhysicalDevice physical = NNGPU_HANDLE(VkPhysicalDevice, handle);
+    extension_list list = device_extensions(inst, physical);
+    int there = list.result == VK_SUCCESS && listed(&list, NNGPU_COOPERATIVE_MATRIX_EXTENSION);
+    free(list.items);
+    NngpuGetMatrices get =
+        (NngpuGetMatrices)inst->proc(inst->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    if (!there || get == NULL) {
+        return out;
+    }
+    NngpuMatrixProperties found[NNGPU_MAX_MATRICES];
+    memset(found, 0, sizeof found);
+    for (int i = 0; i < NNGPU_MAX_MATRICES; i++) {
+        found[i].sType = (VkStructureType)NNGPU_STYPE_COOPERATIVE_MATRIX_PROPERTIES;
+    }
+    uint32_t count = NNGPU_MAX_MATRICES;
+    VkResult result = get(physical, &count, found);
+    if ((result != VK_SUCCESS && result != VK_INCOMPLETE) || count > NNGPU_MAX_MATRICES) {
+        return out;
+    }
+    out.count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const NngpuMatrixProperties *p = &found[i];
+        const uint32_t size[3] = {p->m, p->n, p->k}, type[4] = {p->a, p->b, p->c, p->result};
+        memcpy(out.size[i], size, sizeof size);
+        memcpy(out.type[i], type, sizeof type);
+        out.scope[i] = p->scope;
+        out.saturating[i] = p->saturating;
+    }
+    return out;
+}

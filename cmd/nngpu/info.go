@@ -38,6 +38,8 @@ type infoDevice struct {
 	// Memory is what becomes of the memory of pools, by kind, and ExportsBuffers whether buffers can leave the device.
 	Memory         []gpu.PoolKind `json:"memory,omitempty"`
 	ExportsBuffers bool           `json:"exports_buffers"`
+	// Matrices are the products of matrices that the device computes as one.
+	Matrices []gpu.Matrix `json:"matrices,omitempty"`
 	// Queues that are in use and how they rank beside those of other processes: of the chosen device.
 	Queues         int    `json:"queues,omitempty"`
 	GlobalPriority string `json:"global_priority,omitempty"`
@@ -152,6 +154,7 @@ func describeDevice(d *gpu.Device) infoDevice {
 	r.Features = &infoFeatures{f.IntegerDot, f.IntegerDotFast, f.StorageTexelRGBA32F, f.Unified, f.TimestampPeriod}
 	r.Measured = describeMeasured(d.Measured)
 	r.Memory, r.ExportsBuffers = d.External.Pools, d.External.Export
+	r.Matrices = d.Matrices
 	return r
 }
 
@@ -176,6 +179,13 @@ func (a *app) printDevice(d *infoDevice) {
 		l.StorageBufferBytes>>20, l.TexelBufferElements, l.WorkgroupInvocations, l.SubgroupSize)
 	a.printf("     features integer dot product %s, unified memory %s, timestamps %s\n",
 		dotText(f), yesNo(f.UnifiedMemory), yesNo(f.TimestampNanoseconds > 0))
+	for i, m := range d.Matrices {
+		title := "matrices"
+		if i > 0 {
+			title = ""
+		}
+		a.printf("     %-8s %s x %s + %s = %s, %dx%dx%d, of a %s\n", title, m.A, m.B, m.C, m.Result, m.M, m.N, m.K, m.Scope)
+	}
 	a.printMeasured(d.Measured)
 	a.printMemory(d)
 }

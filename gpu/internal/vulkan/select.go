@@ -22,6 +22,8 @@ type DeviceInfo struct {
 	Facts  plan.Facts
 	// External says which foreign memory is used in place.
 	External External
+	// Matrices are the products of matrices that the device computes as one.
+	Matrices []vk.Matrix
 	// Properties are the limits and identities that Vulkan reports.
 	Properties *vk.Properties
 	// Unusable says why Open refuses the device; nil for a usable one.
@@ -131,6 +133,7 @@ func describe(p vk.Physical) DeviceInfo {
 		d.Facts = facts(props, p.QueueFamilies()[family])
 		d.Unusable = pretend(&d.Facts)
 		d.External = external(props)
+		d.Matrices = p.Matrices()
 	}
 	return d
 }
