@@ -20,6 +20,7 @@ type kit struct {
 	env      []string
 	device   string // selector
 	about    string // the device, in words
+	software bool   // the device is a processor: what takes minutes there is made smaller
 }
 
 // open makes ready what steps need: their folders, the programs unpacked, and the environment.
@@ -164,7 +165,7 @@ func (k *kit) chooseDevice(ctx context.Context) error {
 	if k.device == "" {
 		k.device = strconv.Itoa(d.Index)
 	}
-	k.about = d.Name + " (" + d.Driver + ")"
+	k.about, k.software = d.Name+" ("+d.Driver+")", d.Type == "cpu"
 	// Tests that find no device fail rather than be skipped.
 	k.env = append(k.env, "NNGPU_DEVICE="+k.device, "NNGPU_REQUIRE=shared,"+k.device)
 	fmt.Println(k.about)
