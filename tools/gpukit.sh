@@ -29,7 +29,7 @@ for package in ./gpu ./gpu/internal/vulkan ./tests/differential ./tests/networks
 done
 cp -L "$loader" "$kit/lib/libvulkan.so.1"
 cp tools/gpukit/torch_bench.py "$kit/data"
-for model in hello_world_f32 micro_speech_s8 lstm_mnist_f32 face_landmark_f16w mobilenet_v1_025_224_f32 mobilenet_v2_224_s8; do
+for model in hello_world_f32 micro_speech_s8 lstm_mnist_f32 face_landmark_f16w mobilenet_v1_025_224_f32 mobilenet_v2_224_s8 mobilenet_v2_224_u8; do
 	cp -r "$shared/models/$model" "$kit/data/models"
 done
 cp "$shared/images/cat.png" "$shared/images/imagenet_labels.txt" "$kit/data"

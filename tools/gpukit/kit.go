@@ -146,7 +146,7 @@ func (k *kit) chooseDevice(ctx context.Context) error {
 	o := k.runStep(ctx, s, s.Limit)
 	var info deviceInfo
 	if err := json.Unmarshal(o.Result, &info); err != nil || len(info.Devices) == 0 {
-		return fmt.Errorf("no Vulkan device was found: %s %s", o.Ended, o.Output)
+		return fmt.Errorf("no Vulkan device was found: %s %s %s", o.Ended, o.Result, o.Output)
 	}
 	at := -1
 	for i, d := range info.Devices {
