@@ -39,7 +39,7 @@ const quick = time.Minute
 
 func facts(*kit) []step {
 	return []step{
-		{Name: "device", Args: []string{"nngpu", "info", "--measure", "--json"}, Limit: quick},
+		{Name: "device", Args: []string{"nngpu", "info", "--measure", "--json"}, Limit: 90 * time.Second},
 		{Name: "device, in words", Args: []string{"nngpu", "info"}, Limit: quick},
 		{Name: "version", Args: []string{"nngpu", "version", "--json"}, Limit: quick},
 		{Name: "NVIDIA", Args: []string{"nvidia-smi"}, Limit: quick, Optional: true},
