@@ -124,6 +124,13 @@ func TestCompareMultinomial(t *testing.T) {
 	require.NoError(t, Compare(c, []Result{{dims, int32s(1, 0, 1, 1)}}))
 	require.Error(t, Compare(c, []Result{{dims, int32s(1, 0, 0, 1)}}))
 	require.Error(t, Compare(c, []Result{{dims, int32s(1, 2, 1, 1)}}), "class out of range")
+	for _, open := range []nn.Dims{{0, 0}, {0, 2}, nil} {
+		c.Model.Main.Operands[0].Dims = open
+		require.NoError(t, Compare(c, []Result{{dims, int32s(1, 0, 1, 1)}}), "%v", open)
+		require.Error(t, Compare(c, []Result{{dims, int32s(1, 0, 0, 1)}}), "%v", open)
+	}
+	c.Model.Main.Operands[0].Dims = nn.Dims{2, 1}
+	require.ErrorContains(t, Compare(c, []Result{{dims, int32s(1, 0, 1, 1)}}), "batch of one")
 }
 
 func TestParseDamaged(t *testing.T) {

@@ -57,8 +57,13 @@ func (c *Case) logProbabilities(output int) ([]float64, error) {
 				continue
 			}
 			o := &g.Operands[in]
-			if len(o.Dims) != 2 || o.Dims[0] != 1 || !o.Type.IsFloat() {
+			known := len(o.Dims) == 2 && o.Dims.Known()
+			if known && o.Dims[0] != 1 || len(o.Dims) != 2 && len(o.Dims) != 0 || !o.Type.IsFloat() {
 				return nil, fmt.Errorf("log-probabilities are %s%v, want a batch of one", o.Type, []uint32(o.Dims))
+			}
+			// Where the model leaves them open, the samples tell.
+			if y := c.Expected[output].Dims; !known && (len(y) != 2 || y[0] != 1) {
+				return nil, fmt.Errorf("samples are %v, want a batch of one", []uint32(y))
 			}
 			return numbers.Of(o.Type, c.Inputs[i])
 		}
