@@ -164,8 +164,8 @@ in buffers of the driver, where they stay from one execution to the next.`,
 
 // otherFlag is a flag of the command itself that was given and is none of those named; "" if there is none.
 func otherFlag(c *cobra.Command, names ...string) (other string) {
-	c.LocalNonPersistentFlags().Visit(func(flag *pflag.Flag) {
-		if !slices.Contains(names, flag.Name) {
+	c.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed && !slices.Contains(names, flag.Name) {
 			other = flag.Name
 		}
 	})
