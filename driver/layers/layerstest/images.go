@@ -77,6 +77,15 @@ var images = map[nn.OperationType]func(b *builder) []uint32{
 		scores, boxes, classes, of := b.NonMaxSuppression(b.x(5, 3), b.of(b.box(), 5, 12), b.of(nn.TensorInt32, 5), ops.BoxNMS{Limit: -1, Overlap: 0.5, Sigma: 0.5})
 		return []uint32{scores, boxes, classes, of}
 	},
+	nn.OpGenerateProposals: func(b *builder) []uint32 {
+		anchors := b.of(b.typ, 3, 4)
+		if b.typ.IsQuant8() {
+			anchors = b.Input(nn.TensorQuant16Symm, nn.Dims{3, 4}, 0.125, 0)
+		}
+		scores, boxes, of := b.GenerateProposals(b.x(2, 4, 5, 3), b.x(2, 4, 5, 12), anchors, b.of(b.box(), 2, 2),
+			ops.Proposals{Ratio: [2]float32{16, 16}, Before: -1, Most: 7, Overlap: 0.5})
+		return []uint32{scores, boxes, of}
+	},
 	nn.OpHeatmapMaxKeypoint: func(b *builder) []uint32 {
 		scores, keypoints := b.HeatmapMaxKeypoint(b.x(3, 4, 4, 5), b.of(b.box(), 3, 4), false)
 		return []uint32{scores, keypoints}
