@@ -154,7 +154,7 @@ func newTestData() *testData {
 func (t *testData) run(ctx context.Context, d *vulkan.Device, dot bool) (records []uint32, err error) {
 	p, weights := t.plan(dot)
 	out := make([]byte, p.HostBytes)
-	if err := runOnce(ctx, d, p, weights, nil, [][]byte{out}); err != nil {
+	if err := runOnce(ctx, d, p, weights, vulkan.ExecutableOptions{NoWarmUp: true}, nil, [][]byte{out}); err != nil {
 		return nil, err
 	}
 	records = make([]uint32, len(out)/4)
@@ -165,8 +165,9 @@ func (t *testData) run(ctx context.Context, d *vulkan.Device, dot bool) (records
 }
 
 // runOnce makes p on d, runs it and forgets it. A device that has not ended when ctx does is abandoned.
-func runOnce(ctx context.Context, d *vulkan.Device, p *plan.Plan, weights []byte, in, out [][]byte) (err error) {
-	x, err := vulkan.NewExecutable(ctx, d, p, weights, vulkan.ExecutableOptions{MaxSlots: 1, NoWarmUp: true})
+func runOnce(ctx context.Context, d *vulkan.Device, p *plan.Plan, weights []byte, o vulkan.ExecutableOptions, in, out [][]byte) (err error) {
+	o.MaxSlots = 1
+	x, err := vulkan.NewExecutable(ctx, d, p, weights, o)
 	if err != nil {
 		return err
 	}

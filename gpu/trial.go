@@ -78,7 +78,7 @@ func (t *trial) run(ctx context.Context, d *vulkan.Device, c *contender, pause f
 		return nil, err
 	}
 	out := make([]byte, size)
-	return out, runOnce(ctx, d, c.plan, c.weights, [][]byte{t.input}, [][]byte{out})
+	return out, runOnce(ctx, d, c.plan, c.weights, vulkan.ExecutableOptions{}, [][]byte{t.input}, [][]byte{out})
 }
 
 // same reports whether two results are: to the bit, but for roots, which devices round as they like.

@@ -220,8 +220,8 @@ const (
 	// stopped a software device as well.
 	maxGap = 20 * waitSlice
 	// compileTime is the estimate of work with a pipeline that the driver may yet have to compile: software devices do
-	// that at the first dispatch, in up to 2 s.
-	compileTime = 200 * time.Millisecond
+	// that at the first dispatch, in up to 2 s, and in more than 10 s on a machine that has other work.
+	compileTime = time.Second
 )
 
 // watchdog notices work that does not end, by the time for which waiters see it running: from the end of what was
