@@ -14,9 +14,9 @@ const (
 	apartTiledWork = 1 << 20
 )
 
-// expandBatchMatmul: one matrix product is FULLY_CONNECTED with the right matrix transposed as weights. Several are the groups
-// of a convolution whose pixels are the rows of the left matrices or, where they are large and not many, one such product each. Of int32, which no such kernel takes, it is the sum of
-// products.
+// expandBatchMatmul: one matrix product is FULLY_CONNECTED with the right matrix transposed as weights. Several are one such
+// product each, where they are large and not many, else the groups of a convolution whose pixels are the rows of the left
+// matrices. Of int32, which no such kernel takes, it is the sum of products.
 func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(len(x.nodes) + 10); err != nil {
 		return err
