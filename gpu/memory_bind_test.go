@@ -11,6 +11,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 )
 
@@ -174,7 +175,11 @@ func TestImportsAreUsedInPlace(t *testing.T) {
 		t.Run(selector, func(t *testing.T) {
 			b := openBackend(t, selector, Options{})
 			if !b.facts.Unified {
-				t.Skip("a device with memory of its own copies inputs and outputs")
+				const why = "a device with memory of its own copies inputs and outputs"
+				if nntest.Required(selector) {
+					t.Fatal(why)
+				}
+				t.Skip(why)
 			}
 			for _, tc := range []struct {
 				shape    string
