@@ -132,14 +132,13 @@ func floorMod(c *call) error {
 	if err == nil {
 		q, err = c.ofInts(nn.OpMul, q, y)
 	}
+	if err == nil {
+		q, err = c.ofInts(nn.OpSub, x, q)
+	}
 	if err != nil {
 		return err
 	}
-	inputs, err := c.Scalars(nn.TensorInt32, []uint32{x, q}, nn.ActNone)
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpSub, inputs...)
+	return c.bind(q)
 }
 
 // ceil is -floor(-x).

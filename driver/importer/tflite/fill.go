@@ -137,11 +137,7 @@ func fill(c *call) error {
 	if x, err = c.reshape(x, d); err != nil {
 		return err
 	}
-	y, err := c.withInts(nn.OpTile, s, x, [][]int32{sizes})
-	if err != nil {
-		return err
-	}
-	return c.bind(y)
+	return c.repeat(s, x, sizes)
 }
 
 // fillWith emits the FILL that computes the output.

@@ -132,9 +132,5 @@ func (c *call) broadcast(x uint32, to nn.Dims) (uint32, error) {
 			return x, err
 		}
 	}
-	list, err := c.Int32s(nn.Dims{uint32(len(to))}, times)
-	if err != nil {
-		return 0, err
-	}
-	return c.Emit(nn.OpTile, t, x, list)
+	return c.withInts(nn.OpTile, t, x, [][]int32{times})
 }

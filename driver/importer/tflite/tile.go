@@ -24,11 +24,7 @@ func tile(c *call) error {
 	if err != nil {
 		return err
 	}
-	y, err := c.withInts(nn.OpTile, t, x, [][]int32{multiples})
-	if err != nil {
-		return err
-	}
-	return c.bind(y)
+	return c.repeat(t, x, multiples)
 }
 
 // broadcastTo becomes TILE, of dimensions that are aligned at their last.
@@ -71,6 +67,11 @@ func broadcastTo(c *call) error {
 	if err != nil {
 		return err
 	}
+	return c.repeat(t, x, multiples)
+}
+
+// repeat emits TILE of x as the operator's result.
+func (c *call) repeat(t spec, x uint32, multiples []int32) error {
 	y, err := c.withInts(nn.OpTile, t, x, [][]int32{multiples})
 	if err != nil {
 		return err
