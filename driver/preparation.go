@@ -72,6 +72,22 @@ func WithStagedCompilation(after int) Option {
 	return func(o *prepareOptions) { o.Staged, o.After = true, max(0, after) }
 }
 
+// WithTuning finds the kernels that run the model fastest on this device by running it, with those that could do each
+// operation in turn, for about so long, and prepares it with these. Without it, estimates decide by what is known of the
+// device. The compiled form is kept in the cache, where there is one, and from then on taken by every preparation of the same
+// model, with this option or without; with it, a form that was not tuned is compiled anew. Results may differ from those of
+// another form within tolerance.
+//
+// Other executions have the device between segments; what they do disturbs the measurement, and costs speed at most. A model
+// of IF or WHILE, or of sizes that only data tells, is not tuned, nor is any on a device without timestamps. Each instance of
+// a model that leaves dimensions open is tuned by itself, and with WithStagedCompilation the form that comes in the
+// background. A deadline of the preparation has to have room for the tuning.
+//
+// 0 is the same as without the option, less is INVALID_ARGUMENT.
+func WithTuning(budget time.Duration) Option {
+	return func(o *prepareOptions) { o.Tuning = budget }
+}
+
 // WithInstances says how many instances are kept of a model that leaves dimensions of its inputs open: compiled models, each
 // for the dimensions that executions came with. Beyond n, at least 1, or 16 without this option, the least recently used
 // goes as soon as no execution uses it; so does each that is not in use where the device's memory or the client's budget
@@ -192,6 +208,9 @@ func (c *Client) decodePrepare(ctx context.Context, opts []Option) (*prepareOpti
 	}
 	if err := cmp.Or(validate.Preference(o.Preference), validate.Priority(o.Priority), checkContext("preparation", ctx)); err != nil {
 		return nil, err
+	}
+	if o.Tuning < 0 {
+		return nil, nn.Invalid("tuning", "a budget of %v", o.Tuning)
 	}
 	if t, ok := ctx.Deadline(); ok && (o.Deadline.IsZero() || t.Before(o.Deadline)) {
 		o.Deadline = t

@@ -173,7 +173,11 @@ func (b *Backend) Compile(ctx context.Context, m *nn.Model, o backend.Options) (
 
 // compileForm compiles the form that o.Quick asks for, even if the other would be ready sooner.
 func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Options) (*longLived, error) {
-	f, err := b.planForm(ctx, m, o)
+	plan := b.planForm
+	if o.Tuning > 0 && !o.Quick {
+		plan = b.planTuned
+	}
+	f, err := plan(ctx, m, o)
 	if err != nil {
 		return nil, err
 	}

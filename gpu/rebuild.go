@@ -40,6 +40,13 @@ func (s *deviceChain) warn(msg string, args ...any) {
 	}
 }
 
+// debug tells what is no trouble.
+func (s *deviceChain) debug(msg string, args ...any) {
+	if l := s.log.Load(); l != nil {
+		l.Debug(msg, args...)
+	}
+}
+
 // lost is vulkan.Options.Lost.
 func (s *deviceChain) lost(why error) { s.warn("the device is lost", "error", why) }
 

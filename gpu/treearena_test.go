@@ -63,7 +63,7 @@ func branch(ctx context.Context, x backend.Executable, v float32, twos int) (flo
 	}
 	out := make([]byte, 4)
 	_, err := runParts(ctx, x, backend.Hosts(inputs), backend.Hosts([][]byte{out}))
-	return numbers(out)[0], err
+	return numbersOf(out)[0], err
 }
 
 func floatBytes(v float32) []byte { return words(int32(math.Float32bits(v))) }

@@ -90,7 +90,7 @@ func words(list ...int32) (b []byte) {
 	return b
 }
 
-func numbers(b []byte) (list []float32) {
+func numbersOf(b []byte) (list []float32) {
 	for ; len(b) > 0; b = b[4:] {
 		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
 	}
@@ -112,8 +112,8 @@ func requireGrown(t *testing.T, n int, out []byte, dims []nn.Dims, err error) {
 	for range n {
 		want = append(want, 7)
 	}
-	require.Equal(t, want, numbers(out)[:2+n])
-	for _, v := range numbers(out)[2+n:] {
+	require.Equal(t, want, numbersOf(out)[:2+n])
+	for _, v := range numbersOf(out)[2+n:] {
 		require.Zero(t, v, "written behind the result")
 	}
 }
@@ -156,7 +156,7 @@ func TestTreeStateGrows(t *testing.T) {
 			}
 			got := make([]byte, 20)
 			require.NoError(t, m.Read(t.Context(), got))
-			require.Equal(t, []float32{1, 2, 7, 7, 7}, numbers(got))
+			require.Equal(t, []float32{1, 2, 7, 7, 7}, numbersOf(got))
 			require.NoError(t, m.Close())
 
 			require.NoError(t, x.Close())
@@ -195,7 +195,7 @@ func TestTreeTakesParameters(t *testing.T) {
 				dims, err := slice(t.Context(), x, tc.begin, tc.size, out)
 				require.NoError(t, err)
 				require.Equal(t, []nn.Dims{{uint32(n)}}, dims)
-				for i, v := range numbers(out) {
+				for i, v := range numbersOf(out) {
 					want := 4 * float32(2*tc.begin+int32(i))
 					if int32(i) >= n {
 						want = 0
@@ -288,7 +288,7 @@ func TestInstancesAreBounded(t *testing.T) {
 						for i := range count / 2 {
 							n := (7*i + 3*worker) % 30
 							out, dims, err := grow(t.Context(), x, n, 40)
-							if err != nil || len(dims) != 1 || dims[0][1] != uint32(2+n) || numbers(out)[n+1] == 0 || numbers(out)[n+2] != 0 {
+							if err != nil || len(dims) != 1 || dims[0][1] != uint32(2+n) || numbersOf(out)[n+1] == 0 || numbersOf(out)[n+2] != 0 {
 								t.Errorf("%d: %v %v", n, dims, err)
 							}
 						}

@@ -74,10 +74,10 @@ var layers = map[string][]string{
 	"gpu/internal/vulkan":        {"driver/nn", "driver/backend", "gpu/internal/plan", "gpu/internal/pool", "shaders", "shaders/family", "cgo/vk"},
 	"gpu/internal/vulkan/vktest": {"gpu/internal/vulkan", "cgo/vk"},
 	"gpu": {"driver/nn", "driver/layers", "driver/ops", "driver/backend", "gpu/internal/compile", "gpu/internal/ir", "gpu/internal/lower", "gpu/internal/plan",
-		"gpu/internal/pool", "gpu/internal/vulkan", "shaders", "shaders/family"},
+		"gpu/internal/pool", "gpu/internal/vulkan", "internal/numbers", "shaders", "shaders/family"},
 	"gpu/null": {"driver/nn", "driver/backend"},
 
-	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "internal/networks", "driver", "driver/nn", "driver/validate",
+	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "internal/networks", "internal/numbers", "driver", "driver/nn", "driver/validate",
 		"driver/importer", "driver/picture", "memory", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/against", "cmd/nngpu/internal/console",
 		"cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite"},
 	"cmd/nngpu/internal/against":  {".", "driver", "driver/nn", "qos", "cmd/nngpu/internal/console", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},

@@ -170,13 +170,18 @@ type session struct {
 
 // prepareOn opens the device and prepares the network that was read from path, or takes it from the cache.
 func (a *app) prepareOn(ctx context.Context, path string, net *importer.Network) (*session, error) {
-	dev, err := a.openCached(a.cacheOptions())
+	return a.prepareWith(ctx, path, net, a.cacheOptions())
+}
+
+// prepareWith is prepareOn with a cache of its own, and options.
+func (a *app) prepareWith(ctx context.Context, path string, net *importer.Network, cache driver.CacheOptions, o ...driver.Option) (*session, error) {
+	dev, err := a.openCached(cache)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{device: dev, net: net}
 	bar := a.progress(progress.None, "prepare")
-	err = s.prepareModel(ctx)
+	err = s.prepareModel(ctx, o...)
 	bar.Finish()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), dev.Close())
@@ -188,14 +193,14 @@ func (a *app) prepareOn(ctx context.Context, path string, net *importer.Network)
 	return s, nil
 }
 
-func (s *session) prepareModel(ctx context.Context) error {
+func (s *session) prepareModel(ctx context.Context, o ...driver.Option) error {
 	client, err := s.device.NewClient("nngpu")
 	if err != nil {
 		return err
 	}
 	s.client = client
 	start := time.Now()
-	s.model, err = client.PrepareModel(ctx, s.net.Model)
+	s.model, err = client.PrepareModel(ctx, s.net.Model, o...)
 	s.prepare = time.Since(start)
 	return err
 }

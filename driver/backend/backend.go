@@ -60,6 +60,10 @@ type Options struct {
 	// A backend may give such a form without being asked, where it must first find out on the device what else it may use:
 	// it does that, and gives no such form, when it is called again with Pause.
 	Quick bool
+	// Tuning is how long, about, to look for the kernels that run the model fastest, by running it on the device; 0: what
+	// is known of the device decides. Other executions have the device in between. Not for quick forms, nor for Restore;
+	// backends may leave it out, and do for models that are no single plan.
+	Tuning time.Duration
 	// Pause, when not nil, is for work in the background: it is called before each piece of work that keeps processors
 	// busy for long, and blocks while others need them. Its errors end the compilation.
 	Pause func(context.Context) error

@@ -138,7 +138,7 @@ func encodeTemplate(m *nn.Model, o *Options) (model, data []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	signature, err := encodeSignature(m, &o.Options, true)
+	signature, err := encodeSignature(m, &o.Options, optimised, true)
 	if err != nil {
 		return nil, nil, err
 	}

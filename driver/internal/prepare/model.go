@@ -119,9 +119,10 @@ func (p *Model) makeOnly(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if status == Hit {
+	switch {
+	case status == Hit:
 		d.rates.loaded(cost, time.Since(began))
-	} else {
+	case o.Tuning == 0:
 		d.rates.observe(m.Model, cost, time.Since(began))
 	}
 	p.have(form, status, next)

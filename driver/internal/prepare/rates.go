@@ -78,7 +78,7 @@ func (r *rates) canCompile(m *nn.Model, o *Options) error {
 	if o.Deadline.IsZero() {
 		return nil
 	}
-	return r.est.Admit(r.cost(m), o.Start, o.Deadline)
+	return r.est.Admit(r.cost(m), o.Start, o.Deadline.Add(-o.Tuning))
 }
 
 // loads reports whether a preparation may find its model in a cache.

@@ -22,6 +22,7 @@ type storedSignature struct {
 	Preference nn.Preference
 	Priority   nn.Priority
 	Quick      bool // the first form of a staged compilation
+	Tuned      bool // kernels were chosen by measurement
 	Template   bool // what follows is a storedTemplate, not a backend's form
 }
 
@@ -49,7 +50,7 @@ func textBytes(list []string) (out [][]byte) {
 const signatureMagic = "nngpusig"
 
 // encodeSignature: magic, length (4 bytes, least significant first), JSON. The backend's form follows it, or the template.
-func encodeSignature(m *nn.Model, o *backend.Options, template bool) ([]byte, error) {
+func encodeSignature(m *nn.Model, o *backend.Options, k kind, template bool) ([]byte, error) {
 	dims, err := outputDims(m)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func encodeSignature(m *nn.Model, o *backend.Options, template bool) ([]byte, er
 	text, err := json.Marshal(storedSignature{
 		Main: interfaceOf(&m.Main), Names: storedNames{textBytes(m.Names.Inputs), textBytes(m.Names.Outputs)},
 		Needed: validate.Needed(m), OutputDims: dims,
-		Preference: o.Preference, Priority: o.Priority, Quick: o.Quick, Template: template,
+		Preference: o.Preference, Priority: o.Priority, Quick: k == quickForm, Tuned: k == tuned, Template: template,
 	})
 	if err != nil {
 		return nil, err

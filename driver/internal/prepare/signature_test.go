@@ -24,7 +24,7 @@ func TestStoredSignature(t *testing.T) {
 	m.Names = nn.Names{Inputs: []string{"image", "order"}, Outputs: []string{"\x1b[0m \xff"}}
 	o := &backend.Options{Preference: nn.SustainedSpeed, Priority: nn.PriorityHigh}
 
-	stored, err := encodeSignature(m, o, false)
+	stored, err := encodeSignature(m, o, optimised, false)
 	require.NoError(t, err)
 	s, rest, err := decodeSignature(append(stored, "plan"...))
 	require.NoError(t, err)

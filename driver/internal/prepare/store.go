@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/nngpu/nngpu/cache"
 	"github.com/nngpu/nngpu/driver/backend"
@@ -19,7 +20,7 @@ import (
 // store is where the compiled forms of one model are kept.
 type store interface {
 	// load returns the form that is kept, or nil and no error where there is none that can be used. A quick one counts only
-	// if that is wanted.
+	// if that is wanted; where tuning is, no other but a tuned one does.
 	load(ctx context.Context, quick bool) (*Form, Status, error)
 	// keep stores f, or says why it could not: what nobody else tells goes to the device's logger. An optimised form
 	// takes the place of a quick one.
@@ -35,8 +36,8 @@ var (
 	errNoCache = fmt.Errorf("there is no place for a cache: %w", cache.ErrUnavailable)
 	// errOtherModel is of a token that was used for two models.
 	errOtherModel = fmt.Errorf("inputs and outputs of another model: %w", cache.ErrRejected)
-	// errQuickForm is of what only a staged compilation wants.
-	errQuickForm = fmt.Errorf("the quick form of the model: %w", cache.ErrRejected)
+	// errOtherForm is of a quick form, which only a staged compilation wants, or of one that is not tuned.
+	errOtherForm = fmt.Errorf("another form of the model: %w", cache.ErrRejected)
 )
 
 // storeFor returns where o wants m to be kept; nil for nowhere.
@@ -78,6 +79,26 @@ func (d *Device) transparent() *cache.Store {
 	return s
 }
 
+// kind tells the forms of a model in a store apart.
+type kind string
+
+const (
+	optimised kind = "" // as the backend chose its kernels
+	tuned     kind = "tuned"
+	quickForm kind = "quick"
+)
+
+// formKind is that of a form that a backend made when it was given so much time for tuning.
+func formKind(quick bool, tuning time.Duration) kind {
+	switch {
+	case quick:
+		return quickForm
+	case tuning > 0:
+		return tuned
+	}
+	return optimised
+}
+
 // entryStore is an entry of the transparent cache.
 type entryStore struct {
 	device  *Device
@@ -88,27 +109,37 @@ type entryStore struct {
 }
 
 // keyOf is where a form lies. A quick one nobody but a staged compilation finds.
-func (s *entryStore) keyOf(quick bool) cache.Key {
+func (s *entryStore) keyOf(k kind) cache.Key {
+	if k == optimised {
+		return s.key
+	}
+	return cache.KeyOf(s.key[:], []byte(k))
+}
+
+// load looks for a tuned form first: whoever took the time to make one wants it used.
+func (s *entryStore) load(ctx context.Context, quick bool) (f *Form, status Status, err error) {
+	wanted := []kind{tuned, optimised}
+	if s.options.Tuning > 0 {
+		wanted = wanted[:1]
+	}
 	if quick {
-		return cache.KeyOf(s.key[:], []byte("quick"))
+		wanted = append(wanted, quickForm)
 	}
-	return s.key
+	status = Miss
+	for _, k := range wanted {
+		f, found, err := s.loadForm(ctx, k)
+		if f != nil || err != nil {
+			return f, found, err
+		}
+		if found == Rejected {
+			status = Rejected
+		}
+	}
+	return nil, status, nil
 }
 
-func (s *entryStore) load(ctx context.Context, quick bool) (*Form, Status, error) {
-	f, status, err := s.loadForm(ctx, false)
-	if f != nil || err != nil || !quick {
-		return f, status, err
-	}
-	f, early, err := s.loadForm(ctx, true)
-	if f != nil || err != nil || early == Rejected {
-		status = early
-	}
-	return f, status, err
-}
-
-func (s *entryStore) loadForm(ctx context.Context, quick bool) (*Form, Status, error) {
-	key := s.keyOf(quick)
+func (s *entryStore) loadForm(ctx context.Context, k kind) (*Form, Status, error) {
+	key := s.keyOf(k)
 	e, err := s.cache.Get(key)
 	if errors.Is(err, cache.ErrRejected) {
 		s.device.refused(err)
@@ -118,7 +149,7 @@ func (s *entryStore) loadForm(ctx context.Context, quick bool) (*Form, Status, e
 		return nil, Miss, nil
 	}
 	o := s.options
-	o.Quick, o.Storable = quick, true
+	o.Quick, o.Storable = k == quickForm, true
 	at := &entry{store: s.cache, key: key, sum: sha256.Sum256(e.Model)}
 	f, err := s.device.restore(ctx, e, o)
 	switch {
@@ -142,13 +173,13 @@ func (s *entryStore) keep(f *Form) error {
 		s.device.notKept(err)
 		return err
 	}
-	key := s.keyOf(f.quick)
+	key := s.keyOf(formKind(f.quick, s.options.Tuning))
 	if err := s.cache.Put(key, s.label, model, data); err != nil { // of which the cache told itself
 		return err
 	}
 	if !f.quick {
 		// One that stays until it is the least recently used does no harm.
-		_ = s.cache.Remove(s.cache.ID(s.keyOf(true)))
+		_ = s.cache.Remove(s.cache.ID(s.keyOf(quickForm)))
 	}
 	f.entry = &entry{store: s.cache, key: key, sum: sha256.Sum256(model)}
 	return nil
@@ -266,7 +297,7 @@ func (s *fileStore) load(ctx context.Context, quick bool) (*Form, Status, error)
 		return nil, Hit, err
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, cache.ErrMiss):
 		return nil, Miss, nil
-	case !errors.Is(err, errQuickForm): // of which nothing is wrong
+	case !errors.Is(err, errOtherForm): // of which nothing is wrong
 		s.device.refused(err)
 	}
 	return nil, Rejected, nil
@@ -298,19 +329,19 @@ func (s *fileStore) loadFolder(ctx context.Context, quick bool) (*Form, error) {
 
 // matchSignature takes the signature of m off e, and reports whether it is that of a quick form.
 func matchSignature(m *nn.Model, o backend.Options, e *cache.Entry, quick bool) (bool, error) {
-	for _, o.Quick = range []bool{false, true} {
-		signature, err := encodeSignature(m, &o, false)
+	for _, k := range []kind{optimised, tuned, quickForm} {
+		signature, err := encodeSignature(m, &o, k, false)
 		if err != nil {
 			return false, err
 		}
 		rest, ok := bytes.CutPrefix(e.Model, signature)
 		switch {
 		case !ok:
-		case o.Quick && !quick:
-			return false, errQuickForm
+		case k == quickForm && !quick, k == optimised && o.Tuning > 0:
+			return false, errOtherForm
 		default:
 			e.Model = rest
-			return o.Quick, nil
+			return k == quickForm, nil
 		}
 	}
 	return false, errOtherModel
@@ -334,8 +365,7 @@ func (s *fileStore) save(f *Form) error {
 		return err
 	}
 	o := s.options
-	o.Quick = f.quick
-	signature, err := encodeSignature(s.model.Model, &o, false)
+	signature, err := encodeSignature(s.model.Model, &o, formKind(f.quick, o.Tuning), false)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,7 @@ type Builder struct {
 
 	label   string
 	why     []string   // see Because
+	asked   int        // choices since Begin
 	serves  plan.IORef // of the steps that are appended
 	when    plan.When
 	host    []hostTensor  // inputs in host memory
@@ -78,7 +79,7 @@ func NewBuilder(f *plan.Facts, g *ir.Graph) *Builder {
 }
 
 // Begin says whose steps follow: a label for people.
-func (b *Builder) Begin(label string) { b.label, b.why = label, nil }
+func (b *Builder) Begin(label string) { b.label, b.why, b.asked = label, nil, 0 }
 
 // Because notes for profiles what made the kernel of the steps that follow the right one.
 func (b *Builder) Because(why string) { b.why = append(b.why, why) }

@@ -1,7 +1,9 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -15,33 +17,42 @@ import (
 
 // Choose returns the variant with the highest score that the device can run in workgroups of localX, where the
 // description leaves them open; the first in the registry's order among equals. It notes for profiles why, and what
-// would have been next.
+// would have been next. Where plan.Facts.Choices has an answer, that is taken.
 func Choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed float64, why string)) (key K, ok bool) {
-	var best, second float64
-	var next K
-	reason := ""
+	type candidate struct {
+		key   K
+		speed float64
+		why   string
+	}
+	var list []candidate
 	for _, k := range shaders.Variants[K]() {
 		speed, why := score(k)
 		kernel := shaders.Of(k)
-		if speed <= second || b.Facts.Avoid.Has(kernel) || b.Facts.Lacks(kernel.Info(), localShape(kernel.Info(), localX)) != nil {
+		if speed <= 0 || b.Facts.Avoid.Has(kernel) || b.Facts.Lacks(kernel.Info(), localShape(kernel.Info(), localX)) != nil {
 			continue
 		}
-		if speed > best {
-			key, next, best, second, reason = k, key, speed, best, why
-		} else {
-			next, second = k, speed
-		}
+		list = append(list, candidate{k, speed, why})
 	}
-	if best == 0 {
+	if len(list) == 0 {
 		return key, false
 	}
-	if reason != "" {
-		b.Because(reason)
+	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(y.speed, x.speed) })
+	kernels := make([]shaders.Kernel, len(list))
+	for i, c := range list {
+		kernels[i] = shaders.Of(c.key)
 	}
-	if second > 0 {
-		b.Because(fmt.Sprintf("score %.2f, next %s %.2f", best, next.Name(), second))
+	taken, measured := b.Facts.Choices.Answer(plan.Question{Label: b.label, N: b.asked}, kernels)
+	b.asked++
+	best := list[taken]
+	for _, why := range []string{best.why, measured} {
+		if why != "" {
+			b.Because(why)
+		}
 	}
-	return key, true
+	if next := 1 - min(taken, 1); next < len(list) { // the best that is not taken
+		b.Because(fmt.Sprintf("score %.2f, next %s %.2f", best.speed, list[next].key.Name(), list[next].speed))
+	}
+	return best.key, true
 }
 
 // localShape is the shape of a kernel's workgroups: localX in a row where the description leaves that open.

@@ -49,6 +49,8 @@ type Facts struct {
 	Avoid shaders.Set `json:"-"`
 	// Quick: kernels that compile fast are better than kernels that run fast.
 	Quick bool
+	// Choices answer some choices among kernels in place of scores; nil: none.
+	Choices *Choices `json:"-"`
 	// Unified: device-local memory is host-visible, so that Host memory is as good as the arena.
 	Unified bool
 	// Measured are the rates that were measured on the device; zero where they were not. They decide how steps are
