@@ -50,7 +50,8 @@ func partRows(t *ir.Tensor, n int) ir.Tensor {
 	return ir.Tensor{Type: t.Type, Shape: []int{ir.Product(t.Shape[:last]) * n, t.Shape[last] / n}}
 }
 
-// lowerSplit copies each part: runs of whole quads. Parts of rows become rows first, unless they are whole quads.
+// lowerSplit lets parts lie where they are, if each is a run of memory that can be bound, and copies them else: runs of whole
+// quads. Parts of rows become rows first, unless they are whole quads.
 func lowerSplit(b *emit.Builder, n *ir.Node) {
 	in, axis := b.Graph.T(n.In[0]), n.Attrs.(ops.Split).Axis
 	if len(n.Out) == 1 {
@@ -71,7 +72,12 @@ func lowerSplit(b *emit.Builder, n *ir.Node) {
 	} else {
 		run = b.Graph.T(n.Out[0]).Shape[axis] * ir.Product(in.Shape[axis+1:last]) * l.Quads
 	}
+	size := int64(run * 4 * l.Elem)
 	for i, id := range n.Out {
+		if count == 1 && axis < last && size%plan.Align == 0 && !b.Placed(id) {
+			b.PlaceIn(id, n.In[0], int64(i)*size)
+			continue
+		}
 		b.CopyQuads(b.Out(id), src, emit.Strided{
 			Dims: []int{count, run}, From: []int{len(n.Out) * run, 1}, To: []int{run, 1}, FromBase: i * run, Elem: l.Elem,
 		})

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -9,7 +10,9 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
+	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 )
@@ -27,7 +30,7 @@ func TestSplit(t *testing.T) {
 			}{
 				{[]int{6}, 0, 3}, {[]int{12}, 0, 3}, {[]int{7}, 0, 7}, {[]int{5, 6}, 0, 5}, {[]int{5, 6}, 1, 2}, {[]int{5, 8}, 1, 2},
 				{[]int{3, 4, 7, 5}, 2, 7}, {[]int{3, 4, 7, 5}, 1, 2}, {[]int{3, 4, 7, 10}, 3, 2}, {[]int{2, 3, 4}, 1, 1},
-				{[]int{41, 37, 30}, 2, 3},
+				{[]int{41, 37, 30}, 2, 3}, {[]int{4, 16, 16}, 0, 2}, {[]int{1, 4, 16, 16}, 1, 4},
 			} {
 				g := &ir.Graph{}
 				in := ir.Tensor{Type: typ, Shape: tc.shape, Scale: 0.5}
@@ -54,6 +57,47 @@ func TestSplit(t *testing.T) {
 				require.Equal(t, want[:len(got)], got, fmt.Sprintf("%v of %+v", typ, tc))
 			}
 		}
+	})
+}
+
+// TestSplitWithoutSteps: parts that are whole runs of memory lie where they are, and nothing is computed over them there.
+func TestSplitWithoutSteps(t *testing.T) {
+	t.Setenv("NNGPU_POISON", "1")
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		g := &ir.Graph{}
+		tensor := func(rows int) ir.ID { return g.Add(floatTensor(rows, 64)) }
+		node := func(op nn.OperationType, a ops.Attrs, in ir.ID, out ...ir.ID) {
+			g.Nodes = append(g.Nodes, ir.Node{Op: op, Attrs: a, In: []ir.ID{in}, Out: out})
+		}
+		x, all, first, second, less, more := tensor(6), tensor(6), tensor(3), tensor(3), tensor(3), tensor(6)
+		node(nn.OpAbs, nil, x, all)
+		node(nn.OpSplit, ops.Split{}, all, first, second)
+		node(nn.OpNeg, nil, first, less)
+		node(nn.OpExp, nil, all, more)
+		g.Inputs, g.Outputs = []ir.ID{x}, []ir.ID{less, more, second}
+		numbers := make([]float32, 6*64)
+		var negated, exponentials, rest []float32
+		for i := range numbers {
+			v := float32(i%7) / 8
+			numbers[i] = -v
+			exponentials = append(exponentials, float32(math.Exp(float64(v))))
+			if i < len(numbers)/2 {
+				negated = append(negated, -v)
+			} else {
+				rest = append(rest, v)
+			}
+		}
+		got := runGraph(t, d, g, pack.FloatBytes(numbers))
+		require.Equal(t, pack.FloatBytes(negated), got[0])
+		require.InDeltaSlice(t, exponentials, f32OfBytes(got[1]), 1e-6)
+		require.Equal(t, pack.FloatBytes(rest), got[2])
+
+		b := emit.NewBuilder(&softwareFacts, g)
+		require.NoError(t, Node(b, &g.Nodes[0]))
+		require.NoError(t, Node(b, &g.Nodes[1]))
+		p, _, err := b.Finish()
+		require.NoError(t, err)
+		require.Len(t, p.Steps, 1)
 	})
 }
 
