@@ -16,7 +16,7 @@
 //         | 0: float sums, weights less their zero point as floats, texel = 4 channels of one k; exact below
 //         |    2^24
 // SHIFT   | 1: requantise with shifts; 0: with floats, see requant.glsl
-// FLUSH   | 1: float sums move to int32 every 256 products; 0: the host showed that they stay below 2^24
+// FLUSH   | 1: float sums move to int32 after 256 products at most; 0: the host showed that they stay below 2^24
 // WZP     | DOT: 1: wz' is not 0
 #include "common.glsl"
 #include "requant.glsl"
@@ -86,7 +86,7 @@ void main() {
     ivec4 total[TM][TN4];
     [[unroll]] for (int m = 0; m < TM; m++)
         [[unroll]] for (int j = 0; j < TN4; j++) total[m][j] = ivec4(0);
-    int left = 64; // quads until the next flush: 256 products of up to 255 * 255
+    const int most = 64; // quads between flushes: 256 products of up to 255 * 255
 #endif
 #if WZP
     int xsum[TM];
@@ -129,7 +129,14 @@ void main() {
     [[unroll]] for (int m = 0; m < TM; m++) xi[m] = min(p0 + m, pixels - 1) * kq;
     {
 #endif
+#if FLUSH
+        // A loop within a loop: a flush behind a condition would have all sums copied in each iteration.
+        for (int begin = 0; begin < kq; begin += most) {
+        int end = min(begin + most, kq);
+        for (int q = begin; q < end; q++) {
+#else
         for (int q = 0; q < kq; q++) {
+#endif
             uint xw[TM];
             [[unroll]] for (int m = 0; m < TM; m++) {
                 xw[m] = loadX(xi[m] + q) ^ flip;
@@ -158,18 +165,16 @@ void main() {
                     [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
                 }
             wi += 4 * TN4;
-#if FLUSH
-            if (--left == 0) {
-                left = 64;
-                [[unroll]] for (int m = 0; m < TM; m++)
-                    [[unroll]] for (int j = 0; j < TN4; j++) {
-                        total[m][j] += ivec4(acc[m][j]);
-                        acc[m][j] = vec4(0);
-                    }
-            }
-#endif
 #endif
         }
+#if FLUSH
+        [[unroll]] for (int m = 0; m < TM; m++)
+            [[unroll]] for (int j = 0; j < TN4; j++) {
+                total[m][j] += ivec4(acc[m][j]);
+                acc[m][j] = vec4(0);
+            }
+        }
+#endif
     }
 #if TAPS
     }
@@ -201,9 +206,10 @@ void main() {
         if (nq < outQuads) {
             Channels c = channels(nq);
             [[unroll]] for (int m = 0; m < TM; m++) {
-                ivec4 s = ivec4(acc[m][j]) + c.bias;
 #if FLUSH
-                s += total[m][j];
+                ivec4 s = total[m][j] + c.bias;
+#else
+                ivec4 s = ivec4(acc[m][j]) + c.bias;
 #endif
 #if WZP
                 s -= wz * xsum[m];

@@ -106,9 +106,17 @@ func (c *conv) loops() int {
 	case c.grouped && !c.tiled():
 		return 1 + c.Taps*(3+c.In)
 	case c.window():
-		return 1 + c.kH*(3+c.kW*(2+c.InQuads()))
+		return 1 + c.kH*(3+c.kW*(2+c.sumLoops()))
 	}
-	return 3 + c.InQuads()
+	return 3 + c.sumLoops()
+}
+
+// sumLoops is the number of iterations that the sum at one position of the window takes, that of 8 bits in pieces of 64 quads.
+func (c *conv) sumLoops() int {
+	if c.X.Type.IsQuant8() {
+		return c.InQuads() + 2*((c.InQuads()+63)/64)
+	}
+	return c.InQuads()
 }
 
 // push appends to fixed, of a kernel that has variants with and without a window, what describes that.
