@@ -1,42 +1,61 @@
 #version 450
-// What a convolution of 8 bits knows of its output channels (see channels.glsl), for a filter that is known at run time only:
-// one invocation folds the zero points into the biases of a quad of channels. With x' and w' unsigned,
+// What a product of 8 bits knows of its output channels (see channels.glsl), for filters and matrices that are known at run
+// time only: one invocation folds the zero points into the biases of a quad of channels. With x' and w' unsigned,
 // bias[n] - xzero * sum (w'[n] - wzero).
+//
+// macro   | meaning
+// COLUMNS | as in pack.comp
 #include "common.glsl"
+#include "divide.glsl"
+#include "requant.glsl"
 
-layout(set = 0, binding = 0) readonly buffer W { uint w[]; };      // [channels, taps, quads]
-layout(set = 0, binding = 1) readonly buffer B { ivec4 bias[]; };
+layout(set = 0, binding = 0) readonly buffer W { uint w[]; };
+layout(set = 0, binding = 1) readonly buffer B { ivec4 bias[]; };  // the same for all matrices
 layout(set = 0, binding = 2) readonly buffer C { ivec4 known[]; }; // but for the biases; of the first quads
 layout(set = 0, binding = 3) writeonly buffer Y { ivec4 channel[]; };
 layout(push_constant) uniform P {
     uint count;
-    uint channels, taps, quads; // of w
-    uint lastMask;              // bytes that count in the last quad of a row
-    uint flip;                  // makes w unsigned
-    int terms;                  // elements of a channel
+    Divisor quads;           // of channels of a matrix
+    uint pitch;              // of Y, from matrix to matrix
+    uint channels, rowQuads; // of a matrix, of a row of w
+    uint rows;               // COLUMNS: of a matrix; else those of a channel, its taps
+    uint lastMask;           // bytes that count in the last quad of a row
+    uint flip;               // makes w unsigned
+    int terms;               // elements of a channel
     int xzero, wzero;
     uint knownQuads; // those behind are like the last of them
 };
 
+#if !COLUMNS
 uint sumBytes(uint v) {
     uint pair = (v & 0x00ff00ffu) + ((v >> 8) & 0x00ff00ffu);
     return (pair & 0xffffu) + (pair >> 16);
 }
+#endif
 
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
+    uint quad;
+    uint matrix = divide(i, quads, quad);
+#if COLUMNS
+    vec4 sums = vec4(0.0); // below 2^24
+    uint at = matrix * rows * rowQuads + quad;
+    for (uint k = 0u; k < rows; k++, at += rowQuads) sums += unpackFloats(w[at] ^ flip);
+    ivec4 sum = ivec4(sums);
+#else
     ivec4 sum = ivec4(0);
-    for (uint t = 0u; t < taps; t++) {
-        for (uint q = 0u; q < quads; q++) {
-            uint mask = q == quads - 1u ? lastMask : 0xffffffffu;
+    for (uint t = 0u; t < rows; t++) {
+        for (uint q = 0u; q < rowQuads; q++) {
+            uint mask = q == rowQuads - 1u ? lastMask : 0xffffffffu;
             [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
-                uint n = min(4u * i + lane, channels - 1u);
-                sum[lane] += int(sumBytes((w[(n * taps + t) * quads + q] ^ flip) & mask));
+                uint n = matrix * channels + min(4u * quad + lane, channels - 1u);
+                sum[lane] += int(sumBytes((w[(n * rows + t) * rowQuads + q] ^ flip) & mask));
             }
         }
     }
-    uint from = 5u * min(i, knownQuads - 1u);
-    channel[5u * i] = bias[i] - xzero * (sum - wzero * terms);
-    [[unroll]] for (uint k = 1u; k < 5u; k++) channel[5u * i + k] = known[from + k];
+#endif
+    uint from = 5u * min(quad, knownQuads - 1u), to = matrix * pitch + 5u * quad;
+    channel[to] = bias[quad] - xzero * (sum - wzero * terms);
+    [[unroll]] for (uint k = 1u; k < 5u; k++) channel[to + k] = known[from + k];
 }

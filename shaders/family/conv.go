@@ -61,12 +61,20 @@ func (k Direct) Name() string {
 	return "conv_direct" + on(k.Depthwise, "_depthwise") + on(k.Grouped, "_grouped") + on(k.Transposed, "_transposed") + "_" + string(k.Elem)
 }
 
-// Pack is the key of conv/pack.comp, which makes the tiles of a filter that is known at run time only. Dot: for packed dot
-// products.
+// Pack is the key of conv/pack.comp, which makes the tiles of filters and matrices that are known at run time only. Dot: for
+// packed dot products. Columns: what makes an output channel lies in a column, not in a row.
 type Pack struct {
-	Elem Elem
-	Dot  bool
+	Elem         Elem
+	Dot, Columns bool
 }
 
 // Name implements Key.
-func (k Pack) Name() string { return "conv_pack_" + string(k.Elem) + on(k.Dot, "_dot") }
+func (k Pack) Name() string {
+	return "conv_pack" + on(k.Columns, "_columns") + "_" + string(k.Elem) + on(k.Dot, "_dot")
+}
+
+// Channels is the key of conv/channels.comp, which knows of 8-bit output channels what comes out of such filters and matrices.
+type Channels struct{ Columns bool }
+
+// Name implements Key.
+func (k Channels) Name() string { return "conv_channels" + on(k.Columns, "_columns") }

@@ -91,15 +91,20 @@ func directVariants() []variant {
 	return list
 }
 
-// packVariants make of filters that are known at run time only what the matrix products read.
+// packVariants make of filters and matrices that are known at run time only what the matrix products read.
 func packVariants() []variant {
-	list := []variant{{name: "conv_channels", source: "conv/channels.comp"}}
-	for _, elem := range computed {
-		for _, dot := range bools {
-			if !dot || elem == family.Q8 {
-				list = append(list, variant{
-					key: family.Pack{Elem: elem, Dot: dot}, source: "conv/pack.comp", defines: map[string]string{elemMacro(elem): "1", "DOT": digit(dot)},
-				})
+	var list []variant
+	for _, columns := range bools {
+		channels := family.Channels{Columns: columns}
+		list = append(list, variant{key: channels, source: "conv/channels.comp", defines: map[string]string{"COLUMNS": digit(columns)}})
+		for _, elem := range computed {
+			for _, dot := range bools {
+				if !dot || elem == family.Q8 {
+					list = append(list, variant{
+						key: family.Pack{Elem: elem, Dot: dot, Columns: columns}, source: "conv/pack.comp",
+						defines: map[string]string{elemMacro(elem): "1", "DOT": digit(dot), "COLUMNS": digit(columns)},
+					})
+				}
 			}
 		}
 	}

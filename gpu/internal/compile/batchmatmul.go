@@ -6,6 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/lower"
 )
 
 // Numbers of multiplications from which a product is worth steps of its own: where groups are not whole tiles, and where they are.
@@ -14,9 +15,13 @@ const (
 	apartTiledWork = 1 << 20
 )
 
-// expandBatchMatmul: one matrix product is FULLY_CONNECTED with the right matrix transposed as weights. Several are one such
-// product each, where they are large and not many, else the groups of a convolution whose pixels are the rows of the left
-// matrices. Of int32, which no such kernel takes, it is the sum of products.
+// maxProducts bounds the steps that several products become.
+const maxProducts = 1 << 10
+
+// expandBatchMatmul: products by a constant are FULLY_CONNECTED with the transposed right matrix as weights, each its own. Others
+// are left to the kernels in the form that package lower has, where they are large, and where there is one and the right matrix
+// is no matrix of weights. All else are groups of a convolution whose pixels are the rows of the left matrices. Of int32, which
+// no such kernel takes, it is the sum of products.
 func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(len(x.nodes) + 10); err != nil {
 		return err
@@ -30,12 +35,16 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if a.Left {
 		leftSizes, leftPerm = []int{batch, depth, m}, []int{0, 2, 1}
 	}
+	right := n.In[1]
 	if !a.Right {
 		rightSizes, rightPerm = []int{batch, depth, units}, []int{0, 2, 1}
+		if w := x.graph.T(right); w.Const != nil && x.takeConstants(w.Elements()) == nil {
+			right, rightPerm = x.graph.Add(turnedMatrices(w, batch, depth, units)), []int{0, 1, 2}
+		}
 	}
 	if out.Type == nn.TensorInt32 {
 		left := x.reshaped(x.arranged(n.In[0], leftSizes, leftPerm), batch, m, 1, depth)
-		right := x.reshaped(x.arranged(n.In[1], rightSizes, rightPerm), batch, 1, units, depth)
+		right := x.reshaped(x.arranged(right, rightSizes, rightPerm), batch, 1, units, depth)
 		products := x.into(x.shaped(n.Out[0], batch, m, units, depth), nn.OpMul, ops.Arithmetic{}, left, right)
 		sums := x.into(x.shaped(n.Out[0], batch, m, units), nn.OpReduceSum, ops.Mean{Axes: []int{3}}, products)
 		x.into(n.Out[0], nn.OpReshape, nil, sums)
@@ -45,8 +54,14 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if tiledGroups(depth, units) {
 		least = apartTiledWork
 	}
-	if batch > 1 && batch <= maxGroups && m*units*depth >= least {
-		return x.productsApart(n, x.arranged(n.In[0], leftSizes, leftPerm), x.arranged(n.In[1], rightSizes, rightPerm), batch, m, units, depth)
+	large, constant, rows := m*units*depth >= least, x.graph.T(right).Const != nil, rightPerm[1] == 1
+	if large && constant && rows && 1 < batch && batch <= maxGroups {
+		return x.productsApart(n, x.arranged(n.In[0], leftSizes, leftPerm), right, batch, m, units, depth)
+	}
+	if batch == 1 && !rows || large && 1 < batch && batch <= maxProducts {
+		if ok, err := x.products(n, [2][]int{leftSizes, leftPerm}, right, rightSizes, rows, m, units); ok || err != nil {
+			return err
+		}
 	}
 	bias, err := x.zeroBias(n, batch*units)
 	if err != nil {
@@ -54,7 +69,7 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	}
 	if batch == 1 {
 		left := x.reshaped(x.arranged(n.In[0], leftSizes, leftPerm), m, depth)
-		right := x.reshaped(x.arranged(n.In[1], rightSizes, rightPerm), units, depth)
+		right := x.reshaped(x.arranged(right, rightSizes, rightPerm), units, depth)
 		product := x.into(x.shaped(n.Out[0], m, units), nn.OpFullyConnected, ops.FullyConnected{}, left, right, bias)
 		x.into(n.Out[0], nn.OpReshape, nil, product)
 		return nil
@@ -62,13 +77,36 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	// Batches become channels: leftPerm is of [batch, m, k], and the row comes first.
 	leftPerm[0], leftPerm[1] = leftPerm[1], leftPerm[0]
 	left := x.reshaped(x.arrange(n.In[0], leftSizes, leftPerm...), 1, m, 1, batch*depth)
-	right := x.reshaped(x.arranged(n.In[1], rightSizes, rightPerm), batch*units, 1, 1, depth)
+	weights := x.reshaped(x.arranged(right, rightSizes, rightPerm), batch*units, 1, 1, depth)
 	conv := ops.GroupedConv{Conv: ops.Conv{Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}, Groups: batch}
-	product := x.into(x.shaped(n.Out[0], 1, m, 1, batch*units), nn.OpGroupedConv2D, conv, left, right, bias)
+	product := x.into(x.shaped(n.Out[0], 1, m, 1, batch*units), nn.OpGroupedConv2D, conv, left, weights, bias)
 	return x.rearrange(n.Out[0], product, []int{m, batch, units}, 1, 0, 2)
 }
 
-// productsApart makes of batch matrices in left, [m, depth], and right, [units, depth], one FULLY_CONNECTED each.
+// products leaves the products to one node, of matrices as package lower takes them, and reports whether it can do them. left are
+// sizes and order of the left matrices.
+func (x *expansion) products(n *ir.Node, left [2][]int, right ir.ID, rightSizes []int, rows bool, m, units int) (bool, error) {
+	batch := rightSizes[0]
+	bias, err := x.zeroBias(n, units)
+	if err != nil {
+		return false, err
+	}
+	shapes := x.shaped(n.In[0], batch, m, ir.Product(left[0])/(batch*m))
+	node := ir.Node{
+		Op: nn.OpBatchMatmul, Attrs: ops.BatchMatmul{Right: rows}, Source: x.source,
+		In: []ir.ID{shapes, x.shaped(right, rightSizes...), bias}, Out: []ir.ID{x.shaped(n.Out[0], batch, m, units)},
+	}
+	if lower.Check(x.facts, x.graph, &node) != nil {
+		return false, nil
+	}
+	node.In[0] = x.reshaped(x.arranged(n.In[0], left[0], left[1]), x.graph.T(shapes).Shape...)
+	node.In[1] = x.reshaped(right, rightSizes...)
+	x.nodes = append(x.nodes, node)
+	x.into(n.Out[0], nn.OpReshape, nil, node.Out[0])
+	return true, nil
+}
+
+// productsApart makes of batch matrices in left, [m, depth], and constant right, [units, depth], one FULLY_CONNECTED each.
 func (x *expansion) productsApart(n *ir.Node, left, right ir.ID, batch, m, units, depth int) error {
 	if err := x.checkRoom(len(x.nodes) + batch + 6); err != nil {
 		return err
@@ -77,8 +115,9 @@ func (x *expansion) productsApart(n *ir.Node, left, right ir.ID, batch, m, units
 	if err != nil {
 		return err
 	}
-	lefts := x.split(x.reshaped(left, batch*m, depth), batch)
-	rights := x.split(x.reshaped(right, batch*units, depth), batch)
+	lefts, weights := x.split(x.reshaped(left, batch*m, depth), batch), *x.graph.T(right)
+	weights.Shape = []int{batch * units, depth}
+	rights := x.split(x.graph.Add(weights), batch)
 	outs := make([]ir.ID, batch)
 	for i := range outs {
 		outs[i] = x.into(x.shaped(n.Out[0], m, units), nn.OpFullyConnected, ops.FullyConnected{}, lefts[i], rights[i], bias)
@@ -86,6 +125,21 @@ func (x *expansion) productsApart(n *ir.Node, left, right ir.ID, batch, m, units
 	all := x.into(x.shaped(n.Out[0], batch*m, units), nn.OpConcatenation, ops.Concatenation{}, outs...)
 	x.into(n.Out[0], nn.OpReshape, nil, all)
 	return nil
+}
+
+// turnedMatrices is constant w, count matrices [rows, columns], as matrices [columns, rows].
+func turnedMatrices(w *ir.Tensor, count, rows, columns int) ir.Tensor {
+	t, size := *w, w.Type.Bytes()
+	t.Shape, t.Const = []int{count, columns, rows}, make([]byte, 0, len(w.Const))
+	for m := range count {
+		for c := range columns {
+			for r := range rows {
+				at := ((m*rows+r)*columns + c) * size
+				t.Const = append(t.Const, w.Const[at:at+size]...)
+			}
+		}
+	}
+	return t
 }
 
 // arranged is arrange, but for orders that change nothing.

@@ -12,25 +12,33 @@ import (
 // TestBatchMatmulBecomes: what a matrix product becomes by its type and the number of batches.
 func TestBatchMatmulBecomes(t *testing.T) {
 	const (
+		all  = nn.OpBatchMatmul
 		move = nn.OpTranspose
 		fc   = nn.OpFullyConnected
 		conv = nn.OpGroupedConv2D
 	)
+	facts := lavapipe
+	facts.MaxTexelElements = 1 << 16
 	for _, tc := range []struct {
 		name        string
 		typ         nn.OperandType
 		x, y        nn.Dims
 		left, right bool
+		constant    bool               // the right one
 		want        []nn.OperationType // without RESHAPE
 	}{
-		{"one, weights as they are", nn.TensorFloat32, nn.Dims{3, 4}, nn.Dims{5, 4}, false, true, []nn.OperationType{fc}},
-		{"one, both to be moved", nn.TensorFloat16, nn.Dims{1, 4, 3}, nn.Dims{1, 4, 5}, true, false, []nn.OperationType{move, move, fc}},
-		{"several", nn.TensorQuant8AsymmSigned, nn.Dims{2, 3, 3, 4}, nn.Dims{2, 3, 5, 4}, false, true, []nn.OperationType{move, conv, move}},
-		{"several, right to be moved", nn.TensorFloat32, nn.Dims{6, 4, 3}, nn.Dims{6, 4, 5}, true, false, []nn.OperationType{move, move, conv, move}},
-		{"several, large and of whole tiles", nn.TensorFloat32, nn.Dims{3, 67, 32}, nn.Dims{3, 40, 32}, false, true, []nn.OperationType{move, conv, move}},
-		{"several, large", nn.TensorQuant8AsymmSigned, nn.Dims{3, 67, 30}, nn.Dims{3, 30, 29}, false, false, []nn.OperationType{move, nn.OpSplit, nn.OpSplit, fc, fc, fc, nn.OpConcatenation}},
-		{"several, larger", nn.TensorFloat32, nn.Dims{2, 64, 128}, nn.Dims{2, 128, 128}, false, true, []nn.OperationType{nn.OpSplit, nn.OpSplit, fc, fc, nn.OpConcatenation}},
-		{"integers", nn.TensorInt32, nn.Dims{6, 4, 3}, nn.Dims{6, 4, 5}, true, false, []nn.OperationType{move, move, nn.OpMul, nn.OpReduceSum}},
+		{"one, weights as they are", nn.TensorFloat32, nn.Dims{3, 4}, nn.Dims{5, 4}, false, true, false, []nn.OperationType{fc}},
+		{"one", nn.TensorFloat16, nn.Dims{1, 4, 3}, nn.Dims{1, 4, 5}, true, false, false, []nn.OperationType{move, all}},
+		{"one by a constant", nn.TensorFloat32, nn.Dims{3, 4}, nn.Dims{4, 5}, false, false, true, []nn.OperationType{fc}},
+		{"sums too long for a tile", nn.TensorFloat32, nn.Dims{1, 1 << 16}, nn.Dims{1 << 16, 2}, false, false, false, []nn.OperationType{move, fc}},
+		{"several", nn.TensorQuant8AsymmSigned, nn.Dims{2, 3, 3, 4}, nn.Dims{2, 3, 5, 4}, false, true, false, []nn.OperationType{move, conv, move}},
+		{"several, right to be moved", nn.TensorFloat32, nn.Dims{6, 4, 3}, nn.Dims{6, 4, 5}, true, false, false, []nn.OperationType{move, move, conv, move}},
+		{"several by constants", nn.TensorFloat32, nn.Dims{6, 3, 4}, nn.Dims{6, 4, 5}, false, false, true, []nn.OperationType{move, conv, move}},
+		{"several, not large, of whole tiles", nn.TensorFloat32, nn.Dims{3, 67, 32}, nn.Dims{3, 40, 32}, false, true, false, []nn.OperationType{move, conv, move}},
+		{"several, large", nn.TensorQuant8AsymmSigned, nn.Dims{3, 67, 30}, nn.Dims{3, 30, 29}, false, false, false, []nn.OperationType{all}},
+		{"several, larger", nn.TensorFloat32, nn.Dims{2, 64, 128}, nn.Dims{2, 128, 128}, false, true, false, []nn.OperationType{all}},
+		{"several, large, by constants", nn.TensorFloat32, nn.Dims{2, 64, 128}, nn.Dims{2, 128, 128}, false, false, true, []nn.OperationType{nn.OpSplit, fc, fc, nn.OpConcatenation}},
+		{"integers", nn.TensorInt32, nn.Dims{6, 4, 3}, nn.Dims{6, 4, 5}, true, false, false, []nn.OperationType{move, move, nn.OpMul, nn.OpReduceSum}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var b layers.Builder
@@ -38,10 +46,18 @@ func TestBatchMatmulBecomes(t *testing.T) {
 			if tc.typ.IsQuant8() {
 				scale = 0.5
 			}
-			b.Output(b.BatchMatmul(b.Input(tc.typ, tc.x, scale, 0), b.Input(tc.typ, tc.y, scale, 0), tc.left, tc.right))
+			y := uint32(0)
+			if tc.constant {
+				n, err := tc.y.Elements()
+				require.NoError(t, err)
+				y = b.Const(tc.typ, tc.y, scale, 0, make([]byte, int(n)*tc.typ.Bytes()))
+			} else {
+				y = b.Input(tc.typ, tc.y, scale, 0)
+			}
+			b.Output(b.BatchMatmul(b.Input(tc.typ, tc.x, scale, 0), y, tc.left, tc.right))
 			m, err := b.Build()
 			require.NoError(t, err)
-			g, err := Optimised(&lavapipe, m)
+			g, err := Optimised(&facts, m)
 			require.NoError(t, err)
 			var got []nn.OperationType
 			for i := range g.Nodes {

@@ -281,10 +281,13 @@ func floatBias(b *emit.Builder, c *conv, channels int) emit.Value {
 	})
 }
 
+// exact reports whether floats hold sums of 8-bit products, whatever the filter is.
+func (c *conv) exact() bool { return c.Taps*c.In*255*255 < 1<<24 }
+
 func lowerGemmQ8(b *emit.Builder, c *conv) {
 	q := pack.Quantize(&c.Filter)
 	var bias []int
-	exact := c.Taps*c.In*255*255 < 1<<24 // whatever the filter is
+	exact := c.exact()
 	if c.constant() {
 		var bound []int
 		bias, bound = q.FoldZeroPoints()
@@ -312,11 +315,16 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 		channels = channelsOnDevice(b, c, q, shift)
 		slab = func(run [2]int) emit.Value { return packedOnDevice(b, c, k, run) }
 	}
+	dispatchTiles(b, c, k, slab, channels, c.push8(q))
+}
+
+// push8 is what products of 8 bits take behind sizes.
+func (c *conv) push8(q *pack.Quantized) emit.Push {
 	push := emit.Push{q.Flip}.Ints(q.WZero, q.Rounding, int(c.Y.Zero)).Words(pack.Bounds(c.Y, activation(c.node))...)
 	if c.window() {
 		push = push.Ints(q.XZero * 0x01010101)
 	}
-	dispatchTiles(b, c, k, slab, channels, c.push(push))
+	return c.push(push)
 }
 
 // dispatchTiles appends the product k of c. slab packs tiles run[0] to run[1] of the filter, of which there may be more
@@ -334,11 +342,7 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	if k.Dot {
 		format = plan.FormatRGBA32U
 	}
-	most := b.Facts.MaxTexelElements
-	if !c.constant() { // a kernel writes what it reads
-		most = min(most, b.Facts.MaxStorageRange/16)
-	}
-	for _, run := range slabs(most, tiles, c.tileTexels(k)) {
+	for _, run := range slabs(c.slabTexels(b.Facts), tiles, c.tileTexels(k)) {
 		n := run[1] - run[0]
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n,
 			emit.Ints(rows*n, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads()).Words(push...), emit.Cost{FLOP: c.flop() * float64(n) / float64(tiles)},

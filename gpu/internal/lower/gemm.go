@@ -25,7 +25,7 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		if k.Shared {
 			return sharedSpeed(b.Facts, c, k)
 		}
-		if int64(c.tileTexels(k)) > b.Facts.MaxTexelElements || !c.constant() && int64(c.tileTexels(k))*16 > b.Facts.MaxStorageRange {
+		if int64(c.tileTexels(k)) > c.slabTexels(b.Facts) {
 			return 0, ""
 		}
 		speed, why := tileSpeed(b.Facts, c, k)
@@ -60,6 +60,14 @@ func (c *conv) tileTexels(k family.Gemm) int {
 		return words / 4
 	}
 	return words
+}
+
+// slabTexels is the number of texels of the packed filter that one binding holds.
+func (c *conv) slabTexels(f *plan.Facts) int64 {
+	if c.constant() {
+		return f.MaxTexelElements
+	}
+	return min(f.MaxTexelElements, f.MaxStorageRange/16) // a kernel writes what it reads
 }
 
 // tileSpeed scores register tiles. One row alone needs no pixels to share weights with, and the tile of one row compiles

@@ -47,7 +47,6 @@ func register(r rule, types ...nn.OperationType) {
 
 // expanded are the operations that package compile replaces by others, which have rules.
 var expanded = []nn.OperationType{
-	nn.OpBatchMatmul,
 	nn.OpBatchToSpaceNd,
 	nn.OpBidirectionalSequenceLstm,
 	nn.OpBidirectionalSequenceRnn,

@@ -24,23 +24,43 @@ type packing struct {
 
 // packedOnDevice returns tiles run[0] to run[1] of the filter for k.
 func packedOnDevice(b *emit.Builder, c *conv, k family.Gemm, run [2]int) emit.Value {
-	kernel := shaders.Of(family.Pack{Elem: k.Elem, Dot: k.Dot})
 	w := b.Tensor(c.node.In[1])
-	return b.Once(packing{w, kernel, [4]int{run[0], run[1], k.N, number(c.turned)}}, func() emit.Value {
-		n := run[1] - run[0]
-		count := n * c.Taps * c.InQuads()
-		push := emit.Ints(count).Divisors(c.InQuads(), c.Taps).Ints(k.N/4, run[0]*k.N, c.Out, c.In, number(c.turned))
-		if k.Elem == family.Q8 {
-			flip, zero := c.unsignedFilter()
-			if k.Dot {
-				flip, zero = flip^0x80808080, int(uint8(zero-128))*0x01010101
-			}
-			push = push.Words(flip).Ints(zero)
-		}
-		tiles := b.Temp(int64(n*c.tileTexels(k)) * 16)
-		b.Quads(kernel, count, push, emit.Cost{}, b.Read(w, plan.FormatNone), b.Write(tiles, plan.FormatNone))
-		return tiles
+	key := packing{w, shaders.Of(family.Pack{Elem: k.Elem, Dot: k.Dot}), [4]int{run[0], run[1], k.N, number(c.turned)}}
+	return b.Once(key, func() emit.Value {
+		return packMatrices(b, c, k, matrices{w: w, count: 1}, run, run[1]-run[0]).in
 	})
+}
+
+// matrices are so many filters of one form in w, one below the other.
+type matrices struct {
+	w       emit.Value
+	count   int
+	columns bool // a filter is [In, Out], not [Out, taps, In]
+}
+
+// packMatrices returns tiles run[0] to run[1] of each of the matrices for k, which have the sizes of c's filter: slabs of perSlab
+// tiles, as many for each matrix, at multiples of plan.Align.
+func packMatrices(b *emit.Builder, c *conv, k family.Gemm, m matrices, run [2]int, perSlab int) parts {
+	slabs, size := (run[1]-run[0]+perSlab-1)/perSlab, int64(perSlab*c.tileTexels(k))*16
+	pitch := plan.AlignUp(size)
+	count := m.count * slabs * perSlab * c.Taps * c.InQuads()
+	push := emit.Ints(count).Divisors(c.InQuads(), c.Taps, perSlab, slabs).Ints(int(pitch/16), k.N/4, run[0]*k.N, c.Out, c.In)
+	if m.columns {
+		push = push.Ints(c.OutQuads())
+	} else {
+		push = push.Ints(number(c.turned))
+	}
+	if k.Elem == family.Q8 {
+		flip, zero := c.unsignedFilter()
+		if k.Dot {
+			flip, zero = flip^0x80808080, int(uint8(zero-128))*0x01010101
+		}
+		push = push.Words(flip).Ints(zero)
+	}
+	tiles := b.Temp(int64(m.count*slabs) * pitch)
+	kernel := shaders.Of(family.Pack{Elem: k.Elem, Dot: k.Dot, Columns: m.columns})
+	b.Quads(kernel, count, push, emit.Cost{}, b.Read(m.w, plan.FormatNone), b.Write(tiles, plan.FormatNone))
+	return parts{tiles, size, pitch}
 }
 
 // unsignedFilter returns what makes words of an 8-bit filter unsigned, and its zero point then.
@@ -68,15 +88,28 @@ func biasOnDevice(b *emit.Builder, c *conv) emit.Value {
 
 // channelsOnDevice returns the records of pack.Filter.Channels.
 func channelsOnDevice(b *emit.Builder, c *conv, q *pack.Quantized, shift bool) emit.Value {
+	return matrixChannels(b, c, q, shift, matrices{w: b.Tensor(c.node.In[1]), count: 1}).in
+}
+
+// matrixChannels returns the records of pack.Filter.Channels for each of the matrices, at multiples of plan.Align.
+func matrixChannels(b *emit.Builder, c *conv, q *pack.Quantized, shift bool, m matrices) parts {
 	known := c.Filter
 	if c.W.Type.IsQuant8() { // all channels have one scale
 		known.Out = min(c.Out, 4)
 	}
 	records := known.Channels(known.OutQuads(), shift, make([]int, known.Out))
+	size := pack.ChannelBytes * int64(c.OutQuads())
+	pitch := plan.AlignUp(size)
+	rowQuads, rows := c.InQuads(), c.Taps
+	if m.columns {
+		rowQuads, rows = c.OutQuads(), c.In
+	}
 	flip, zero := c.unsignedFilter()
-	push := emit.Ints(c.OutQuads(), c.Out, c.Taps, c.InQuads()).Words(lastBytes(c.In), flip).Ints(c.Taps*c.In, q.XZero, zero, known.OutQuads())
-	channels := b.Temp(int64(len(records)) * 4 / int64(known.OutQuads()) * int64(c.OutQuads()))
-	b.Quads(shaders.ConvChannels, c.OutQuads(), push, emit.Cost{},
-		b.In(c.node.In[1]), b.In(c.node.In[2]), b.Read(b.WeightsU32(records), plan.FormatNone), b.Write(channels, plan.FormatNone))
-	return channels
+	count := m.count * c.OutQuads()
+	push := emit.Ints(count).Divisors(c.OutQuads()).Ints(int(pitch/16), c.Out, rowQuads, rows).Words(lastBytes(c.In), flip)
+	push = push.Ints(c.Taps*c.In, q.XZero, zero, known.OutQuads())
+	channels := b.Temp(int64(m.count) * pitch)
+	b.Quads(shaders.Of(family.Channels{Columns: m.columns}), count, push, emit.Cost{}, b.Read(m.w, plan.FormatNone),
+		b.In(c.node.In[2]), b.Read(b.WeightsU32(records), plan.FormatNone), b.Write(channels, plan.FormatNone))
+	return parts{channels, size, pitch}
 }

@@ -85,6 +85,9 @@ func (f *Filter) Multipliers() []uint32 {
 // channelWords is the number of words that a channel takes in shaders/include/channels.glsl.
 const channelWords = 5
 
+// ChannelBytes are those of the record of a quad of channels.
+const ChannelBytes = channelWords * 4 * 4
+
 // Channels returns the records of quads quads of channels: 4 biases, 4 multipliers and so on. With shift,
 // the last word is the right shift; else it is the factor 2^-shift.
 func (f *Filter) Channels(quads int, shift bool, bias []int) []uint32 {
