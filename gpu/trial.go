@@ -108,8 +108,8 @@ var trialTypes = map[family.Elem]nn.OperandType{
 	family.F32: nn.TensorFloat32, family.F16: nn.TensorFloat16, family.Q8: nn.TensorQuant8Asymm,
 }
 
-// trialChannels are those of the input.
-const trialChannels = 21
+// trialChannels are those of the input: more than a step of any product has.
+const trialChannels = 37
 
 // model adds the operation and returns its result.
 func (b *trialBuilder) model(key family.Key) (y uint32, err error) {
@@ -132,14 +132,27 @@ func (b *trialBuilder) model(key family.Key) (y uint32, err error) {
 // trialSums is how 8-bit results hold the sums of convolutions.
 var trialSums = layers.Quant{Scale: 40, Zero: 128}
 
-// conv adds a convolution of 63 pixels to 37 channels.
+// conv adds a convolution of 63 pixels to 37 channels; for kernels of a single row a product with all values of the input,
+// for those that bind a filter as it is one with parts of the input as the filter.
 func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
 	const channels = 37
+	x, values := b.input(k.Elem), 7*9*trialChannels
+	switch {
+	case k.Shared && k.M == 1:
+		w, bias := b.filter(nn.Dims{channels, uint32(values)}, channels, 0, k.Elem == family.Q8 && !k.ZeroPoint)
+		return b.FullyConnected(b.Reshape(x, 1, values), w, bias, nn.ActNone, trialSums)
+	case k.Rows && k.Window:
+		_, bias := b.filter(nn.Dims{7, 3, 3, trialChannels}, 7, 0, false)
+		return b.Conv2D(x, b.Reshape(x, 7, 3, 3, trialChannels), bias, layers.Conv{Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}})
+	case k.Rows:
+		_, bias := b.filter(nn.Dims{7 * 9, trialChannels}, 7*9, 0, false)
+		rows := b.Reshape(x, 7*9, trialChannels)
+		return b.FullyConnected(rows, rows, bias, nn.ActNone)
+	}
 	size, pad := uint32(1), 0
 	if k.Window {
 		size, pad = 3, 1
 	}
-	x := b.input(k.Elem)
 	w, bias := b.filter(nn.Dims{channels, size, size, trialChannels}, channels, 0, k.Elem == family.Q8 && !k.ZeroPoint)
 	return b.Conv2D(x, w, bias, layers.Conv{Pad: ops.Pad{Top: pad, Bottom: pad, Left: pad, Right: pad}}, trialSums)
 }

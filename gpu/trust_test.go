@@ -101,7 +101,7 @@ func tileModel(t *testing.T) *nn.Model {
 	return nntest.Build(&b)
 }
 
-var tiled = shaders.ConvGemmF32SharedX32x64
+var tiled = shaders.ConvGemmF32SharedX32x32
 
 func has(x backend.Executable, k shaders.Kernel) bool {
 	return slices.ContainsFunc(x.(*executable).Plan().Steps, func(s plan.Step) bool { return s.Kernel == k })
@@ -134,7 +134,7 @@ func TestTrust(t *testing.T) {
 				first, err := b.Compile(t.Context(), m, backend.Options{Storable: true})
 				require.NoError(t, err)
 				require.True(t, first.Stats().Quick)
-				require.True(t, has(first, shaders.ConvGemmF32X8x8))
+				require.True(t, has(first, shaders.ConvGemmF32X1x8))
 				want := compute(t, first, m, inputs)
 				require.NoError(t, first.Close())
 

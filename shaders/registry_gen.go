@@ -5,483 +5,546 @@ package shaders
 import "github.com/nngpu/nngpu/shaders/family"
 
 const (
-	Anchors                          Kernel = 1
-	Bbox                             Kernel = 2
-	BinaryAddF16                     Kernel = 3
-	BinaryAddF16Bcast                Kernel = 4
-	BinaryAddF16Row                  Kernel = 5
-	BinaryAddF32                     Kernel = 6
-	BinaryAddF32Bcast                Kernel = 7
-	BinaryAddF32Row                  Kernel = 8
-	BinaryAddF32Texel                Kernel = 9
-	BinaryAddI32                     Kernel = 10
-	BinaryAddI32Bcast                Kernel = 11
-	BinaryAddI32Row                  Kernel = 12
-	BinaryAddsubQ8                   Kernel = 13
-	BinaryAddsubQ8Bcast              Kernel = 14
-	BinaryAddsubQ8Row                Kernel = 15
-	BinaryDivF16                     Kernel = 16
-	BinaryDivF16Bcast                Kernel = 17
-	BinaryDivF16Row                  Kernel = 18
-	BinaryDivF32                     Kernel = 19
-	BinaryDivF32Bcast                Kernel = 20
-	BinaryDivF32Row                  Kernel = 21
-	BinaryDivI32                     Kernel = 22
-	BinaryDivI32Bcast                Kernel = 23
-	BinaryDivI32Row                  Kernel = 24
-	BinaryMaxF16                     Kernel = 25
-	BinaryMaxF16Bcast                Kernel = 26
-	BinaryMaxF16Row                  Kernel = 27
-	BinaryMaxF32                     Kernel = 28
-	BinaryMaxF32Bcast                Kernel = 29
-	BinaryMaxF32Row                  Kernel = 30
-	BinaryMaxI32                     Kernel = 31
-	BinaryMaxI32Bcast                Kernel = 32
-	BinaryMaxI32Row                  Kernel = 33
-	BinaryMaxminQ8                   Kernel = 34
-	BinaryMaxminQ8Bcast              Kernel = 35
-	BinaryMaxminQ8Row                Kernel = 36
-	BinaryMinF16                     Kernel = 37
-	BinaryMinF16Bcast                Kernel = 38
-	BinaryMinF16Row                  Kernel = 39
-	BinaryMinF32                     Kernel = 40
-	BinaryMinF32Bcast                Kernel = 41
-	BinaryMinF32Row                  Kernel = 42
-	BinaryMinI32                     Kernel = 43
-	BinaryMinI32Bcast                Kernel = 44
-	BinaryMinI32Row                  Kernel = 45
-	BinaryMulF16                     Kernel = 46
-	BinaryMulF16Bcast                Kernel = 47
-	BinaryMulF16Row                  Kernel = 48
-	BinaryMulF32                     Kernel = 49
-	BinaryMulF32Bcast                Kernel = 50
-	BinaryMulF32Row                  Kernel = 51
-	BinaryMulF32Texel                Kernel = 52
-	BinaryMulI32                     Kernel = 53
-	BinaryMulI32Bcast                Kernel = 54
-	BinaryMulI32Row                  Kernel = 55
-	BinaryMulQ8                      Kernel = 56
-	BinaryMulQ8Bcast                 Kernel = 57
-	BinaryMulQ8Row                   Kernel = 58
-	BinaryPowF16                     Kernel = 59
-	BinaryPowF16Bcast                Kernel = 60
-	BinaryPowF16Row                  Kernel = 61
-	BinaryPowF32                     Kernel = 62
-	BinaryPowF32Bcast                Kernel = 63
-	BinaryPowF32Row                  Kernel = 64
-	BinaryPreluF16                   Kernel = 65
-	BinaryPreluF16Bcast              Kernel = 66
-	BinaryPreluF16Row                Kernel = 67
-	BinaryPreluF32                   Kernel = 68
-	BinaryPreluF32Bcast              Kernel = 69
-	BinaryPreluF32Row                Kernel = 70
-	BinaryPreluQ8                    Kernel = 71
-	BinaryPreluQ8Bcast               Kernel = 72
-	BinaryPreluQ8Row                 Kernel = 73
-	BinarySqdiffF16                  Kernel = 74
-	BinarySqdiffF16Bcast             Kernel = 75
-	BinarySqdiffF16Row               Kernel = 76
-	BinarySqdiffF32                  Kernel = 77
-	BinarySqdiffF32Bcast             Kernel = 78
-	BinarySqdiffF32Row               Kernel = 79
-	BinarySqdiffI32                  Kernel = 80
-	BinarySqdiffI32Bcast             Kernel = 81
-	BinarySqdiffI32Row               Kernel = 82
-	BinarySqdiffQ8                   Kernel = 83
-	BinarySqdiffQ8Bcast              Kernel = 84
-	BinarySqdiffQ8Row                Kernel = 85
-	BinarySubF16                     Kernel = 86
-	BinarySubF16Bcast                Kernel = 87
-	BinarySubF16Row                  Kernel = 88
-	BinarySubF32                     Kernel = 89
-	BinarySubF32Bcast                Kernel = 90
-	BinarySubF32Row                  Kernel = 91
-	BinarySubI32                     Kernel = 92
-	BinarySubI32Bcast                Kernel = 93
-	BinarySubI32Row                  Kernel = 94
-	CastF16F32                       Kernel = 95
-	CastF16I32                       Kernel = 96
-	CastF16U8                        Kernel = 97
-	CastF32F16                       Kernel = 98
-	CastF32I32                       Kernel = 99
-	CastF32U8                        Kernel = 100
-	CastI32F16                       Kernel = 101
-	CastI32F32                       Kernel = 102
-	CastI32U8                        Kernel = 103
-	CastU8F16                        Kernel = 104
-	CastU8F32                        Kernel = 105
-	CastU8I32                        Kernel = 106
-	CellDeviation                    Kernel = 107
-	CellGate                         Kernel = 108
-	CellGate8                        Kernel = 109
-	CellHidden8                      Kernel = 110
-	CellNormalize                    Kernel = 111
-	CellPeephole                     Kernel = 112
-	CellProject8                     Kernel = 113
-	CellQuant16                      Kernel = 114
-	CellState8                       Kernel = 115
-	CompareF16                       Kernel = 116
-	CompareF16Bcast                  Kernel = 117
-	CompareF16Row                    Kernel = 118
-	CompareF32                       Kernel = 119
-	CompareF32Bcast                  Kernel = 120
-	CompareF32Row                    Kernel = 121
-	CompareI32                       Kernel = 122
-	CompareI32Bcast                  Kernel = 123
-	CompareI32Row                    Kernel = 124
-	CompareQ8                        Kernel = 125
-	CompareQ8Bcast                   Kernel = 126
-	CompareQ8Row                     Kernel = 127
-	ConvChannels                     Kernel = 128
-	ConvChannelsColumns              Kernel = 129
-	ConvDepthwiseF16                 Kernel = 130
-	ConvDepthwiseF16K3s1             Kernel = 131
-	ConvDepthwiseF16K3s2             Kernel = 132
-	ConvDepthwiseF16K5s1             Kernel = 133
-	ConvDepthwiseF16K5s2             Kernel = 134
-	ConvDepthwiseF32                 Kernel = 135
-	ConvDepthwiseF32K3s1             Kernel = 136
-	ConvDepthwiseF32K3s1Texel        Kernel = 137
-	ConvDepthwiseF32K3s1TexelStore   Kernel = 138
-	ConvDepthwiseF32K3s2             Kernel = 139
-	ConvDepthwiseF32K3s2Texel        Kernel = 140
-	ConvDepthwiseF32K3s2TexelStore   Kernel = 141
-	ConvDepthwiseF32K5s1             Kernel = 142
-	ConvDepthwiseF32K5s1Texel        Kernel = 143
-	ConvDepthwiseF32K5s1TexelStore   Kernel = 144
-	ConvDepthwiseF32K5s2             Kernel = 145
-	ConvDepthwiseF32K5s2Texel        Kernel = 146
-	ConvDepthwiseF32K5s2TexelStore   Kernel = 147
-	ConvDepthwiseF32Texel            Kernel = 148
-	ConvDepthwiseF32TexelStore       Kernel = 149
-	ConvDepthwiseQ8                  Kernel = 150
-	ConvDepthwiseQ8K3s1              Kernel = 151
-	ConvDepthwiseQ8K3s1Shift         Kernel = 152
-	ConvDepthwiseQ8K3s1Texel         Kernel = 153
-	ConvDepthwiseQ8K3s1TexelShift    Kernel = 154
-	ConvDepthwiseQ8K3s2              Kernel = 155
-	ConvDepthwiseQ8K3s2Shift         Kernel = 156
-	ConvDepthwiseQ8K3s2Texel         Kernel = 157
-	ConvDepthwiseQ8K3s2TexelShift    Kernel = 158
-	ConvDepthwiseQ8K5s1              Kernel = 159
-	ConvDepthwiseQ8K5s1Shift         Kernel = 160
-	ConvDepthwiseQ8K5s1Texel         Kernel = 161
-	ConvDepthwiseQ8K5s1TexelShift    Kernel = 162
-	ConvDepthwiseQ8K5s2              Kernel = 163
-	ConvDepthwiseQ8K5s2Shift         Kernel = 164
-	ConvDepthwiseQ8K5s2Texel         Kernel = 165
-	ConvDepthwiseQ8K5s2TexelShift    Kernel = 166
-	ConvDepthwiseQ8Shift             Kernel = 167
-	ConvDepthwiseQ8Texel             Kernel = 168
-	ConvDepthwiseQ8TexelShift        Kernel = 169
-	ConvDirectDepthwiseF16           Kernel = 170
-	ConvDirectDepthwiseF32           Kernel = 171
-	ConvDirectDepthwiseQ8            Kernel = 172
-	ConvDirectF16                    Kernel = 173
-	ConvDirectF32                    Kernel = 174
-	ConvDirectGroupedF16             Kernel = 175
-	ConvDirectGroupedF32             Kernel = 176
-	ConvDirectGroupedQ8              Kernel = 177
-	ConvDirectQ8                     Kernel = 178
-	ConvDirectTransposedF16          Kernel = 179
-	ConvDirectTransposedF32          Kernel = 180
-	ConvDirectTransposedQ8           Kernel = 181
-	ConvGemmF16X1x8                  Kernel = 182
-	ConvGemmF16X8x8                  Kernel = 183
-	ConvGemmF16SharedX32x64          Kernel = 184
-	ConvGemmF32X1x8                  Kernel = 185
-	ConvGemmF32X1x8Texel             Kernel = 186
-	ConvGemmF32X1x8TexelStore        Kernel = 187
-	ConvGemmF32X8x16                 Kernel = 188
-	ConvGemmF32X8x16Texel            Kernel = 189
-	ConvGemmF32X8x16TexelStore       Kernel = 190
-	ConvGemmF32X8x8                  Kernel = 191
-	ConvGemmF32X8x8Texel             Kernel = 192
-	ConvGemmF32X8x8TexelStore        Kernel = 193
-	ConvGemmF32SharedX32x64          Kernel = 194
-	ConvGemmQ8X1x8                   Kernel = 195
-	ConvGemmQ8X1x8Flush              Kernel = 196
-	ConvGemmQ8X8x8                   Kernel = 197
-	ConvGemmQ8X8x8Flush              Kernel = 198
-	ConvGemmQ8DotX1x8                Kernel = 199
-	ConvGemmQ8DotX1x8Store           Kernel = 200
-	ConvGemmQ8DotX1x8Wzp             Kernel = 201
-	ConvGemmQ8DotX1x8WzpStore        Kernel = 202
-	ConvGemmQ8DotX8x16               Kernel = 203
-	ConvGemmQ8DotX8x16Store          Kernel = 204
-	ConvGemmQ8DotX8x16Wzp            Kernel = 205
-	ConvGemmQ8DotX8x16WzpStore       Kernel = 206
-	ConvGemmQ8DotX8x8                Kernel = 207
-	ConvGemmQ8DotX8x8Store           Kernel = 208
-	ConvGemmQ8DotX8x8Wzp             Kernel = 209
-	ConvGemmQ8DotX8x8WzpStore        Kernel = 210
-	ConvGemmWindowF16X1x8            Kernel = 211
-	ConvGemmWindowF16X8x8            Kernel = 212
-	ConvGemmWindowF16SharedX32x64    Kernel = 213
-	ConvGemmWindowF32X1x8            Kernel = 214
-	ConvGemmWindowF32X1x8Texel       Kernel = 215
-	ConvGemmWindowF32X1x8TexelStore  Kernel = 216
-	ConvGemmWindowF32X8x16           Kernel = 217
-	ConvGemmWindowF32X8x16Texel      Kernel = 218
-	ConvGemmWindowF32X8x16TexelStore Kernel = 219
-	ConvGemmWindowF32X8x8            Kernel = 220
-	ConvGemmWindowF32X8x8Texel       Kernel = 221
-	ConvGemmWindowF32X8x8TexelStore  Kernel = 222
-	ConvGemmWindowF32SharedX32x64    Kernel = 223
-	ConvGemmWindowQ8X1x8             Kernel = 224
-	ConvGemmWindowQ8X1x8Flush        Kernel = 225
-	ConvGemmWindowQ8X8x8             Kernel = 226
-	ConvGemmWindowQ8X8x8Flush        Kernel = 227
-	ConvGemmWindowQ8DotX1x8          Kernel = 228
-	ConvGemmWindowQ8DotX1x8Store     Kernel = 229
-	ConvGemmWindowQ8DotX1x8Wzp       Kernel = 230
-	ConvGemmWindowQ8DotX1x8WzpStore  Kernel = 231
-	ConvGemmWindowQ8DotX8x16         Kernel = 232
-	ConvGemmWindowQ8DotX8x16Store    Kernel = 233
-	ConvGemmWindowQ8DotX8x16Wzp      Kernel = 234
-	ConvGemmWindowQ8DotX8x16WzpStore Kernel = 235
-	ConvGemmWindowQ8DotX8x8          Kernel = 236
-	ConvGemmWindowQ8DotX8x8Store     Kernel = 237
-	ConvGemmWindowQ8DotX8x8Wzp       Kernel = 238
-	ConvGemmWindowQ8DotX8x8WzpStore  Kernel = 239
-	ConvPackColumnsF16               Kernel = 240
-	ConvPackColumnsF32               Kernel = 241
-	ConvPackColumnsQ8                Kernel = 242
-	ConvPackColumnsQ8Dot             Kernel = 243
-	ConvPackF16                      Kernel = 244
-	ConvPackF32                      Kernel = 245
-	ConvPackQ8                       Kernel = 246
-	ConvPackQ8Dot                    Kernel = 247
-	DataConcatE1                     Kernel = 248
-	DataConcatE2                     Kernel = 249
-	DataConcatE4                     Kernel = 250
-	DataCopyW1D3                     Kernel = 251
-	DataCopyW1D6                     Kernel = 252
-	DataCopyW2D3                     Kernel = 253
-	DataCopyW2D6                     Kernel = 254
-	DataCopyW4D3                     Kernel = 255
-	DataCopyW4D6                     Kernel = 256
-	DataGatherLanesE1                Kernel = 257
-	DataGatherLanesE2                Kernel = 258
-	DataGatherLanesE4                Kernel = 259
-	DataGatherW1                     Kernel = 260
-	DataGatherW2                     Kernel = 261
-	DataGatherW4                     Kernel = 262
-	DataHashtable                    Kernel = 263
-	DataImageF16F16                  Kernel = 264
-	DataImageF16F32                  Kernel = 265
-	DataImageF16Q8                   Kernel = 266
-	DataImageU8F16                   Kernel = 267
-	DataImageU8F32                   Kernel = 268
-	DataImageU8Q8                    Kernel = 269
-	DataMirrorE1                     Kernel = 270
-	DataMirrorE2                     Kernel = 271
-	DataMirrorE4                     Kernel = 272
-	DataMirrorFedE1                  Kernel = 273
-	DataMirrorFedE2                  Kernel = 274
-	DataMirrorFedE4                  Kernel = 275
-	DataMirrorLanesE1                Kernel = 276
-	DataMirrorLanesE2                Kernel = 277
-	DataMirrorLanesE4                Kernel = 278
-	DataPadE1                        Kernel = 279
-	DataPadE2                        Kernel = 280
-	DataPadE4                        Kernel = 281
-	DataPadFedE1                     Kernel = 282
-	DataPadFedE2                     Kernel = 283
-	DataPadFedE4                     Kernel = 284
-	DataPadLanesE1                   Kernel = 285
-	DataPadLanesE2                   Kernel = 286
-	DataPadLanesE4                   Kernel = 287
-	DataReshapeE1                    Kernel = 288
-	DataReshapeE2                    Kernel = 289
-	DataReshapeE4                    Kernel = 290
-	DataRgbE1                        Kernel = 291
-	DataRgbE4                        Kernel = 292
-	DataSelectE1                     Kernel = 293
-	DataSelectE2                     Kernel = 294
-	DataSelectE4                     Kernel = 295
-	DataStridedE1                    Kernel = 296
-	DataStridedE2                    Kernel = 297
-	DataStridedE4                    Kernel = 298
-	DataTransposeE1                  Kernel = 299
-	DataTransposeE2                  Kernel = 300
-	DataTransposeE4                  Kernel = 301
-	DataTransposeFedE1               Kernel = 302
-	DataTransposeFedE2               Kernel = 303
-	DataTransposeFedE4               Kernel = 304
-	DequantizeF16                    Kernel = 305
-	DequantizeF32                    Kernel = 306
-	DequantizeWideF32                Kernel = 307
-	Detections                       Kernel = 308
-	DetectionsClasses                Kernel = 309
-	FoldMaxColumnF16F16              Kernel = 310
-	FoldMaxColumnF32F32              Kernel = 311
-	FoldMaxColumnQ8Q8                Kernel = 312
-	FoldMaxRowF16F16                 Kernel = 313
-	FoldMaxRowF32F32                 Kernel = 314
-	FoldMaxRowQ8Q8                   Kernel = 315
-	FoldMinColumnF16F16              Kernel = 316
-	FoldMinColumnF32F32              Kernel = 317
-	FoldMinColumnQ8Q8                Kernel = 318
-	FoldMinRowF16F16                 Kernel = 319
-	FoldMinRowF32F32                 Kernel = 320
-	FoldMinRowQ8Q8                   Kernel = 321
-	FoldPlaceColumnF16I32            Kernel = 322
-	FoldPlaceColumnF16Key            Kernel = 323
-	FoldPlaceColumnF32I32            Kernel = 324
-	FoldPlaceColumnF32Key            Kernel = 325
-	FoldPlaceColumnI32I32            Kernel = 326
-	FoldPlaceColumnI32Key            Kernel = 327
-	FoldPlaceColumnKeyI32            Kernel = 328
-	FoldPlaceColumnKeyKey            Kernel = 329
-	FoldPlaceColumnQ8I32             Kernel = 330
-	FoldPlaceColumnQ8Key             Kernel = 331
-	FoldPlaceRowF16I32               Kernel = 332
-	FoldPlaceRowF16Key               Kernel = 333
-	FoldPlaceRowF32I32               Kernel = 334
-	FoldPlaceRowF32Key               Kernel = 335
-	FoldPlaceRowI32I32               Kernel = 336
-	FoldPlaceRowI32Key               Kernel = 337
-	FoldPlaceRowKeyI32               Kernel = 338
-	FoldPlaceRowKeyKey               Kernel = 339
-	FoldPlaceRowQ8I32                Kernel = 340
-	FoldPlaceRowQ8Key                Kernel = 341
-	FoldProdColumnF16F16             Kernel = 342
-	FoldProdColumnF16F32             Kernel = 343
-	FoldProdColumnF32F16             Kernel = 344
-	FoldProdColumnF32F32             Kernel = 345
-	FoldProdRowF16F16                Kernel = 346
-	FoldProdRowF16F32                Kernel = 347
-	FoldProdRowF32F16                Kernel = 348
-	FoldProdRowF32F32                Kernel = 349
-	Keypoint                         Kernel = 350
-	LogSoftmaxColumnF16              Kernel = 351
-	LogSoftmaxColumnF32              Kernel = 352
-	LogSoftmaxRowF16                 Kernel = 353
-	LogSoftmaxRowF32                 Kernel = 354
-	LogSoftmaxRowLongF16             Kernel = 355
-	LogSoftmaxRowLongF32             Kernel = 356
-	LrnColumnF16                     Kernel = 357
-	LrnColumnF32                     Kernel = 358
-	LrnRowF16                        Kernel = 359
-	LrnRowF32                        Kernel = 360
-	LshBits                          Kernel = 361
-	LshHash                          Kernel = 362
-	LshSign                          Kernel = 363
-	Lut8                             Kernel = 364
-	MeanFedF16                       Kernel = 365
-	MeanFedF32                       Kernel = 366
-	MeanFedQ8                        Kernel = 367
-	MeasureMove                      Kernel = 368
-	MeasureMoveSum                   Kernel = 369
-	MeasureMoveSumTexel              Kernel = 370
-	MeasureMoveTexel                 Kernel = 371
-	MeasureMultiplyDot               Kernel = 372
-	MeasureMultiplyF16               Kernel = 373
-	MeasureMultiplyF32               Kernel = 374
-	MultinomialDraw                  Kernel = 375
-	MultinomialSumF16                Kernel = 376
-	MultinomialSumF32                Kernel = 377
-	NmsLimit                         Kernel = 378
-	NmsSelect                        Kernel = 379
-	NmsSum                           Kernel = 380
-	NmsTake                          Kernel = 381
-	NmsTakeBoxes                     Kernel = 382
-	PoolAverageF16                   Kernel = 383
-	PoolAverageF32                   Kernel = 384
-	PoolAverageF32Texel              Kernel = 385
-	PoolAverageQ8                    Kernel = 386
-	PoolAverageQ8Texel               Kernel = 387
-	PoolL2F16                        Kernel = 388
-	PoolL2F32                        Kernel = 389
-	PoolMaxF16                       Kernel = 390
-	PoolMaxF32                       Kernel = 391
-	PoolMaxF32Texel                  Kernel = 392
-	PoolMaxQ8                        Kernel = 393
-	PoolMaxQ8Texel                   Kernel = 394
-	ProposalsDecode                  Kernel = 395
-	ProposalsFilter                  Kernel = 396
-	ProposalsTake                    Kernel = 397
-	QuantizeF16                      Kernel = 398
-	QuantizeF32                      Kernel = 399
-	QuantizeWideF32                  Kernel = 400
-	ResizeBilinearF16                Kernel = 401
-	ResizeBilinearF32                Kernel = 402
-	ResizeBilinearF32Texel           Kernel = 403
-	ResizeBilinearQ8                 Kernel = 404
-	ResizeBilinearQ8Texel            Kernel = 405
-	ResizeNearestW1                  Kernel = 406
-	ResizeNearestW2                  Kernel = 407
-	ResizeNearestW4                  Kernel = 408
-	RoiAlign                         Kernel = 409
-	RoiPool                          Kernel = 410
-	ScoresBest                       Kernel = 411
-	ScoresChosen                     Kernel = 412
-	ScoresClasses                    Kernel = 413
-	Selftest                         Kernel = 414
-	SelftestDot                      Kernel = 415
-	SoftmaxColumnF16                 Kernel = 416
-	SoftmaxColumnF32                 Kernel = 417
-	SoftmaxColumnQ8                  Kernel = 418
-	SoftmaxRowF16                    Kernel = 419
-	SoftmaxRowF32                    Kernel = 420
-	SoftmaxRowLongF16                Kernel = 421
-	SoftmaxRowLongF32                Kernel = 422
-	SoftmaxRowQ8                     Kernel = 423
-	SumColumnF16F16                  Kernel = 424
-	SumColumnF16F32                  Kernel = 425
-	SumColumnF32F16                  Kernel = 426
-	SumColumnF32F32                  Kernel = 427
-	SumColumnI32I32                  Kernel = 428
-	SumColumnI32Q8                   Kernel = 429
-	SumColumnQ8I32                   Kernel = 430
-	SumColumnQ8Q8                    Kernel = 431
-	SumRowF16F16                     Kernel = 432
-	SumRowF16F32                     Kernel = 433
-	SumRowF32F16                     Kernel = 434
-	SumRowF32F32                     Kernel = 435
-	SumRowI32I32                     Kernel = 436
-	SumRowI32Q8                      Kernel = 437
-	SumRowQ8I32                      Kernel = 438
-	SumRowQ8Q8                       Kernel = 439
-	SuppressChoose                   Kernel = 440
-	SuppressCompare                  Kernel = 441
-	TopkMerge                        Kernel = 442
-	TopkSortF16                      Kernel = 443
-	TopkSortF32                      Kernel = 444
-	TopkSortI32                      Kernel = 445
-	TopkSortQ8                       Kernel = 446
-	TopkTakeE1                       Kernel = 447
-	TopkTakeE2                       Kernel = 448
-	TopkTakeE4                       Kernel = 449
-	UnaryAbsF16                      Kernel = 450
-	UnaryAbsF32                      Kernel = 451
-	UnaryAbsI32                      Kernel = 452
-	UnaryClampF16                    Kernel = 453
-	UnaryClampF32                    Kernel = 454
-	UnaryEluF16                      Kernel = 455
-	UnaryEluF32                      Kernel = 456
-	UnaryExpF16                      Kernel = 457
-	UnaryExpF32                      Kernel = 458
-	UnaryFloorF16                    Kernel = 459
-	UnaryFloorF32                    Kernel = 460
-	UnaryHardswishF16                Kernel = 461
-	UnaryHardswishF32                Kernel = 462
-	UnaryLogF16                      Kernel = 463
-	UnaryLogF32                      Kernel = 464
-	UnaryLogisticF16                 Kernel = 465
-	UnaryLogisticF32                 Kernel = 466
-	UnaryNegF16                      Kernel = 467
-	UnaryNegF32                      Kernel = 468
-	UnaryNegI32                      Kernel = 469
-	UnaryRsqrtF16                    Kernel = 470
-	UnaryRsqrtF32                    Kernel = 471
-	UnarySinF16                      Kernel = 472
-	UnarySinF32                      Kernel = 473
-	UnarySqrtF16                     Kernel = 474
-	UnarySqrtF32                     Kernel = 475
-	UnaryTanhF16                     Kernel = 476
-	UnaryTanhF32                     Kernel = 477
+	Anchors                                   Kernel = 1
+	Bbox                                      Kernel = 2
+	BinaryAddF16                              Kernel = 3
+	BinaryAddF16Bcast                         Kernel = 4
+	BinaryAddF16Row                           Kernel = 5
+	BinaryAddF32                              Kernel = 6
+	BinaryAddF32Bcast                         Kernel = 7
+	BinaryAddF32Row                           Kernel = 8
+	BinaryAddF32Texel                         Kernel = 9
+	BinaryAddI32                              Kernel = 10
+	BinaryAddI32Bcast                         Kernel = 11
+	BinaryAddI32Row                           Kernel = 12
+	BinaryAddsubQ8                            Kernel = 13
+	BinaryAddsubQ8Bcast                       Kernel = 14
+	BinaryAddsubQ8Row                         Kernel = 15
+	BinaryDivF16                              Kernel = 16
+	BinaryDivF16Bcast                         Kernel = 17
+	BinaryDivF16Row                           Kernel = 18
+	BinaryDivF32                              Kernel = 19
+	BinaryDivF32Bcast                         Kernel = 20
+	BinaryDivF32Row                           Kernel = 21
+	BinaryDivI32                              Kernel = 22
+	BinaryDivI32Bcast                         Kernel = 23
+	BinaryDivI32Row                           Kernel = 24
+	BinaryMaxF16                              Kernel = 25
+	BinaryMaxF16Bcast                         Kernel = 26
+	BinaryMaxF16Row                           Kernel = 27
+	BinaryMaxF32                              Kernel = 28
+	BinaryMaxF32Bcast                         Kernel = 29
+	BinaryMaxF32Row                           Kernel = 30
+	BinaryMaxI32                              Kernel = 31
+	BinaryMaxI32Bcast                         Kernel = 32
+	BinaryMaxI32Row                           Kernel = 33
+	BinaryMaxminQ8                            Kernel = 34
+	BinaryMaxminQ8Bcast                       Kernel = 35
+	BinaryMaxminQ8Row                         Kernel = 36
+	BinaryMinF16                              Kernel = 37
+	BinaryMinF16Bcast                         Kernel = 38
+	BinaryMinF16Row                           Kernel = 39
+	BinaryMinF32                              Kernel = 40
+	BinaryMinF32Bcast                         Kernel = 41
+	BinaryMinF32Row                           Kernel = 42
+	BinaryMinI32                              Kernel = 43
+	BinaryMinI32Bcast                         Kernel = 44
+	BinaryMinI32Row                           Kernel = 45
+	BinaryMulF16                              Kernel = 46
+	BinaryMulF16Bcast                         Kernel = 47
+	BinaryMulF16Row                           Kernel = 48
+	BinaryMulF32                              Kernel = 49
+	BinaryMulF32Bcast                         Kernel = 50
+	BinaryMulF32Row                           Kernel = 51
+	BinaryMulF32Texel                         Kernel = 52
+	BinaryMulI32                              Kernel = 53
+	BinaryMulI32Bcast                         Kernel = 54
+	BinaryMulI32Row                           Kernel = 55
+	BinaryMulQ8                               Kernel = 56
+	BinaryMulQ8Bcast                          Kernel = 57
+	BinaryMulQ8Row                            Kernel = 58
+	BinaryPowF16                              Kernel = 59
+	BinaryPowF16Bcast                         Kernel = 60
+	BinaryPowF16Row                           Kernel = 61
+	BinaryPowF32                              Kernel = 62
+	BinaryPowF32Bcast                         Kernel = 63
+	BinaryPowF32Row                           Kernel = 64
+	BinaryPreluF16                            Kernel = 65
+	BinaryPreluF16Bcast                       Kernel = 66
+	BinaryPreluF16Row                         Kernel = 67
+	BinaryPreluF32                            Kernel = 68
+	BinaryPreluF32Bcast                       Kernel = 69
+	BinaryPreluF32Row                         Kernel = 70
+	BinaryPreluQ8                             Kernel = 71
+	BinaryPreluQ8Bcast                        Kernel = 72
+	BinaryPreluQ8Row                          Kernel = 73
+	BinarySqdiffF16                           Kernel = 74
+	BinarySqdiffF16Bcast                      Kernel = 75
+	BinarySqdiffF16Row                        Kernel = 76
+	BinarySqdiffF32                           Kernel = 77
+	BinarySqdiffF32Bcast                      Kernel = 78
+	BinarySqdiffF32Row                        Kernel = 79
+	BinarySqdiffI32                           Kernel = 80
+	BinarySqdiffI32Bcast                      Kernel = 81
+	BinarySqdiffI32Row                        Kernel = 82
+	BinarySqdiffQ8                            Kernel = 83
+	BinarySqdiffQ8Bcast                       Kernel = 84
+	BinarySqdiffQ8Row                         Kernel = 85
+	BinarySubF16                              Kernel = 86
+	BinarySubF16Bcast                         Kernel = 87
+	BinarySubF16Row                           Kernel = 88
+	BinarySubF32                              Kernel = 89
+	BinarySubF32Bcast                         Kernel = 90
+	BinarySubF32Row                           Kernel = 91
+	BinarySubI32                              Kernel = 92
+	BinarySubI32Bcast                         Kernel = 93
+	BinarySubI32Row                           Kernel = 94
+	CastF16F32                                Kernel = 95
+	CastF16I32                                Kernel = 96
+	CastF16U8                                 Kernel = 97
+	CastF32F16                                Kernel = 98
+	CastF32I32                                Kernel = 99
+	CastF32U8                                 Kernel = 100
+	CastI32F16                                Kernel = 101
+	CastI32F32                                Kernel = 102
+	CastI32U8                                 Kernel = 103
+	CastU8F16                                 Kernel = 104
+	CastU8F32                                 Kernel = 105
+	CastU8I32                                 Kernel = 106
+	CellDeviation                             Kernel = 107
+	CellGate                                  Kernel = 108
+	CellGate8                                 Kernel = 109
+	CellHidden8                               Kernel = 110
+	CellNormalize                             Kernel = 111
+	CellPeephole                              Kernel = 112
+	CellProject8                              Kernel = 113
+	CellQuant16                               Kernel = 114
+	CellState8                                Kernel = 115
+	CompareF16                                Kernel = 116
+	CompareF16Bcast                           Kernel = 117
+	CompareF16Row                             Kernel = 118
+	CompareF32                                Kernel = 119
+	CompareF32Bcast                           Kernel = 120
+	CompareF32Row                             Kernel = 121
+	CompareI32                                Kernel = 122
+	CompareI32Bcast                           Kernel = 123
+	CompareI32Row                             Kernel = 124
+	CompareQ8                                 Kernel = 125
+	CompareQ8Bcast                            Kernel = 126
+	CompareQ8Row                              Kernel = 127
+	ConvChannels                              Kernel = 128
+	ConvChannelsColumns                       Kernel = 129
+	ConvDepthwiseF16                          Kernel = 130
+	ConvDepthwiseF16K3s1                      Kernel = 131
+	ConvDepthwiseF16K3s2                      Kernel = 132
+	ConvDepthwiseF16K5s1                      Kernel = 133
+	ConvDepthwiseF16K5s2                      Kernel = 134
+	ConvDepthwiseF32                          Kernel = 135
+	ConvDepthwiseF32K3s1                      Kernel = 136
+	ConvDepthwiseF32K3s1Texel                 Kernel = 137
+	ConvDepthwiseF32K3s1TexelStore            Kernel = 138
+	ConvDepthwiseF32K3s2                      Kernel = 139
+	ConvDepthwiseF32K3s2Texel                 Kernel = 140
+	ConvDepthwiseF32K3s2TexelStore            Kernel = 141
+	ConvDepthwiseF32K5s1                      Kernel = 142
+	ConvDepthwiseF32K5s1Texel                 Kernel = 143
+	ConvDepthwiseF32K5s1TexelStore            Kernel = 144
+	ConvDepthwiseF32K5s2                      Kernel = 145
+	ConvDepthwiseF32K5s2Texel                 Kernel = 146
+	ConvDepthwiseF32K5s2TexelStore            Kernel = 147
+	ConvDepthwiseF32Texel                     Kernel = 148
+	ConvDepthwiseF32TexelStore                Kernel = 149
+	ConvDepthwiseQ8                           Kernel = 150
+	ConvDepthwiseQ8K3s1                       Kernel = 151
+	ConvDepthwiseQ8K3s1Shift                  Kernel = 152
+	ConvDepthwiseQ8K3s1Texel                  Kernel = 153
+	ConvDepthwiseQ8K3s1TexelShift             Kernel = 154
+	ConvDepthwiseQ8K3s2                       Kernel = 155
+	ConvDepthwiseQ8K3s2Shift                  Kernel = 156
+	ConvDepthwiseQ8K3s2Texel                  Kernel = 157
+	ConvDepthwiseQ8K3s2TexelShift             Kernel = 158
+	ConvDepthwiseQ8K5s1                       Kernel = 159
+	ConvDepthwiseQ8K5s1Shift                  Kernel = 160
+	ConvDepthwiseQ8K5s1Texel                  Kernel = 161
+	ConvDepthwiseQ8K5s1TexelShift             Kernel = 162
+	ConvDepthwiseQ8K5s2                       Kernel = 163
+	ConvDepthwiseQ8K5s2Shift                  Kernel = 164
+	ConvDepthwiseQ8K5s2Texel                  Kernel = 165
+	ConvDepthwiseQ8K5s2TexelShift             Kernel = 166
+	ConvDepthwiseQ8Shift                      Kernel = 167
+	ConvDepthwiseQ8Texel                      Kernel = 168
+	ConvDepthwiseQ8TexelShift                 Kernel = 169
+	ConvDirectDepthwiseF16                    Kernel = 170
+	ConvDirectDepthwiseF32                    Kernel = 171
+	ConvDirectDepthwiseQ8                     Kernel = 172
+	ConvDirectF16                             Kernel = 173
+	ConvDirectF32                             Kernel = 174
+	ConvDirectGroupedF16                      Kernel = 175
+	ConvDirectGroupedF32                      Kernel = 176
+	ConvDirectGroupedQ8                       Kernel = 177
+	ConvDirectQ8                              Kernel = 178
+	ConvDirectTransposedF16                   Kernel = 179
+	ConvDirectTransposedF32                   Kernel = 180
+	ConvDirectTransposedQ8                    Kernel = 181
+	ConvGemmF16X1x8                           Kernel = 182
+	ConvGemmF16X8x8                           Kernel = 183
+	ConvGemmF16SharedX128x128                 Kernel = 184
+	ConvGemmF16SharedX128x128Rows             Kernel = 185
+	ConvGemmF16SharedX128x128Split            Kernel = 186
+	ConvGemmF16SharedX1x8                     Kernel = 187
+	ConvGemmF16SharedX32x32                   Kernel = 188
+	ConvGemmF16SharedX32x32Rows               Kernel = 189
+	ConvGemmF16SharedX32x32Split              Kernel = 190
+	ConvGemmF16SharedX64x64                   Kernel = 191
+	ConvGemmF16SharedX64x64Rows               Kernel = 192
+	ConvGemmF16SharedX64x64Split              Kernel = 193
+	ConvGemmF32X1x8                           Kernel = 194
+	ConvGemmF32X1x8Texel                      Kernel = 195
+	ConvGemmF32X1x8TexelStore                 Kernel = 196
+	ConvGemmF32X8x16                          Kernel = 197
+	ConvGemmF32X8x16Texel                     Kernel = 198
+	ConvGemmF32X8x16TexelStore                Kernel = 199
+	ConvGemmF32X8x8                           Kernel = 200
+	ConvGemmF32X8x8Texel                      Kernel = 201
+	ConvGemmF32X8x8TexelStore                 Kernel = 202
+	ConvGemmF32SharedX128x128                 Kernel = 203
+	ConvGemmF32SharedX128x128Rows             Kernel = 204
+	ConvGemmF32SharedX128x128Split            Kernel = 205
+	ConvGemmF32SharedX1x8                     Kernel = 206
+	ConvGemmF32SharedX32x32                   Kernel = 207
+	ConvGemmF32SharedX32x32Rows               Kernel = 208
+	ConvGemmF32SharedX32x32Split              Kernel = 209
+	ConvGemmF32SharedX64x64                   Kernel = 210
+	ConvGemmF32SharedX64x64Rows               Kernel = 211
+	ConvGemmF32SharedX64x64Split              Kernel = 212
+	ConvGemmQ8X1x8                            Kernel = 213
+	ConvGemmQ8X1x8Flush                       Kernel = 214
+	ConvGemmQ8X8x8                            Kernel = 215
+	ConvGemmQ8X8x8Flush                       Kernel = 216
+	ConvGemmQ8DotX1x8                         Kernel = 217
+	ConvGemmQ8DotX1x8Store                    Kernel = 218
+	ConvGemmQ8DotX1x8Wzp                      Kernel = 219
+	ConvGemmQ8DotX1x8WzpStore                 Kernel = 220
+	ConvGemmQ8DotX8x16                        Kernel = 221
+	ConvGemmQ8DotX8x16Store                   Kernel = 222
+	ConvGemmQ8DotX8x16Wzp                     Kernel = 223
+	ConvGemmQ8DotX8x16WzpStore                Kernel = 224
+	ConvGemmQ8DotX8x8                         Kernel = 225
+	ConvGemmQ8DotX8x8Store                    Kernel = 226
+	ConvGemmQ8DotX8x8Wzp                      Kernel = 227
+	ConvGemmQ8DotX8x8WzpStore                 Kernel = 228
+	ConvGemmQ8DotSharedX128x128               Kernel = 229
+	ConvGemmQ8DotSharedX128x128Split          Kernel = 230
+	ConvGemmQ8DotSharedX128x128SplitWzp       Kernel = 231
+	ConvGemmQ8DotSharedX128x128Wzp            Kernel = 232
+	ConvGemmQ8DotSharedX1x8                   Kernel = 233
+	ConvGemmQ8DotSharedX1x8Wzp                Kernel = 234
+	ConvGemmQ8DotSharedX32x32                 Kernel = 235
+	ConvGemmQ8DotSharedX32x32Split            Kernel = 236
+	ConvGemmQ8DotSharedX32x32SplitWzp         Kernel = 237
+	ConvGemmQ8DotSharedX32x32Wzp              Kernel = 238
+	ConvGemmQ8DotSharedX64x64                 Kernel = 239
+	ConvGemmQ8DotSharedX64x64Split            Kernel = 240
+	ConvGemmQ8DotSharedX64x64SplitWzp         Kernel = 241
+	ConvGemmQ8DotSharedX64x64Wzp              Kernel = 242
+	ConvGemmSumF16                            Kernel = 243
+	ConvGemmSumF32                            Kernel = 244
+	ConvGemmSumQ8                             Kernel = 245
+	ConvGemmWindowF16X1x8                     Kernel = 246
+	ConvGemmWindowF16X8x8                     Kernel = 247
+	ConvGemmWindowF16SharedX128x128           Kernel = 248
+	ConvGemmWindowF16SharedX128x128Rows       Kernel = 249
+	ConvGemmWindowF16SharedX128x128Split      Kernel = 250
+	ConvGemmWindowF16SharedX32x32             Kernel = 251
+	ConvGemmWindowF16SharedX32x32Rows         Kernel = 252
+	ConvGemmWindowF16SharedX32x32Split        Kernel = 253
+	ConvGemmWindowF16SharedX64x64             Kernel = 254
+	ConvGemmWindowF16SharedX64x64Rows         Kernel = 255
+	ConvGemmWindowF16SharedX64x64Split        Kernel = 256
+	ConvGemmWindowF32X1x8                     Kernel = 257
+	ConvGemmWindowF32X1x8Texel                Kernel = 258
+	ConvGemmWindowF32X1x8TexelStore           Kernel = 259
+	ConvGemmWindowF32X8x16                    Kernel = 260
+	ConvGemmWindowF32X8x16Texel               Kernel = 261
+	ConvGemmWindowF32X8x16TexelStore          Kernel = 262
+	ConvGemmWindowF32X8x8                     Kernel = 263
+	ConvGemmWindowF32X8x8Texel                Kernel = 264
+	ConvGemmWindowF32X8x8TexelStore           Kernel = 265
+	ConvGemmWindowF32SharedX128x128           Kernel = 266
+	ConvGemmWindowF32SharedX128x128Rows       Kernel = 267
+	ConvGemmWindowF32SharedX128x128Split      Kernel = 268
+	ConvGemmWindowF32SharedX32x32             Kernel = 269
+	ConvGemmWindowF32SharedX32x32Rows         Kernel = 270
+	ConvGemmWindowF32SharedX32x32Split        Kernel = 271
+	ConvGemmWindowF32SharedX64x64             Kernel = 272
+	ConvGemmWindowF32SharedX64x64Rows         Kernel = 273
+	ConvGemmWindowF32SharedX64x64Split        Kernel = 274
+	ConvGemmWindowQ8X1x8                      Kernel = 275
+	ConvGemmWindowQ8X1x8Flush                 Kernel = 276
+	ConvGemmWindowQ8X8x8                      Kernel = 277
+	ConvGemmWindowQ8X8x8Flush                 Kernel = 278
+	ConvGemmWindowQ8DotX1x8                   Kernel = 279
+	ConvGemmWindowQ8DotX1x8Store              Kernel = 280
+	ConvGemmWindowQ8DotX1x8Wzp                Kernel = 281
+	ConvGemmWindowQ8DotX1x8WzpStore           Kernel = 282
+	ConvGemmWindowQ8DotX8x16                  Kernel = 283
+	ConvGemmWindowQ8DotX8x16Store             Kernel = 284
+	ConvGemmWindowQ8DotX8x16Wzp               Kernel = 285
+	ConvGemmWindowQ8DotX8x16WzpStore          Kernel = 286
+	ConvGemmWindowQ8DotX8x8                   Kernel = 287
+	ConvGemmWindowQ8DotX8x8Store              Kernel = 288
+	ConvGemmWindowQ8DotX8x8Wzp                Kernel = 289
+	ConvGemmWindowQ8DotX8x8WzpStore           Kernel = 290
+	ConvGemmWindowQ8DotSharedX128x128         Kernel = 291
+	ConvGemmWindowQ8DotSharedX128x128Split    Kernel = 292
+	ConvGemmWindowQ8DotSharedX128x128SplitWzp Kernel = 293
+	ConvGemmWindowQ8DotSharedX128x128Wzp      Kernel = 294
+	ConvGemmWindowQ8DotSharedX32x32           Kernel = 295
+	ConvGemmWindowQ8DotSharedX32x32Split      Kernel = 296
+	ConvGemmWindowQ8DotSharedX32x32SplitWzp   Kernel = 297
+	ConvGemmWindowQ8DotSharedX32x32Wzp        Kernel = 298
+	ConvGemmWindowQ8DotSharedX64x64           Kernel = 299
+	ConvGemmWindowQ8DotSharedX64x64Split      Kernel = 300
+	ConvGemmWindowQ8DotSharedX64x64SplitWzp   Kernel = 301
+	ConvGemmWindowQ8DotSharedX64x64Wzp        Kernel = 302
+	ConvPackColumnsF16                        Kernel = 303
+	ConvPackColumnsF32                        Kernel = 304
+	ConvPackColumnsQ8                         Kernel = 305
+	ConvPackColumnsQ8Dot                      Kernel = 306
+	ConvPackF16                               Kernel = 307
+	ConvPackF32                               Kernel = 308
+	ConvPackQ8                                Kernel = 309
+	ConvPackQ8Dot                             Kernel = 310
+	DataConcatE1                              Kernel = 311
+	DataConcatE2                              Kernel = 312
+	DataConcatE4                              Kernel = 313
+	DataCopyW1D3                              Kernel = 314
+	DataCopyW1D6                              Kernel = 315
+	DataCopyW2D3                              Kernel = 316
+	DataCopyW2D6                              Kernel = 317
+	DataCopyW4D3                              Kernel = 318
+	DataCopyW4D6                              Kernel = 319
+	DataGatherLanesE1                         Kernel = 320
+	DataGatherLanesE2                         Kernel = 321
+	DataGatherLanesE4                         Kernel = 322
+	DataGatherW1                              Kernel = 323
+	DataGatherW2                              Kernel = 324
+	DataGatherW4                              Kernel = 325
+	DataHashtable                             Kernel = 326
+	DataImageF16F16                           Kernel = 327
+	DataImageF16F32                           Kernel = 328
+	DataImageF16Q8                            Kernel = 329
+	DataImageU8F16                            Kernel = 330
+	DataImageU8F32                            Kernel = 331
+	DataImageU8Q8                             Kernel = 332
+	DataMirrorE1                              Kernel = 333
+	DataMirrorE2                              Kernel = 334
+	DataMirrorE4                              Kernel = 335
+	DataMirrorFedE1                           Kernel = 336
+	DataMirrorFedE2                           Kernel = 337
+	DataMirrorFedE4                           Kernel = 338
+	DataMirrorLanesE1                         Kernel = 339
+	DataMirrorLanesE2                         Kernel = 340
+	DataMirrorLanesE4                         Kernel = 341
+	DataPadE1                                 Kernel = 342
+	DataPadE2                                 Kernel = 343
+	DataPadE4                                 Kernel = 344
+	DataPadFedE1                              Kernel = 345
+	DataPadFedE2                              Kernel = 346
+	DataPadFedE4                              Kernel = 347
+	DataPadLanesE1                            Kernel = 348
+	DataPadLanesE2                            Kernel = 349
+	DataPadLanesE4                            Kernel = 350
+	DataReshapeE1                             Kernel = 351
+	DataReshapeE2                             Kernel = 352
+	DataReshapeE4                             Kernel = 353
+	DataRgbE1                                 Kernel = 354
+	DataRgbE4                                 Kernel = 355
+	DataSelectE1                              Kernel = 356
+	DataSelectE2                              Kernel = 357
+	DataSelectE4                              Kernel = 358
+	DataStridedE1                             Kernel = 359
+	DataStridedE2                             Kernel = 360
+	DataStridedE4                             Kernel = 361
+	DataTransposeE1                           Kernel = 362
+	DataTransposeE2                           Kernel = 363
+	DataTransposeE4                           Kernel = 364
+	DataTransposeFedE1                        Kernel = 365
+	DataTransposeFedE2                        Kernel = 366
+	DataTransposeFedE4                        Kernel = 367
+	DequantizeF16                             Kernel = 368
+	DequantizeF32                             Kernel = 369
+	DequantizeWideF32                         Kernel = 370
+	Detections                                Kernel = 371
+	DetectionsClasses                         Kernel = 372
+	FoldMaxColumnF16F16                       Kernel = 373
+	FoldMaxColumnF32F32                       Kernel = 374
+	FoldMaxColumnQ8Q8                         Kernel = 375
+	FoldMaxRowF16F16                          Kernel = 376
+	FoldMaxRowF32F32                          Kernel = 377
+	FoldMaxRowQ8Q8                            Kernel = 378
+	FoldMinColumnF16F16                       Kernel = 379
+	FoldMinColumnF32F32                       Kernel = 380
+	FoldMinColumnQ8Q8                         Kernel = 381
+	FoldMinRowF16F16                          Kernel = 382
+	FoldMinRowF32F32                          Kernel = 383
+	FoldMinRowQ8Q8                            Kernel = 384
+	FoldPlaceColumnF16I32                     Kernel = 385
+	FoldPlaceColumnF16Key                     Kernel = 386
+	FoldPlaceColumnF32I32                     Kernel = 387
+	FoldPlaceColumnF32Key                     Kernel = 388
+	FoldPlaceColumnI32I32                     Kernel = 389
+	FoldPlaceColumnI32Key                     Kernel = 390
+	FoldPlaceColumnKeyI32                     Kernel = 391
+	FoldPlaceColumnKeyKey                     Kernel = 392
+	FoldPlaceColumnQ8I32                      Kernel = 393
+	FoldPlaceColumnQ8Key                      Kernel = 394
+	FoldPlaceRowF16I32                        Kernel = 395
+	FoldPlaceRowF16Key                        Kernel = 396
+	FoldPlaceRowF32I32                        Kernel = 397
+	FoldPlaceRowF32Key                        Kernel = 398
+	FoldPlaceRowI32I32                        Kernel = 399
+	FoldPlaceRowI32Key                        Kernel = 400
+	FoldPlaceRowKeyI32                        Kernel = 401
+	FoldPlaceRowKeyKey                        Kernel = 402
+	FoldPlaceRowQ8I32                         Kernel = 403
+	FoldPlaceRowQ8Key                         Kernel = 404
+	FoldProdColumnF16F16                      Kernel = 405
+	FoldProdColumnF16F32                      Kernel = 406
+	FoldProdColumnF32F16                      Kernel = 407
+	FoldProdColumnF32F32                      Kernel = 408
+	FoldProdRowF16F16                         Kernel = 409
+	FoldProdRowF16F32                         Kernel = 410
+	FoldProdRowF32F16                         Kernel = 411
+	FoldProdRowF32F32                         Kernel = 412
+	Keypoint                                  Kernel = 413
+	LogSoftmaxColumnF16                       Kernel = 414
+	LogSoftmaxColumnF32                       Kernel = 415
+	LogSoftmaxRowF16                          Kernel = 416
+	LogSoftmaxRowF32                          Kernel = 417
+	LogSoftmaxRowLongF16                      Kernel = 418
+	LogSoftmaxRowLongF32                      Kernel = 419
+	LrnColumnF16                              Kernel = 420
+	LrnColumnF32                              Kernel = 421
+	LrnRowF16                                 Kernel = 422
+	LrnRowF32                                 Kernel = 423
+	LshBits                                   Kernel = 424
+	LshHash                                   Kernel = 425
+	LshSign                                   Kernel = 426
+	Lut8                                      Kernel = 427
+	MeanFedF16                                Kernel = 428
+	MeanFedF32                                Kernel = 429
+	MeanFedQ8                                 Kernel = 430
+	MeasureMove                               Kernel = 431
+	MeasureMoveSum                            Kernel = 432
+	MeasureMoveSumTexel                       Kernel = 433
+	MeasureMoveTexel                          Kernel = 434
+	MeasureMultiplyDot                        Kernel = 435
+	MeasureMultiplyF16                        Kernel = 436
+	MeasureMultiplyF32                        Kernel = 437
+	MultinomialDraw                           Kernel = 438
+	MultinomialSumF16                         Kernel = 439
+	MultinomialSumF32                         Kernel = 440
+	NmsLimit                                  Kernel = 441
+	NmsSelect                                 Kernel = 442
+	NmsSum                                    Kernel = 443
+	NmsTake                                   Kernel = 444
+	NmsTakeBoxes                              Kernel = 445
+	PoolAverageF16                            Kernel = 446
+	PoolAverageF32                            Kernel = 447
+	PoolAverageF32Texel                       Kernel = 448
+	PoolAverageQ8                             Kernel = 449
+	PoolAverageQ8Texel                        Kernel = 450
+	PoolL2F16                                 Kernel = 451
+	PoolL2F32                                 Kernel = 452
+	PoolMaxF16                                Kernel = 453
+	PoolMaxF32                                Kernel = 454
+	PoolMaxF32Texel                           Kernel = 455
+	PoolMaxQ8                                 Kernel = 456
+	PoolMaxQ8Texel                            Kernel = 457
+	ProposalsDecode                           Kernel = 458
+	ProposalsFilter                           Kernel = 459
+	ProposalsTake                             Kernel = 460
+	QuantizeF16                               Kernel = 461
+	QuantizeF32                               Kernel = 462
+	QuantizeWideF32                           Kernel = 463
+	ResizeBilinearF16                         Kernel = 464
+	ResizeBilinearF32                         Kernel = 465
+	ResizeBilinearF32Texel                    Kernel = 466
+	ResizeBilinearQ8                          Kernel = 467
+	ResizeBilinearQ8Texel                     Kernel = 468
+	ResizeNearestW1                           Kernel = 469
+	ResizeNearestW2                           Kernel = 470
+	ResizeNearestW4                           Kernel = 471
+	RoiAlign                                  Kernel = 472
+	RoiPool                                   Kernel = 473
+	ScoresBest                                Kernel = 474
+	ScoresChosen                              Kernel = 475
+	ScoresClasses                             Kernel = 476
+	Selftest                                  Kernel = 477
+	SelftestDot                               Kernel = 478
+	SoftmaxColumnF16                          Kernel = 479
+	SoftmaxColumnF32                          Kernel = 480
+	SoftmaxColumnQ8                           Kernel = 481
+	SoftmaxRowF16                             Kernel = 482
+	SoftmaxRowF32                             Kernel = 483
+	SoftmaxRowLongF16                         Kernel = 484
+	SoftmaxRowLongF32                         Kernel = 485
+	SoftmaxRowQ8                              Kernel = 486
+	SumColumnF16F16                           Kernel = 487
+	SumColumnF16F32                           Kernel = 488
+	SumColumnF32F16                           Kernel = 489
+	SumColumnF32F32                           Kernel = 490
+	SumColumnI32I32                           Kernel = 491
+	SumColumnI32Q8                            Kernel = 492
+	SumColumnQ8I32                            Kernel = 493
+	SumColumnQ8Q8                             Kernel = 494
+	SumRowF16F16                              Kernel = 495
+	SumRowF16F32                              Kernel = 496
+	SumRowF32F16                              Kernel = 497
+	SumRowF32F32                              Kernel = 498
+	SumRowI32I32                              Kernel = 499
+	SumRowI32Q8                               Kernel = 500
+	SumRowQ8I32                               Kernel = 501
+	SumRowQ8Q8                                Kernel = 502
+	SuppressChoose                            Kernel = 503
+	SuppressCompare                           Kernel = 504
+	TopkMerge                                 Kernel = 505
+	TopkSortF16                               Kernel = 506
+	TopkSortF32                               Kernel = 507
+	TopkSortI32                               Kernel = 508
+	TopkSortQ8                                Kernel = 509
+	TopkTakeE1                                Kernel = 510
+	TopkTakeE2                                Kernel = 511
+	TopkTakeE4                                Kernel = 512
+	UnaryAbsF16                               Kernel = 513
+	UnaryAbsF32                               Kernel = 514
+	UnaryAbsI32                               Kernel = 515
+	UnaryClampF16                             Kernel = 516
+	UnaryClampF32                             Kernel = 517
+	UnaryEluF16                               Kernel = 518
+	UnaryEluF32                               Kernel = 519
+	UnaryExpF16                               Kernel = 520
+	UnaryExpF32                               Kernel = 521
+	UnaryFloorF16                             Kernel = 522
+	UnaryFloorF32                             Kernel = 523
+	UnaryHardswishF16                         Kernel = 524
+	UnaryHardswishF32                         Kernel = 525
+	UnaryLogF16                               Kernel = 526
+	UnaryLogF32                               Kernel = 527
+	UnaryLogisticF16                          Kernel = 528
+	UnaryLogisticF32                          Kernel = 529
+	UnaryNegF16                               Kernel = 530
+	UnaryNegF32                               Kernel = 531
+	UnaryNegI32                               Kernel = 532
+	UnaryRsqrtF16                             Kernel = 533
+	UnaryRsqrtF32                             Kernel = 534
+	UnarySinF16                               Kernel = 535
+	UnarySinF32                               Kernel = 536
+	UnarySqrtF16                              Kernel = 537
+	UnarySqrtF32                              Kernel = 538
+	UnaryTanhF16                              Kernel = 539
+	UnaryTanhF32                              Kernel = 540
 )
 
 var infos = [...]family.Info{
@@ -669,7 +732,16 @@ var infos = [...]family.Info{
 	{Name: "conv_direct_transposed_q8", Bindings: "sssss", PushWords: 26, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f16_1x8", Bindings: "stss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f16_shared_32x64", Bindings: "ssss", PushWords: 5, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_f16_shared_128x128", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_f16_shared_128x128_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_f16_shared_128x128_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_f16_shared_1x8", Bindings: "ssss", PushWords: 4, Cost: 2, Workgroup: [3]uint32{2, 64, 1}, Needs: family.Needs{SharedBytes: 2048}},
+	{Name: "conv_gemm_f16_shared_32x32", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_f16_shared_32x32_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_f16_shared_32x32_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_f16_shared_64x64", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
+	{Name: "conv_gemm_f16_shared_64x64_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
+	{Name: "conv_gemm_f16_shared_64x64_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
 	{Name: "conv_gemm_f32_1x8", Bindings: "stss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_1x8_texel", Bindings: "ttss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
@@ -679,7 +751,16 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_f32_8x8", Bindings: "stss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_shared_32x64", Bindings: "ssss", PushWords: 5, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_f32_shared_128x128", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_f32_shared_128x128_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_f32_shared_128x128_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_f32_shared_1x8", Bindings: "ssss", PushWords: 4, Cost: 2, Workgroup: [3]uint32{2, 64, 1}, Needs: family.Needs{SharedBytes: 2048}},
+	{Name: "conv_gemm_f32_shared_32x32", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_f32_shared_32x32_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_f32_shared_32x32_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_f32_shared_64x64", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
+	{Name: "conv_gemm_f32_shared_64x64_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
+	{Name: "conv_gemm_f32_shared_64x64_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
 	{Name: "conv_gemm_q8_1x8", Bindings: "stss", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_q8_1x8_flush", Bindings: "stss", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_q8_8x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
@@ -696,9 +777,34 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "conv_gemm_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "conv_gemm_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_q8_dot_shared_128x128", Bindings: "ssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 20736}},
+	{Name: "conv_gemm_q8_dot_shared_128x128_split", Bindings: "sss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 20736}},
+	{Name: "conv_gemm_q8_dot_shared_128x128_split_wzp", Bindings: "sss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 20736}},
+	{Name: "conv_gemm_q8_dot_shared_128x128_wzp", Bindings: "ssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 20736}},
+	{Name: "conv_gemm_q8_dot_shared_1x8", Bindings: "ssss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{2, 64, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 2048}},
+	{Name: "conv_gemm_q8_dot_shared_1x8_wzp", Bindings: "ssss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{2, 64, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 2048}},
+	{Name: "conv_gemm_q8_dot_shared_32x32", Bindings: "ssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 5376}},
+	{Name: "conv_gemm_q8_dot_shared_32x32_split", Bindings: "sss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 5376}},
+	{Name: "conv_gemm_q8_dot_shared_32x32_split_wzp", Bindings: "sss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 5376}},
+	{Name: "conv_gemm_q8_dot_shared_32x32_wzp", Bindings: "ssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 5376}},
+	{Name: "conv_gemm_q8_dot_shared_64x64", Bindings: "ssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
+	{Name: "conv_gemm_q8_dot_shared_64x64_split", Bindings: "sss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
+	{Name: "conv_gemm_q8_dot_shared_64x64_split_wzp", Bindings: "sss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
+	{Name: "conv_gemm_q8_dot_shared_64x64_wzp", Bindings: "ssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
+	{Name: "conv_gemm_sum_f16", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_sum_f32", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_sum_q8", Bindings: "sss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f16_1x8", Bindings: "stss", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f16_shared_32x64", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_window_f16_shared_128x128", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_window_f16_shared_128x128_rows", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_window_f16_shared_128x128_split", Bindings: "sss", PushWords: 18, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_window_f16_shared_32x32", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_window_f16_shared_32x32_rows", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_window_f16_shared_32x32_split", Bindings: "sss", PushWords: 18, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_window_f16_shared_64x64", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
+	{Name: "conv_gemm_window_f16_shared_64x64_rows", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
+	{Name: "conv_gemm_window_f16_shared_64x64_split", Bindings: "sss", PushWords: 18, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
 	{Name: "conv_gemm_window_f32_1x8", Bindings: "stss", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f32_1x8_texel", Bindings: "ttss", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
@@ -708,7 +814,15 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_shared_32x64", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 6144}},
+	{Name: "conv_gemm_window_f32_shared_128x128", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_window_f32_shared_128x128_rows", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_window_f32_shared_128x128_split", Bindings: "sss", PushWords: 18, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
+	{Name: "conv_gemm_window_f32_shared_32x32", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_window_f32_shared_32x32_rows", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_window_f32_shared_32x32_split", Bindings: "sss", PushWords: 18, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{SharedBytes: 9728}},
+	{Name: "conv_gemm_window_f32_shared_64x64", Bindings: "ssss", PushWords: 19, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
+	{Name: "conv_gemm_window_f32_shared_64x64_rows", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
+	{Name: "conv_gemm_window_f32_shared_64x64_split", Bindings: "sss", PushWords: 18, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
 	{Name: "conv_gemm_window_q8_1x8", Bindings: "stss", PushWords: 27, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_q8_1x8_flush", Bindings: "stss", PushWords: 27, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_q8_8x8", Bindings: "stss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
@@ -725,6 +839,18 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_window_q8_dot_8x8_store", Bindings: "ttsi", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "conv_gemm_window_q8_dot_8x8_wzp", Bindings: "ttss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "conv_gemm_window_q8_dot_8x8_wzp_store", Bindings: "ttsi", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "conv_gemm_window_q8_dot_shared_128x128", Bindings: "ssss", PushWords: 24, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 20736}},
+	{Name: "conv_gemm_window_q8_dot_shared_128x128_split", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 20736}},
+	{Name: "conv_gemm_window_q8_dot_shared_128x128_split_wzp", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 20736}},
+	{Name: "conv_gemm_window_q8_dot_shared_128x128_wzp", Bindings: "ssss", PushWords: 24, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 20736}},
+	{Name: "conv_gemm_window_q8_dot_shared_32x32", Bindings: "ssss", PushWords: 24, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 5376}},
+	{Name: "conv_gemm_window_q8_dot_shared_32x32_split", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 5376}},
+	{Name: "conv_gemm_window_q8_dot_shared_32x32_split_wzp", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 5376}},
+	{Name: "conv_gemm_window_q8_dot_shared_32x32_wzp", Bindings: "ssss", PushWords: 24, Cost: 1, Workgroup: [3]uint32{8, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 5376}},
+	{Name: "conv_gemm_window_q8_dot_shared_64x64", Bindings: "ssss", PushWords: 24, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
+	{Name: "conv_gemm_window_q8_dot_shared_64x64_split", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
+	{Name: "conv_gemm_window_q8_dot_shared_64x64_split_wzp", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
+	{Name: "conv_gemm_window_q8_dot_shared_64x64_wzp", Bindings: "ssss", PushWords: 24, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
 	{Name: "conv_pack_columns_f16", Bindings: "ss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_pack_columns_f32", Bindings: "ss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_pack_columns_q8", Bindings: "ss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
@@ -967,437 +1093,500 @@ var infos = [...]family.Info{
 
 // keys has the key of each kernel; nil for those that go by their names.
 var keys = [len(infos)]family.Key{
-	BinaryAddF16:                     family.Binary{Op: "add", Elem: "f16"},
-	BinaryAddF16Bcast:                family.Binary{Op: "add", Elem: "f16", Operands: 2},
-	BinaryAddF16Row:                  family.Binary{Op: "add", Elem: "f16", Operands: 1},
-	BinaryAddF32:                     family.Binary{Op: "add", Elem: "f32"},
-	BinaryAddF32Bcast:                family.Binary{Op: "add", Elem: "f32", Operands: 2},
-	BinaryAddF32Row:                  family.Binary{Op: "add", Elem: "f32", Operands: 1},
-	BinaryAddF32Texel:                family.Binary{Op: "add", Elem: "f32", Access: 1},
-	BinaryAddI32:                     family.Binary{Op: "add", Elem: "i32"},
-	BinaryAddI32Bcast:                family.Binary{Op: "add", Elem: "i32", Operands: 2},
-	BinaryAddI32Row:                  family.Binary{Op: "add", Elem: "i32", Operands: 1},
-	BinaryAddsubQ8:                   family.Binary{Op: "addsub", Elem: "q8"},
-	BinaryAddsubQ8Bcast:              family.Binary{Op: "addsub", Elem: "q8", Operands: 2},
-	BinaryAddsubQ8Row:                family.Binary{Op: "addsub", Elem: "q8", Operands: 1},
-	BinaryDivF16:                     family.Binary{Op: "div", Elem: "f16"},
-	BinaryDivF16Bcast:                family.Binary{Op: "div", Elem: "f16", Operands: 2},
-	BinaryDivF16Row:                  family.Binary{Op: "div", Elem: "f16", Operands: 1},
-	BinaryDivF32:                     family.Binary{Op: "div", Elem: "f32"},
-	BinaryDivF32Bcast:                family.Binary{Op: "div", Elem: "f32", Operands: 2},
-	BinaryDivF32Row:                  family.Binary{Op: "div", Elem: "f32", Operands: 1},
-	BinaryDivI32:                     family.Binary{Op: "div", Elem: "i32"},
-	BinaryDivI32Bcast:                family.Binary{Op: "div", Elem: "i32", Operands: 2},
-	BinaryDivI32Row:                  family.Binary{Op: "div", Elem: "i32", Operands: 1},
-	BinaryMaxF16:                     family.Binary{Op: "max", Elem: "f16"},
-	BinaryMaxF16Bcast:                family.Binary{Op: "max", Elem: "f16", Operands: 2},
-	BinaryMaxF16Row:                  family.Binary{Op: "max", Elem: "f16", Operands: 1},
-	BinaryMaxF32:                     family.Binary{Op: "max", Elem: "f32"},
-	BinaryMaxF32Bcast:                family.Binary{Op: "max", Elem: "f32", Operands: 2},
-	BinaryMaxF32Row:                  family.Binary{Op: "max", Elem: "f32", Operands: 1},
-	BinaryMaxI32:                     family.Binary{Op: "max", Elem: "i32"},
-	BinaryMaxI32Bcast:                family.Binary{Op: "max", Elem: "i32", Operands: 2},
-	BinaryMaxI32Row:                  family.Binary{Op: "max", Elem: "i32", Operands: 1},
-	BinaryMaxminQ8:                   family.Binary{Op: "maxmin", Elem: "q8"},
-	BinaryMaxminQ8Bcast:              family.Binary{Op: "maxmin", Elem: "q8", Operands: 2},
-	BinaryMaxminQ8Row:                family.Binary{Op: "maxmin", Elem: "q8", Operands: 1},
-	BinaryMinF16:                     family.Binary{Op: "min", Elem: "f16"},
-	BinaryMinF16Bcast:                family.Binary{Op: "min", Elem: "f16", Operands: 2},
-	BinaryMinF16Row:                  family.Binary{Op: "min", Elem: "f16", Operands: 1},
-	BinaryMinF32:                     family.Binary{Op: "min", Elem: "f32"},
-	BinaryMinF32Bcast:                family.Binary{Op: "min", Elem: "f32", Operands: 2},
-	BinaryMinF32Row:                  family.Binary{Op: "min", Elem: "f32", Operands: 1},
-	BinaryMinI32:                     family.Binary{Op: "min", Elem: "i32"},
-	BinaryMinI32Bcast:                family.Binary{Op: "min", Elem: "i32", Operands: 2},
-	BinaryMinI32Row:                  family.Binary{Op: "min", Elem: "i32", Operands: 1},
-	BinaryMulF16:                     family.Binary{Op: "mul", Elem: "f16"},
-	BinaryMulF16Bcast:                family.Binary{Op: "mul", Elem: "f16", Operands: 2},
-	BinaryMulF16Row:                  family.Binary{Op: "mul", Elem: "f16", Operands: 1},
-	BinaryMulF32:                     family.Binary{Op: "mul", Elem: "f32"},
-	BinaryMulF32Bcast:                family.Binary{Op: "mul", Elem: "f32", Operands: 2},
-	BinaryMulF32Row:                  family.Binary{Op: "mul", Elem: "f32", Operands: 1},
-	BinaryMulF32Texel:                family.Binary{Op: "mul", Elem: "f32", Access: 1},
-	BinaryMulI32:                     family.Binary{Op: "mul", Elem: "i32"},
-	BinaryMulI32Bcast:                family.Binary{Op: "mul", Elem: "i32", Operands: 2},
-	BinaryMulI32Row:                  family.Binary{Op: "mul", Elem: "i32", Operands: 1},
-	BinaryMulQ8:                      family.Binary{Op: "mul", Elem: "q8"},
-	BinaryMulQ8Bcast:                 family.Binary{Op: "mul", Elem: "q8", Operands: 2},
-	BinaryMulQ8Row:                   family.Binary{Op: "mul", Elem: "q8", Operands: 1},
-	BinaryPowF16:                     family.Binary{Op: "pow", Elem: "f16"},
-	BinaryPowF16Bcast:                family.Binary{Op: "pow", Elem: "f16", Operands: 2},
-	BinaryPowF16Row:                  family.Binary{Op: "pow", Elem: "f16", Operands: 1},
-	BinaryPowF32:                     family.Binary{Op: "pow", Elem: "f32"},
-	BinaryPowF32Bcast:                family.Binary{Op: "pow", Elem: "f32", Operands: 2},
-	BinaryPowF32Row:                  family.Binary{Op: "pow", Elem: "f32", Operands: 1},
-	BinaryPreluF16:                   family.Binary{Op: "prelu", Elem: "f16"},
-	BinaryPreluF16Bcast:              family.Binary{Op: "prelu", Elem: "f16", Operands: 2},
-	BinaryPreluF16Row:                family.Binary{Op: "prelu", Elem: "f16", Operands: 1},
-	BinaryPreluF32:                   family.Binary{Op: "prelu", Elem: "f32"},
-	BinaryPreluF32Bcast:              family.Binary{Op: "prelu", Elem: "f32", Operands: 2},
-	BinaryPreluF32Row:                family.Binary{Op: "prelu", Elem: "f32", Operands: 1},
-	BinaryPreluQ8:                    family.Binary{Op: "prelu", Elem: "q8"},
-	BinaryPreluQ8Bcast:               family.Binary{Op: "prelu", Elem: "q8", Operands: 2},
-	BinaryPreluQ8Row:                 family.Binary{Op: "prelu", Elem: "q8", Operands: 1},
-	BinarySqdiffF16:                  family.Binary{Op: "sqdiff", Elem: "f16"},
-	BinarySqdiffF16Bcast:             family.Binary{Op: "sqdiff", Elem: "f16", Operands: 2},
-	BinarySqdiffF16Row:               family.Binary{Op: "sqdiff", Elem: "f16", Operands: 1},
-	BinarySqdiffF32:                  family.Binary{Op: "sqdiff", Elem: "f32"},
-	BinarySqdiffF32Bcast:             family.Binary{Op: "sqdiff", Elem: "f32", Operands: 2},
-	BinarySqdiffF32Row:               family.Binary{Op: "sqdiff", Elem: "f32", Operands: 1},
-	BinarySqdiffI32:                  family.Binary{Op: "sqdiff", Elem: "i32"},
-	BinarySqdiffI32Bcast:             family.Binary{Op: "sqdiff", Elem: "i32", Operands: 2},
-	BinarySqdiffI32Row:               family.Binary{Op: "sqdiff", Elem: "i32", Operands: 1},
-	BinarySqdiffQ8:                   family.Binary{Op: "sqdiff", Elem: "q8"},
-	BinarySqdiffQ8Bcast:              family.Binary{Op: "sqdiff", Elem: "q8", Operands: 2},
-	BinarySqdiffQ8Row:                family.Binary{Op: "sqdiff", Elem: "q8", Operands: 1},
-	BinarySubF16:                     family.Binary{Op: "sub", Elem: "f16"},
-	BinarySubF16Bcast:                family.Binary{Op: "sub", Elem: "f16", Operands: 2},
-	BinarySubF16Row:                  family.Binary{Op: "sub", Elem: "f16", Operands: 1},
-	BinarySubF32:                     family.Binary{Op: "sub", Elem: "f32"},
-	BinarySubF32Bcast:                family.Binary{Op: "sub", Elem: "f32", Operands: 2},
-	BinarySubF32Row:                  family.Binary{Op: "sub", Elem: "f32", Operands: 1},
-	BinarySubI32:                     family.Binary{Op: "sub", Elem: "i32"},
-	BinarySubI32Bcast:                family.Binary{Op: "sub", Elem: "i32", Operands: 2},
-	BinarySubI32Row:                  family.Binary{Op: "sub", Elem: "i32", Operands: 1},
-	CastF16F32:                       family.Cast{From: "f16", To: "f32"},
-	CastF16I32:                       family.Cast{From: "f16", To: "i32"},
-	CastF16U8:                        family.Cast{From: "f16", To: "q8"},
-	CastF32F16:                       family.Cast{From: "f32", To: "f16"},
-	CastF32I32:                       family.Cast{From: "f32", To: "i32"},
-	CastF32U8:                        family.Cast{From: "f32", To: "q8"},
-	CastI32F16:                       family.Cast{From: "i32", To: "f16"},
-	CastI32F32:                       family.Cast{From: "i32", To: "f32"},
-	CastI32U8:                        family.Cast{From: "i32", To: "q8"},
-	CastU8F16:                        family.Cast{From: "q8", To: "f16"},
-	CastU8F32:                        family.Cast{From: "q8", To: "f32"},
-	CastU8I32:                        family.Cast{From: "q8", To: "i32"},
-	CompareF16:                       family.Compare{Elem: "f16"},
-	CompareF16Bcast:                  family.Compare{Elem: "f16", Operands: 2},
-	CompareF16Row:                    family.Compare{Elem: "f16", Operands: 1},
-	CompareF32:                       family.Compare{Elem: "f32"},
-	CompareF32Bcast:                  family.Compare{Elem: "f32", Operands: 2},
-	CompareF32Row:                    family.Compare{Elem: "f32", Operands: 1},
-	CompareI32:                       family.Compare{Elem: "i32"},
-	CompareI32Bcast:                  family.Compare{Elem: "i32", Operands: 2},
-	CompareI32Row:                    family.Compare{Elem: "i32", Operands: 1},
-	CompareQ8:                        family.Compare{Elem: "q8"},
-	CompareQ8Bcast:                   family.Compare{Elem: "q8", Operands: 2},
-	CompareQ8Row:                     family.Compare{Elem: "q8", Operands: 1},
-	ConvChannels:                     family.Channels{},
-	ConvChannelsColumns:              family.Channels{Columns: true},
-	ConvDepthwiseF16:                 family.Depthwise{Elem: "f16"},
-	ConvDepthwiseF16K3s1:             family.Depthwise{Elem: "f16", Width: 3, Stride: 1},
-	ConvDepthwiseF16K3s2:             family.Depthwise{Elem: "f16", Width: 3, Stride: 2},
-	ConvDepthwiseF16K5s1:             family.Depthwise{Elem: "f16", Width: 5, Stride: 1},
-	ConvDepthwiseF16K5s2:             family.Depthwise{Elem: "f16", Width: 5, Stride: 2},
-	ConvDepthwiseF32:                 family.Depthwise{Elem: "f32"},
-	ConvDepthwiseF32K3s1:             family.Depthwise{Elem: "f32", Width: 3, Stride: 1},
-	ConvDepthwiseF32K3s1Texel:        family.Depthwise{Elem: "f32", Width: 3, Stride: 1, Access: 1},
-	ConvDepthwiseF32K3s1TexelStore:   family.Depthwise{Elem: "f32", Width: 3, Stride: 1, Access: 2},
-	ConvDepthwiseF32K3s2:             family.Depthwise{Elem: "f32", Width: 3, Stride: 2},
-	ConvDepthwiseF32K3s2Texel:        family.Depthwise{Elem: "f32", Width: 3, Stride: 2, Access: 1},
-	ConvDepthwiseF32K3s2TexelStore:   family.Depthwise{Elem: "f32", Width: 3, Stride: 2, Access: 2},
-	ConvDepthwiseF32K5s1:             family.Depthwise{Elem: "f32", Width: 5, Stride: 1},
-	ConvDepthwiseF32K5s1Texel:        family.Depthwise{Elem: "f32", Width: 5, Stride: 1, Access: 1},
-	ConvDepthwiseF32K5s1TexelStore:   family.Depthwise{Elem: "f32", Width: 5, Stride: 1, Access: 2},
-	ConvDepthwiseF32K5s2:             family.Depthwise{Elem: "f32", Width: 5, Stride: 2},
-	ConvDepthwiseF32K5s2Texel:        family.Depthwise{Elem: "f32", Width: 5, Stride: 2, Access: 1},
-	ConvDepthwiseF32K5s2TexelStore:   family.Depthwise{Elem: "f32", Width: 5, Stride: 2, Access: 2},
-	ConvDepthwiseF32Texel:            family.Depthwise{Elem: "f32", Access: 1},
-	ConvDepthwiseF32TexelStore:       family.Depthwise{Elem: "f32", Access: 2},
-	ConvDepthwiseQ8:                  family.Depthwise{Elem: "q8"},
-	ConvDepthwiseQ8K3s1:              family.Depthwise{Elem: "q8", Width: 3, Stride: 1},
-	ConvDepthwiseQ8K3s1Shift:         family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Shift: true},
-	ConvDepthwiseQ8K3s1Texel:         family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Access: 1},
-	ConvDepthwiseQ8K3s1TexelShift:    family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Access: 1, Shift: true},
-	ConvDepthwiseQ8K3s2:              family.Depthwise{Elem: "q8", Width: 3, Stride: 2},
-	ConvDepthwiseQ8K3s2Shift:         family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Shift: true},
-	ConvDepthwiseQ8K3s2Texel:         family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Access: 1},
-	ConvDepthwiseQ8K3s2TexelShift:    family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Access: 1, Shift: true},
-	ConvDepthwiseQ8K5s1:              family.Depthwise{Elem: "q8", Width: 5, Stride: 1},
-	ConvDepthwiseQ8K5s1Shift:         family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Shift: true},
-	ConvDepthwiseQ8K5s1Texel:         family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Access: 1},
-	ConvDepthwiseQ8K5s1TexelShift:    family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Access: 1, Shift: true},
-	ConvDepthwiseQ8K5s2:              family.Depthwise{Elem: "q8", Width: 5, Stride: 2},
-	ConvDepthwiseQ8K5s2Shift:         family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Shift: true},
-	ConvDepthwiseQ8K5s2Texel:         family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Access: 1},
-	ConvDepthwiseQ8K5s2TexelShift:    family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Access: 1, Shift: true},
-	ConvDepthwiseQ8Shift:             family.Depthwise{Elem: "q8", Shift: true},
-	ConvDepthwiseQ8Texel:             family.Depthwise{Elem: "q8", Access: 1},
-	ConvDepthwiseQ8TexelShift:        family.Depthwise{Elem: "q8", Access: 1, Shift: true},
-	ConvDirectDepthwiseF16:           family.Direct{Elem: "f16", Depthwise: true},
-	ConvDirectDepthwiseF32:           family.Direct{Elem: "f32", Depthwise: true},
-	ConvDirectDepthwiseQ8:            family.Direct{Elem: "q8", Depthwise: true},
-	ConvDirectF16:                    family.Direct{Elem: "f16"},
-	ConvDirectF32:                    family.Direct{Elem: "f32"},
-	ConvDirectGroupedF16:             family.Direct{Elem: "f16", Grouped: true},
-	ConvDirectGroupedF32:             family.Direct{Elem: "f32", Grouped: true},
-	ConvDirectGroupedQ8:              family.Direct{Elem: "q8", Grouped: true},
-	ConvDirectQ8:                     family.Direct{Elem: "q8"},
-	ConvDirectTransposedF16:          family.Direct{Elem: "f16", Transposed: true},
-	ConvDirectTransposedF32:          family.Direct{Elem: "f32", Transposed: true},
-	ConvDirectTransposedQ8:           family.Direct{Elem: "q8", Transposed: true},
-	ConvGemmF16X1x8:                  family.Gemm{Elem: "f16", M: 1, N: 8},
-	ConvGemmF16X8x8:                  family.Gemm{Elem: "f16", M: 8, N: 8},
-	ConvGemmF16SharedX32x64:          family.Gemm{Elem: "f16", M: 32, N: 64, Shared: true},
-	ConvGemmF32X1x8:                  family.Gemm{Elem: "f32", M: 1, N: 8},
-	ConvGemmF32X1x8Texel:             family.Gemm{Elem: "f32", M: 1, N: 8, Access: 1},
-	ConvGemmF32X1x8TexelStore:        family.Gemm{Elem: "f32", M: 1, N: 8, Access: 2},
-	ConvGemmF32X8x16:                 family.Gemm{Elem: "f32", M: 8, N: 16},
-	ConvGemmF32X8x16Texel:            family.Gemm{Elem: "f32", M: 8, N: 16, Access: 1},
-	ConvGemmF32X8x16TexelStore:       family.Gemm{Elem: "f32", M: 8, N: 16, Access: 2},
-	ConvGemmF32X8x8:                  family.Gemm{Elem: "f32", M: 8, N: 8},
-	ConvGemmF32X8x8Texel:             family.Gemm{Elem: "f32", M: 8, N: 8, Access: 1},
-	ConvGemmF32X8x8TexelStore:        family.Gemm{Elem: "f32", M: 8, N: 8, Access: 2},
-	ConvGemmF32SharedX32x64:          family.Gemm{Elem: "f32", M: 32, N: 64, Shared: true},
-	ConvGemmQ8X1x8:                   family.Gemm{Elem: "q8", M: 1, N: 8},
-	ConvGemmQ8X1x8Flush:              family.Gemm{Elem: "q8", M: 1, N: 8, Flush: true},
-	ConvGemmQ8X8x8:                   family.Gemm{Elem: "q8", M: 8, N: 8},
-	ConvGemmQ8X8x8Flush:              family.Gemm{Elem: "q8", M: 8, N: 8, Flush: true},
-	ConvGemmQ8DotX1x8:                family.Gemm{Elem: "q8", M: 1, N: 8, Access: 1, Dot: true},
-	ConvGemmQ8DotX1x8Store:           family.Gemm{Elem: "q8", M: 1, N: 8, Access: 2, Dot: true},
-	ConvGemmQ8DotX1x8Wzp:             family.Gemm{Elem: "q8", M: 1, N: 8, Access: 1, Dot: true, ZeroPoint: true},
-	ConvGemmQ8DotX1x8WzpStore:        family.Gemm{Elem: "q8", M: 1, N: 8, Access: 2, Dot: true, ZeroPoint: true},
-	ConvGemmQ8DotX8x16:               family.Gemm{Elem: "q8", M: 8, N: 16, Access: 1, Dot: true},
-	ConvGemmQ8DotX8x16Store:          family.Gemm{Elem: "q8", M: 8, N: 16, Access: 2, Dot: true},
-	ConvGemmQ8DotX8x16Wzp:            family.Gemm{Elem: "q8", M: 8, N: 16, Access: 1, Dot: true, ZeroPoint: true},
-	ConvGemmQ8DotX8x16WzpStore:       family.Gemm{Elem: "q8", M: 8, N: 16, Access: 2, Dot: true, ZeroPoint: true},
-	ConvGemmQ8DotX8x8:                family.Gemm{Elem: "q8", M: 8, N: 8, Access: 1, Dot: true},
-	ConvGemmQ8DotX8x8Store:           family.Gemm{Elem: "q8", M: 8, N: 8, Access: 2, Dot: true},
-	ConvGemmQ8DotX8x8Wzp:             family.Gemm{Elem: "q8", M: 8, N: 8, Access: 1, Dot: true, ZeroPoint: true},
-	ConvGemmQ8DotX8x8WzpStore:        family.Gemm{Elem: "q8", M: 8, N: 8, Access: 2, Dot: true, ZeroPoint: true},
-	ConvGemmWindowF16X1x8:            family.Gemm{Elem: "f16", Window: true, M: 1, N: 8},
-	ConvGemmWindowF16X8x8:            family.Gemm{Elem: "f16", Window: true, M: 8, N: 8},
-	ConvGemmWindowF16SharedX32x64:    family.Gemm{Elem: "f16", Window: true, M: 32, N: 64, Shared: true},
-	ConvGemmWindowF32X1x8:            family.Gemm{Elem: "f32", Window: true, M: 1, N: 8},
-	ConvGemmWindowF32X1x8Texel:       family.Gemm{Elem: "f32", Window: true, M: 1, N: 8, Access: 1},
-	ConvGemmWindowF32X1x8TexelStore:  family.Gemm{Elem: "f32", Window: true, M: 1, N: 8, Access: 2},
-	ConvGemmWindowF32X8x16:           family.Gemm{Elem: "f32", Window: true, M: 8, N: 16},
-	ConvGemmWindowF32X8x16Texel:      family.Gemm{Elem: "f32", Window: true, M: 8, N: 16, Access: 1},
-	ConvGemmWindowF32X8x16TexelStore: family.Gemm{Elem: "f32", Window: true, M: 8, N: 16, Access: 2},
-	ConvGemmWindowF32X8x8:            family.Gemm{Elem: "f32", Window: true, M: 8, N: 8},
-	ConvGemmWindowF32X8x8Texel:       family.Gemm{Elem: "f32", Window: true, M: 8, N: 8, Access: 1},
-	ConvGemmWindowF32X8x8TexelStore:  family.Gemm{Elem: "f32", Window: true, M: 8, N: 8, Access: 2},
-	ConvGemmWindowF32SharedX32x64:    family.Gemm{Elem: "f32", Window: true, M: 32, N: 64, Shared: true},
-	ConvGemmWindowQ8X1x8:             family.Gemm{Elem: "q8", Window: true, M: 1, N: 8},
-	ConvGemmWindowQ8X1x8Flush:        family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Flush: true},
-	ConvGemmWindowQ8X8x8:             family.Gemm{Elem: "q8", Window: true, M: 8, N: 8},
-	ConvGemmWindowQ8X8x8Flush:        family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Flush: true},
-	ConvGemmWindowQ8DotX1x8:          family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 1, Dot: true},
-	ConvGemmWindowQ8DotX1x8Store:     family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 2, Dot: true},
-	ConvGemmWindowQ8DotX1x8Wzp:       family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 1, Dot: true, ZeroPoint: true},
-	ConvGemmWindowQ8DotX1x8WzpStore:  family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 2, Dot: true, ZeroPoint: true},
-	ConvGemmWindowQ8DotX8x16:         family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 1, Dot: true},
-	ConvGemmWindowQ8DotX8x16Store:    family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 2, Dot: true},
-	ConvGemmWindowQ8DotX8x16Wzp:      family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 1, Dot: true, ZeroPoint: true},
-	ConvGemmWindowQ8DotX8x16WzpStore: family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 2, Dot: true, ZeroPoint: true},
-	ConvGemmWindowQ8DotX8x8:          family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 1, Dot: true},
-	ConvGemmWindowQ8DotX8x8Store:     family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 2, Dot: true},
-	ConvGemmWindowQ8DotX8x8Wzp:       family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 1, Dot: true, ZeroPoint: true},
-	ConvGemmWindowQ8DotX8x8WzpStore:  family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 2, Dot: true, ZeroPoint: true},
-	ConvPackColumnsF16:               family.Pack{Elem: "f16", Columns: true},
-	ConvPackColumnsF32:               family.Pack{Elem: "f32", Columns: true},
-	ConvPackColumnsQ8:                family.Pack{Elem: "q8", Columns: true},
-	ConvPackColumnsQ8Dot:             family.Pack{Elem: "q8", Dot: true, Columns: true},
-	ConvPackF16:                      family.Pack{Elem: "f16"},
-	ConvPackF32:                      family.Pack{Elem: "f32"},
-	ConvPackQ8:                       family.Pack{Elem: "q8"},
-	ConvPackQ8Dot:                    family.Pack{Elem: "q8", Dot: true},
-	DataConcatE1:                     family.Move{Op: "concat", Bytes: 1},
-	DataConcatE2:                     family.Move{Op: "concat", Bytes: 2},
-	DataConcatE4:                     family.Move{Op: "concat", Bytes: 4},
-	DataCopyW1D3:                     family.Copy{Words: 1, Dims: 3},
-	DataCopyW1D6:                     family.Copy{Words: 1, Dims: 6},
-	DataCopyW2D3:                     family.Copy{Words: 2, Dims: 3},
-	DataCopyW2D6:                     family.Copy{Words: 2, Dims: 6},
-	DataCopyW4D3:                     family.Copy{Words: 4, Dims: 3},
-	DataCopyW4D6:                     family.Copy{Words: 4, Dims: 6},
-	DataGatherLanesE1:                family.Move{Op: "gather_lanes", Bytes: 1},
-	DataGatherLanesE2:                family.Move{Op: "gather_lanes", Bytes: 2},
-	DataGatherLanesE4:                family.Move{Op: "gather_lanes", Bytes: 4},
-	DataGatherW1:                     family.GatherRows{Words: 1},
-	DataGatherW2:                     family.GatherRows{Words: 2},
-	DataGatherW4:                     family.GatherRows{Words: 4},
-	DataImageF16F16:                  family.Image{Half: true, Elem: "f16"},
-	DataImageF16F32:                  family.Image{Half: true, Elem: "f32"},
-	DataImageF16Q8:                   family.Image{Half: true, Elem: "q8"},
-	DataImageU8F16:                   family.Image{Elem: "f16"},
-	DataImageU8F32:                   family.Image{Elem: "f32"},
-	DataImageU8Q8:                    family.Image{Elem: "q8"},
-	DataMirrorE1:                     family.Move{Op: "mirror", Bytes: 1},
-	DataMirrorE2:                     family.Move{Op: "mirror", Bytes: 2},
-	DataMirrorE4:                     family.Move{Op: "mirror", Bytes: 4},
-	DataMirrorFedE1:                  family.Move{Op: "mirror_fed", Bytes: 1},
-	DataMirrorFedE2:                  family.Move{Op: "mirror_fed", Bytes: 2},
-	DataMirrorFedE4:                  family.Move{Op: "mirror_fed", Bytes: 4},
-	DataMirrorLanesE1:                family.Move{Op: "mirror_lanes", Bytes: 1},
-	DataMirrorLanesE2:                family.Move{Op: "mirror_lanes", Bytes: 2},
-	DataMirrorLanesE4:                family.Move{Op: "mirror_lanes", Bytes: 4},
-	DataPadE1:                        family.Move{Op: "pad", Bytes: 1},
-	DataPadE2:                        family.Move{Op: "pad", Bytes: 2},
-	DataPadE4:                        family.Move{Op: "pad", Bytes: 4},
-	DataPadFedE1:                     family.Move{Op: "pad_fed", Bytes: 1},
-	DataPadFedE2:                     family.Move{Op: "pad_fed", Bytes: 2},
-	DataPadFedE4:                     family.Move{Op: "pad_fed", Bytes: 4},
-	DataPadLanesE1:                   family.Move{Op: "pad_lanes", Bytes: 1},
-	DataPadLanesE2:                   family.Move{Op: "pad_lanes", Bytes: 2},
-	DataPadLanesE4:                   family.Move{Op: "pad_lanes", Bytes: 4},
-	DataReshapeE1:                    family.Move{Op: "reshape", Bytes: 1},
-	DataReshapeE2:                    family.Move{Op: "reshape", Bytes: 2},
-	DataReshapeE4:                    family.Move{Op: "reshape", Bytes: 4},
-	DataRgbE1:                        family.Move{Op: "rgb", Bytes: 1},
-	DataRgbE4:                        family.Move{Op: "rgb", Bytes: 4},
-	DataSelectE1:                     family.Move{Op: "select", Bytes: 1},
-	DataSelectE2:                     family.Move{Op: "select", Bytes: 2},
-	DataSelectE4:                     family.Move{Op: "select", Bytes: 4},
-	DataStridedE1:                    family.Move{Op: "strided", Bytes: 1},
-	DataStridedE2:                    family.Move{Op: "strided", Bytes: 2},
-	DataStridedE4:                    family.Move{Op: "strided", Bytes: 4},
-	DataTransposeE1:                  family.Move{Op: "transpose", Bytes: 1},
-	DataTransposeE2:                  family.Move{Op: "transpose", Bytes: 2},
-	DataTransposeE4:                  family.Move{Op: "transpose", Bytes: 4},
-	DataTransposeFedE1:               family.Move{Op: "transpose_fed", Bytes: 1},
-	DataTransposeFedE2:               family.Move{Op: "transpose_fed", Bytes: 2},
-	DataTransposeFedE4:               family.Move{Op: "transpose_fed", Bytes: 4},
-	DequantizeF16:                    family.Dequantize{Elem: "f16"},
-	DequantizeF32:                    family.Dequantize{Elem: "f32"},
-	DequantizeWideF32:                family.Dequantize{Elem: "f32", Wide: true},
-	FoldMaxColumnF16F16:              family.Fold{Op: "max", Column: true, From: "f16", To: "f16"},
-	FoldMaxColumnF32F32:              family.Fold{Op: "max", Column: true, From: "f32", To: "f32"},
-	FoldMaxColumnQ8Q8:                family.Fold{Op: "max", Column: true, From: "q8", To: "q8"},
-	FoldMaxRowF16F16:                 family.Fold{Op: "max", From: "f16", To: "f16"},
-	FoldMaxRowF32F32:                 family.Fold{Op: "max", From: "f32", To: "f32"},
-	FoldMaxRowQ8Q8:                   family.Fold{Op: "max", From: "q8", To: "q8"},
-	FoldMinColumnF16F16:              family.Fold{Op: "min", Column: true, From: "f16", To: "f16"},
-	FoldMinColumnF32F32:              family.Fold{Op: "min", Column: true, From: "f32", To: "f32"},
-	FoldMinColumnQ8Q8:                family.Fold{Op: "min", Column: true, From: "q8", To: "q8"},
-	FoldMinRowF16F16:                 family.Fold{Op: "min", From: "f16", To: "f16"},
-	FoldMinRowF32F32:                 family.Fold{Op: "min", From: "f32", To: "f32"},
-	FoldMinRowQ8Q8:                   family.Fold{Op: "min", From: "q8", To: "q8"},
-	FoldPlaceColumnF16I32:            family.Fold{Op: "place", Column: true, From: "f16", To: "i32"},
-	FoldPlaceColumnF16Key:            family.Fold{Op: "place", Column: true, From: "f16", To: "key"},
-	FoldPlaceColumnF32I32:            family.Fold{Op: "place", Column: true, From: "f32", To: "i32"},
-	FoldPlaceColumnF32Key:            family.Fold{Op: "place", Column: true, From: "f32", To: "key"},
-	FoldPlaceColumnI32I32:            family.Fold{Op: "place", Column: true, From: "i32", To: "i32"},
-	FoldPlaceColumnI32Key:            family.Fold{Op: "place", Column: true, From: "i32", To: "key"},
-	FoldPlaceColumnKeyI32:            family.Fold{Op: "place", Column: true, From: "key", To: "i32"},
-	FoldPlaceColumnKeyKey:            family.Fold{Op: "place", Column: true, From: "key", To: "key"},
-	FoldPlaceColumnQ8I32:             family.Fold{Op: "place", Column: true, From: "q8", To: "i32"},
-	FoldPlaceColumnQ8Key:             family.Fold{Op: "place", Column: true, From: "q8", To: "key"},
-	FoldPlaceRowF16I32:               family.Fold{Op: "place", From: "f16", To: "i32"},
-	FoldPlaceRowF16Key:               family.Fold{Op: "place", From: "f16", To: "key"},
-	FoldPlaceRowF32I32:               family.Fold{Op: "place", From: "f32", To: "i32"},
-	FoldPlaceRowF32Key:               family.Fold{Op: "place", From: "f32", To: "key"},
-	FoldPlaceRowI32I32:               family.Fold{Op: "place", From: "i32", To: "i32"},
-	FoldPlaceRowI32Key:               family.Fold{Op: "place", From: "i32", To: "key"},
-	FoldPlaceRowKeyI32:               family.Fold{Op: "place", From: "key", To: "i32"},
-	FoldPlaceRowKeyKey:               family.Fold{Op: "place", From: "key", To: "key"},
-	FoldPlaceRowQ8I32:                family.Fold{Op: "place", From: "q8", To: "i32"},
-	FoldPlaceRowQ8Key:                family.Fold{Op: "place", From: "q8", To: "key"},
-	FoldProdColumnF16F16:             family.Fold{Op: "prod", Column: true, From: "f16", To: "f16"},
-	FoldProdColumnF16F32:             family.Fold{Op: "prod", Column: true, From: "f16", To: "f32"},
-	FoldProdColumnF32F16:             family.Fold{Op: "prod", Column: true, From: "f32", To: "f16"},
-	FoldProdColumnF32F32:             family.Fold{Op: "prod", Column: true, From: "f32", To: "f32"},
-	FoldProdRowF16F16:                family.Fold{Op: "prod", From: "f16", To: "f16"},
-	FoldProdRowF16F32:                family.Fold{Op: "prod", From: "f16", To: "f32"},
-	FoldProdRowF32F16:                family.Fold{Op: "prod", From: "f32", To: "f16"},
-	FoldProdRowF32F32:                family.Fold{Op: "prod", From: "f32", To: "f32"},
-	LogSoftmaxColumnF16:              family.Softmax{Log: true, Column: true, Elem: "f16"},
-	LogSoftmaxColumnF32:              family.Softmax{Log: true, Column: true, Elem: "f32"},
-	LogSoftmaxRowF16:                 family.Softmax{Log: true, Elem: "f16"},
-	LogSoftmaxRowF32:                 family.Softmax{Log: true, Elem: "f32"},
-	LogSoftmaxRowLongF16:             family.Softmax{Log: true, Long: true, Elem: "f16"},
-	LogSoftmaxRowLongF32:             family.Softmax{Log: true, Long: true, Elem: "f32"},
-	LrnColumnF16:                     family.LocalResponse{Column: true, Elem: "f16"},
-	LrnColumnF32:                     family.LocalResponse{Column: true, Elem: "f32"},
-	LrnRowF16:                        family.LocalResponse{Elem: "f16"},
-	LrnRowF32:                        family.LocalResponse{Elem: "f32"},
-	MeanFedF16:                       family.MeanRuntime{Elem: "f16"},
-	MeanFedF32:                       family.MeanRuntime{Elem: "f32"},
-	MeanFedQ8:                        family.MeanRuntime{Elem: "q8"},
-	PoolAverageF16:                   family.Pool{Op: "average", Elem: "f16"},
-	PoolAverageF32:                   family.Pool{Op: "average", Elem: "f32"},
-	PoolAverageF32Texel:              family.Pool{Op: "average", Elem: "f32", Access: 1},
-	PoolAverageQ8:                    family.Pool{Op: "average", Elem: "q8"},
-	PoolAverageQ8Texel:               family.Pool{Op: "average", Elem: "q8", Access: 1},
-	PoolL2F16:                        family.Pool{Op: "l2", Elem: "f16"},
-	PoolL2F32:                        family.Pool{Op: "l2", Elem: "f32"},
-	PoolMaxF16:                       family.Pool{Op: "max", Elem: "f16"},
-	PoolMaxF32:                       family.Pool{Op: "max", Elem: "f32"},
-	PoolMaxF32Texel:                  family.Pool{Op: "max", Elem: "f32", Access: 1},
-	PoolMaxQ8:                        family.Pool{Op: "max", Elem: "q8"},
-	PoolMaxQ8Texel:                   family.Pool{Op: "max", Elem: "q8", Access: 1},
-	QuantizeF16:                      family.Quantize{Elem: "f16"},
-	QuantizeF32:                      family.Quantize{Elem: "f32"},
-	QuantizeWideF32:                  family.Quantize{Elem: "f32", Wide: true},
-	ResizeBilinearF16:                family.Bilinear{Elem: "f16"},
-	ResizeBilinearF32:                family.Bilinear{Elem: "f32"},
-	ResizeBilinearF32Texel:           family.Bilinear{Elem: "f32", Access: 1},
-	ResizeBilinearQ8:                 family.Bilinear{Elem: "q8"},
-	ResizeBilinearQ8Texel:            family.Bilinear{Elem: "q8", Access: 1},
-	ResizeNearestW1:                  family.Nearest{Words: 1},
-	ResizeNearestW2:                  family.Nearest{Words: 2},
-	ResizeNearestW4:                  family.Nearest{Words: 4},
-	SoftmaxColumnF16:                 family.Softmax{Column: true, Elem: "f16"},
-	SoftmaxColumnF32:                 family.Softmax{Column: true, Elem: "f32"},
-	SoftmaxColumnQ8:                  family.Softmax{Column: true, Elem: "q8"},
-	SoftmaxRowF16:                    family.Softmax{Elem: "f16"},
-	SoftmaxRowF32:                    family.Softmax{Elem: "f32"},
-	SoftmaxRowLongF16:                family.Softmax{Long: true, Elem: "f16"},
-	SoftmaxRowLongF32:                family.Softmax{Long: true, Elem: "f32"},
-	SoftmaxRowQ8:                     family.Softmax{Elem: "q8"},
-	SumColumnF16F16:                  family.Sum{Column: true, From: "f16", To: "f16"},
-	SumColumnF16F32:                  family.Sum{Column: true, From: "f16", To: "f32"},
-	SumColumnF32F16:                  family.Sum{Column: true, From: "f32", To: "f16"},
-	SumColumnF32F32:                  family.Sum{Column: true, From: "f32", To: "f32"},
-	SumColumnI32I32:                  family.Sum{Column: true, From: "i32", To: "i32"},
-	SumColumnI32Q8:                   family.Sum{Column: true, From: "i32", To: "q8"},
-	SumColumnQ8I32:                   family.Sum{Column: true, From: "q8", To: "i32"},
-	SumColumnQ8Q8:                    family.Sum{Column: true, From: "q8", To: "q8"},
-	SumRowF16F16:                     family.Sum{From: "f16", To: "f16"},
-	SumRowF16F32:                     family.Sum{From: "f16", To: "f32"},
-	SumRowF32F16:                     family.Sum{From: "f32", To: "f16"},
-	SumRowF32F32:                     family.Sum{From: "f32", To: "f32"},
-	SumRowI32I32:                     family.Sum{From: "i32", To: "i32"},
-	SumRowI32Q8:                      family.Sum{From: "i32", To: "q8"},
-	SumRowQ8I32:                      family.Sum{From: "q8", To: "i32"},
-	SumRowQ8Q8:                       family.Sum{From: "q8", To: "q8"},
-	TopkSortF16:                      family.TopKSort{Elem: "f16"},
-	TopkSortF32:                      family.TopKSort{Elem: "f32"},
-	TopkSortI32:                      family.TopKSort{Elem: "i32"},
-	TopkSortQ8:                       family.TopKSort{Elem: "q8"},
-	TopkTakeE1:                       family.TopKTake{Bytes: 1},
-	TopkTakeE2:                       family.TopKTake{Bytes: 2},
-	TopkTakeE4:                       family.TopKTake{Bytes: 4},
-	UnaryAbsF16:                      family.Unary{Op: "abs", Elem: "f16"},
-	UnaryAbsF32:                      family.Unary{Op: "abs", Elem: "f32"},
-	UnaryAbsI32:                      family.Unary{Op: "abs", Elem: "i32"},
-	UnaryClampF16:                    family.Unary{Op: "clamp", Elem: "f16"},
-	UnaryClampF32:                    family.Unary{Op: "clamp", Elem: "f32"},
-	UnaryEluF16:                      family.Unary{Op: "elu", Elem: "f16"},
-	UnaryEluF32:                      family.Unary{Op: "elu", Elem: "f32"},
-	UnaryExpF16:                      family.Unary{Op: "exp", Elem: "f16"},
-	UnaryExpF32:                      family.Unary{Op: "exp", Elem: "f32"},
-	UnaryFloorF16:                    family.Unary{Op: "floor", Elem: "f16"},
-	UnaryFloorF32:                    family.Unary{Op: "floor", Elem: "f32"},
-	UnaryHardswishF16:                family.Unary{Op: "hardswish", Elem: "f16"},
-	UnaryHardswishF32:                family.Unary{Op: "hardswish", Elem: "f32"},
-	UnaryLogF16:                      family.Unary{Op: "log", Elem: "f16"},
-	UnaryLogF32:                      family.Unary{Op: "log", Elem: "f32"},
-	UnaryLogisticF16:                 family.Unary{Op: "logistic", Elem: "f16"},
-	UnaryLogisticF32:                 family.Unary{Op: "logistic", Elem: "f32"},
-	UnaryNegF16:                      family.Unary{Op: "neg", Elem: "f16"},
-	UnaryNegF32:                      family.Unary{Op: "neg", Elem: "f32"},
-	UnaryNegI32:                      family.Unary{Op: "neg", Elem: "i32"},
-	UnaryRsqrtF16:                    family.Unary{Op: "rsqrt", Elem: "f16"},
-	UnaryRsqrtF32:                    family.Unary{Op: "rsqrt", Elem: "f32"},
-	UnarySinF16:                      family.Unary{Op: "sin", Elem: "f16"},
-	UnarySinF32:                      family.Unary{Op: "sin", Elem: "f32"},
-	UnarySqrtF16:                     family.Unary{Op: "sqrt", Elem: "f16"},
-	UnarySqrtF32:                     family.Unary{Op: "sqrt", Elem: "f32"},
-	UnaryTanhF16:                     family.Unary{Op: "tanh", Elem: "f16"},
-	UnaryTanhF32:                     family.Unary{Op: "tanh", Elem: "f32"},
+	BinaryAddF16:                              family.Binary{Op: "add", Elem: "f16"},
+	BinaryAddF16Bcast:                         family.Binary{Op: "add", Elem: "f16", Operands: 2},
+	BinaryAddF16Row:                           family.Binary{Op: "add", Elem: "f16", Operands: 1},
+	BinaryAddF32:                              family.Binary{Op: "add", Elem: "f32"},
+	BinaryAddF32Bcast:                         family.Binary{Op: "add", Elem: "f32", Operands: 2},
+	BinaryAddF32Row:                           family.Binary{Op: "add", Elem: "f32", Operands: 1},
+	BinaryAddF32Texel:                         family.Binary{Op: "add", Elem: "f32", Access: 1},
+	BinaryAddI32:                              family.Binary{Op: "add", Elem: "i32"},
+	BinaryAddI32Bcast:                         family.Binary{Op: "add", Elem: "i32", Operands: 2},
+	BinaryAddI32Row:                           family.Binary{Op: "add", Elem: "i32", Operands: 1},
+	BinaryAddsubQ8:                            family.Binary{Op: "addsub", Elem: "q8"},
+	BinaryAddsubQ8Bcast:                       family.Binary{Op: "addsub", Elem: "q8", Operands: 2},
+	BinaryAddsubQ8Row:                         family.Binary{Op: "addsub", Elem: "q8", Operands: 1},
+	BinaryDivF16:                              family.Binary{Op: "div", Elem: "f16"},
+	BinaryDivF16Bcast:                         family.Binary{Op: "div", Elem: "f16", Operands: 2},
+	BinaryDivF16Row:                           family.Binary{Op: "div", Elem: "f16", Operands: 1},
+	BinaryDivF32:                              family.Binary{Op: "div", Elem: "f32"},
+	BinaryDivF32Bcast:                         family.Binary{Op: "div", Elem: "f32", Operands: 2},
+	BinaryDivF32Row:                           family.Binary{Op: "div", Elem: "f32", Operands: 1},
+	BinaryDivI32:                              family.Binary{Op: "div", Elem: "i32"},
+	BinaryDivI32Bcast:                         family.Binary{Op: "div", Elem: "i32", Operands: 2},
+	BinaryDivI32Row:                           family.Binary{Op: "div", Elem: "i32", Operands: 1},
+	BinaryMaxF16:                              family.Binary{Op: "max", Elem: "f16"},
+	BinaryMaxF16Bcast:                         family.Binary{Op: "max", Elem: "f16", Operands: 2},
+	BinaryMaxF16Row:                           family.Binary{Op: "max", Elem: "f16", Operands: 1},
+	BinaryMaxF32:                              family.Binary{Op: "max", Elem: "f32"},
+	BinaryMaxF32Bcast:                         family.Binary{Op: "max", Elem: "f32", Operands: 2},
+	BinaryMaxF32Row:                           family.Binary{Op: "max", Elem: "f32", Operands: 1},
+	BinaryMaxI32:                              family.Binary{Op: "max", Elem: "i32"},
+	BinaryMaxI32Bcast:                         family.Binary{Op: "max", Elem: "i32", Operands: 2},
+	BinaryMaxI32Row:                           family.Binary{Op: "max", Elem: "i32", Operands: 1},
+	BinaryMaxminQ8:                            family.Binary{Op: "maxmin", Elem: "q8"},
+	BinaryMaxminQ8Bcast:                       family.Binary{Op: "maxmin", Elem: "q8", Operands: 2},
+	BinaryMaxminQ8Row:                         family.Binary{Op: "maxmin", Elem: "q8", Operands: 1},
+	BinaryMinF16:                              family.Binary{Op: "min", Elem: "f16"},
+	BinaryMinF16Bcast:                         family.Binary{Op: "min", Elem: "f16", Operands: 2},
+	BinaryMinF16Row:                           family.Binary{Op: "min", Elem: "f16", Operands: 1},
+	BinaryMinF32:                              family.Binary{Op: "min", Elem: "f32"},
+	BinaryMinF32Bcast:                         family.Binary{Op: "min", Elem: "f32", Operands: 2},
+	BinaryMinF32Row:                           family.Binary{Op: "min", Elem: "f32", Operands: 1},
+	BinaryMinI32:                              family.Binary{Op: "min", Elem: "i32"},
+	BinaryMinI32Bcast:                         family.Binary{Op: "min", Elem: "i32", Operands: 2},
+	BinaryMinI32Row:                           family.Binary{Op: "min", Elem: "i32", Operands: 1},
+	BinaryMulF16:                              family.Binary{Op: "mul", Elem: "f16"},
+	BinaryMulF16Bcast:                         family.Binary{Op: "mul", Elem: "f16", Operands: 2},
+	BinaryMulF16Row:                           family.Binary{Op: "mul", Elem: "f16", Operands: 1},
+	BinaryMulF32:                              family.Binary{Op: "mul", Elem: "f32"},
+	BinaryMulF32Bcast:                         family.Binary{Op: "mul", Elem: "f32", Operands: 2},
+	BinaryMulF32Row:                           family.Binary{Op: "mul", Elem: "f32", Operands: 1},
+	BinaryMulF32Texel:                         family.Binary{Op: "mul", Elem: "f32", Access: 1},
+	BinaryMulI32:                              family.Binary{Op: "mul", Elem: "i32"},
+	BinaryMulI32Bcast:                         family.Binary{Op: "mul", Elem: "i32", Operands: 2},
+	BinaryMulI32Row:                           family.Binary{Op: "mul", Elem: "i32", Operands: 1},
+	BinaryMulQ8:                               family.Binary{Op: "mul", Elem: "q8"},
+	BinaryMulQ8Bcast:                          family.Binary{Op: "mul", Elem: "q8", Operands: 2},
+	BinaryMulQ8Row:                            family.Binary{Op: "mul", Elem: "q8", Operands: 1},
+	BinaryPowF16:                              family.Binary{Op: "pow", Elem: "f16"},
+	BinaryPowF16Bcast:                         family.Binary{Op: "pow", Elem: "f16", Operands: 2},
+	BinaryPowF16Row:                           family.Binary{Op: "pow", Elem: "f16", Operands: 1},
+	BinaryPowF32:                              family.Binary{Op: "pow", Elem: "f32"},
+	BinaryPowF32Bcast:                         family.Binary{Op: "pow", Elem: "f32", Operands: 2},
+	BinaryPowF32Row:                           family.Binary{Op: "pow", Elem: "f32", Operands: 1},
+	BinaryPreluF16:                            family.Binary{Op: "prelu", Elem: "f16"},
+	BinaryPreluF16Bcast:                       family.Binary{Op: "prelu", Elem: "f16", Operands: 2},
+	BinaryPreluF16Row:                         family.Binary{Op: "prelu", Elem: "f16", Operands: 1},
+	BinaryPreluF32:                            family.Binary{Op: "prelu", Elem: "f32"},
+	BinaryPreluF32Bcast:                       family.Binary{Op: "prelu", Elem: "f32", Operands: 2},
+	BinaryPreluF32Row:                         family.Binary{Op: "prelu", Elem: "f32", Operands: 1},
+	BinaryPreluQ8:                             family.Binary{Op: "prelu", Elem: "q8"},
+	BinaryPreluQ8Bcast:                        family.Binary{Op: "prelu", Elem: "q8", Operands: 2},
+	BinaryPreluQ8Row:                          family.Binary{Op: "prelu", Elem: "q8", Operands: 1},
+	BinarySqdiffF16:                           family.Binary{Op: "sqdiff", Elem: "f16"},
+	BinarySqdiffF16Bcast:                      family.Binary{Op: "sqdiff", Elem: "f16", Operands: 2},
+	BinarySqdiffF16Row:                        family.Binary{Op: "sqdiff", Elem: "f16", Operands: 1},
+	BinarySqdiffF32:                           family.Binary{Op: "sqdiff", Elem: "f32"},
+	BinarySqdiffF32Bcast:                      family.Binary{Op: "sqdiff", Elem: "f32", Operands: 2},
+	BinarySqdiffF32Row:                        family.Binary{Op: "sqdiff", Elem: "f32", Operands: 1},
+	BinarySqdiffI32:                           family.Binary{Op: "sqdiff", Elem: "i32"},
+	BinarySqdiffI32Bcast:                      family.Binary{Op: "sqdiff", Elem: "i32", Operands: 2},
+	BinarySqdiffI32Row:                        family.Binary{Op: "sqdiff", Elem: "i32", Operands: 1},
+	BinarySqdiffQ8:                            family.Binary{Op: "sqdiff", Elem: "q8"},
+	BinarySqdiffQ8Bcast:                       family.Binary{Op: "sqdiff", Elem: "q8", Operands: 2},
+	BinarySqdiffQ8Row:                         family.Binary{Op: "sqdiff", Elem: "q8", Operands: 1},
+	BinarySubF16:                              family.Binary{Op: "sub", Elem: "f16"},
+	BinarySubF16Bcast:                         family.Binary{Op: "sub", Elem: "f16", Operands: 2},
+	BinarySubF16Row:                           family.Binary{Op: "sub", Elem: "f16", Operands: 1},
+	BinarySubF32:                              family.Binary{Op: "sub", Elem: "f32"},
+	BinarySubF32Bcast:                         family.Binary{Op: "sub", Elem: "f32", Operands: 2},
+	BinarySubF32Row:                           family.Binary{Op: "sub", Elem: "f32", Operands: 1},
+	BinarySubI32:                              family.Binary{Op: "sub", Elem: "i32"},
+	BinarySubI32Bcast:                         family.Binary{Op: "sub", Elem: "i32", Operands: 2},
+	BinarySubI32Row:                           family.Binary{Op: "sub", Elem: "i32", Operands: 1},
+	CastF16F32:                                family.Cast{From: "f16", To: "f32"},
+	CastF16I32:                                family.Cast{From: "f16", To: "i32"},
+	CastF16U8:                                 family.Cast{From: "f16", To: "q8"},
+	CastF32F16:                                family.Cast{From: "f32", To: "f16"},
+	CastF32I32:                                family.Cast{From: "f32", To: "i32"},
+	CastF32U8:                                 family.Cast{From: "f32", To: "q8"},
+	CastI32F16:                                family.Cast{From: "i32", To: "f16"},
+	CastI32F32:                                family.Cast{From: "i32", To: "f32"},
+	CastI32U8:                                 family.Cast{From: "i32", To: "q8"},
+	CastU8F16:                                 family.Cast{From: "q8", To: "f16"},
+	CastU8F32:                                 family.Cast{From: "q8", To: "f32"},
+	CastU8I32:                                 family.Cast{From: "q8", To: "i32"},
+	CompareF16:                                family.Compare{Elem: "f16"},
+	CompareF16Bcast:                           family.Compare{Elem: "f16", Operands: 2},
+	CompareF16Row:                             family.Compare{Elem: "f16", Operands: 1},
+	CompareF32:                                family.Compare{Elem: "f32"},
+	CompareF32Bcast:                           family.Compare{Elem: "f32", Operands: 2},
+	CompareF32Row:                             family.Compare{Elem: "f32", Operands: 1},
+	CompareI32:                                family.Compare{Elem: "i32"},
+	CompareI32Bcast:                           family.Compare{Elem: "i32", Operands: 2},
+	CompareI32Row:                             family.Compare{Elem: "i32", Operands: 1},
+	CompareQ8:                                 family.Compare{Elem: "q8"},
+	CompareQ8Bcast:                            family.Compare{Elem: "q8", Operands: 2},
+	CompareQ8Row:                              family.Compare{Elem: "q8", Operands: 1},
+	ConvChannels:                              family.Channels{},
+	ConvChannelsColumns:                       family.Channels{Columns: true},
+	ConvDepthwiseF16:                          family.Depthwise{Elem: "f16"},
+	ConvDepthwiseF16K3s1:                      family.Depthwise{Elem: "f16", Width: 3, Stride: 1},
+	ConvDepthwiseF16K3s2:                      family.Depthwise{Elem: "f16", Width: 3, Stride: 2},
+	ConvDepthwiseF16K5s1:                      family.Depthwise{Elem: "f16", Width: 5, Stride: 1},
+	ConvDepthwiseF16K5s2:                      family.Depthwise{Elem: "f16", Width: 5, Stride: 2},
+	ConvDepthwiseF32:                          family.Depthwise{Elem: "f32"},
+	ConvDepthwiseF32K3s1:                      family.Depthwise{Elem: "f32", Width: 3, Stride: 1},
+	ConvDepthwiseF32K3s1Texel:                 family.Depthwise{Elem: "f32", Width: 3, Stride: 1, Access: 1},
+	ConvDepthwiseF32K3s1TexelStore:            family.Depthwise{Elem: "f32", Width: 3, Stride: 1, Access: 2},
+	ConvDepthwiseF32K3s2:                      family.Depthwise{Elem: "f32", Width: 3, Stride: 2},
+	ConvDepthwiseF32K3s2Texel:                 family.Depthwise{Elem: "f32", Width: 3, Stride: 2, Access: 1},
+	ConvDepthwiseF32K3s2TexelStore:            family.Depthwise{Elem: "f32", Width: 3, Stride: 2, Access: 2},
+	ConvDepthwiseF32K5s1:                      family.Depthwise{Elem: "f32", Width: 5, Stride: 1},
+	ConvDepthwiseF32K5s1Texel:                 family.Depthwise{Elem: "f32", Width: 5, Stride: 1, Access: 1},
+	ConvDepthwiseF32K5s1TexelStore:            family.Depthwise{Elem: "f32", Width: 5, Stride: 1, Access: 2},
+	ConvDepthwiseF32K5s2:                      family.Depthwise{Elem: "f32", Width: 5, Stride: 2},
+	ConvDepthwiseF32K5s2Texel:                 family.Depthwise{Elem: "f32", Width: 5, Stride: 2, Access: 1},
+	ConvDepthwiseF32K5s2TexelStore:            family.Depthwise{Elem: "f32", Width: 5, Stride: 2, Access: 2},
+	ConvDepthwiseF32Texel:                     family.Depthwise{Elem: "f32", Access: 1},
+	ConvDepthwiseF32TexelStore:                family.Depthwise{Elem: "f32", Access: 2},
+	ConvDepthwiseQ8:                           family.Depthwise{Elem: "q8"},
+	ConvDepthwiseQ8K3s1:                       family.Depthwise{Elem: "q8", Width: 3, Stride: 1},
+	ConvDepthwiseQ8K3s1Shift:                  family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Shift: true},
+	ConvDepthwiseQ8K3s1Texel:                  family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Access: 1},
+	ConvDepthwiseQ8K3s1TexelShift:             family.Depthwise{Elem: "q8", Width: 3, Stride: 1, Access: 1, Shift: true},
+	ConvDepthwiseQ8K3s2:                       family.Depthwise{Elem: "q8", Width: 3, Stride: 2},
+	ConvDepthwiseQ8K3s2Shift:                  family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Shift: true},
+	ConvDepthwiseQ8K3s2Texel:                  family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Access: 1},
+	ConvDepthwiseQ8K3s2TexelShift:             family.Depthwise{Elem: "q8", Width: 3, Stride: 2, Access: 1, Shift: true},
+	ConvDepthwiseQ8K5s1:                       family.Depthwise{Elem: "q8", Width: 5, Stride: 1},
+	ConvDepthwiseQ8K5s1Shift:                  family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Shift: true},
+	ConvDepthwiseQ8K5s1Texel:                  family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Access: 1},
+	ConvDepthwiseQ8K5s1TexelShift:             family.Depthwise{Elem: "q8", Width: 5, Stride: 1, Access: 1, Shift: true},
+	ConvDepthwiseQ8K5s2:                       family.Depthwise{Elem: "q8", Width: 5, Stride: 2},
+	ConvDepthwiseQ8K5s2Shift:                  family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Shift: true},
+	ConvDepthwiseQ8K5s2Texel:                  family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Access: 1},
+	ConvDepthwiseQ8K5s2TexelShift:             family.Depthwise{Elem: "q8", Width: 5, Stride: 2, Access: 1, Shift: true},
+	ConvDepthwiseQ8Shift:                      family.Depthwise{Elem: "q8", Shift: true},
+	ConvDepthwiseQ8Texel:                      family.Depthwise{Elem: "q8", Access: 1},
+	ConvDepthwiseQ8TexelShift:                 family.Depthwise{Elem: "q8", Access: 1, Shift: true},
+	ConvDirectDepthwiseF16:                    family.Direct{Elem: "f16", Depthwise: true},
+	ConvDirectDepthwiseF32:                    family.Direct{Elem: "f32", Depthwise: true},
+	ConvDirectDepthwiseQ8:                     family.Direct{Elem: "q8", Depthwise: true},
+	ConvDirectF16:                             family.Direct{Elem: "f16"},
+	ConvDirectF32:                             family.Direct{Elem: "f32"},
+	ConvDirectGroupedF16:                      family.Direct{Elem: "f16", Grouped: true},
+	ConvDirectGroupedF32:                      family.Direct{Elem: "f32", Grouped: true},
+	ConvDirectGroupedQ8:                       family.Direct{Elem: "q8", Grouped: true},
+	ConvDirectQ8:                              family.Direct{Elem: "q8"},
+	ConvDirectTransposedF16:                   family.Direct{Elem: "f16", Transposed: true},
+	ConvDirectTransposedF32:                   family.Direct{Elem: "f32", Transposed: true},
+	ConvDirectTransposedQ8:                    family.Direct{Elem: "q8", Transposed: true},
+	ConvGemmF16X1x8:                           family.Gemm{Elem: "f16", M: 1, N: 8},
+	ConvGemmF16X8x8:                           family.Gemm{Elem: "f16", M: 8, N: 8},
+	ConvGemmF16SharedX128x128:                 family.Gemm{Elem: "f16", M: 128, N: 128, Shared: true},
+	ConvGemmF16SharedX128x128Rows:             family.Gemm{Elem: "f16", M: 128, N: 128, Shared: true, Rows: true},
+	ConvGemmF16SharedX128x128Split:            family.Gemm{Elem: "f16", M: 128, N: 128, Shared: true, Split: true},
+	ConvGemmF16SharedX1x8:                     family.Gemm{Elem: "f16", M: 1, N: 8, Shared: true},
+	ConvGemmF16SharedX32x32:                   family.Gemm{Elem: "f16", M: 32, N: 32, Shared: true},
+	ConvGemmF16SharedX32x32Rows:               family.Gemm{Elem: "f16", M: 32, N: 32, Shared: true, Rows: true},
+	ConvGemmF16SharedX32x32Split:              family.Gemm{Elem: "f16", M: 32, N: 32, Shared: true, Split: true},
+	ConvGemmF16SharedX64x64:                   family.Gemm{Elem: "f16", M: 64, N: 64, Shared: true},
+	ConvGemmF16SharedX64x64Rows:               family.Gemm{Elem: "f16", M: 64, N: 64, Shared: true, Rows: true},
+	ConvGemmF16SharedX64x64Split:              family.Gemm{Elem: "f16", M: 64, N: 64, Shared: true, Split: true},
+	ConvGemmF32X1x8:                           family.Gemm{Elem: "f32", M: 1, N: 8},
+	ConvGemmF32X1x8Texel:                      family.Gemm{Elem: "f32", M: 1, N: 8, Access: 1},
+	ConvGemmF32X1x8TexelStore:                 family.Gemm{Elem: "f32", M: 1, N: 8, Access: 2},
+	ConvGemmF32X8x16:                          family.Gemm{Elem: "f32", M: 8, N: 16},
+	ConvGemmF32X8x16Texel:                     family.Gemm{Elem: "f32", M: 8, N: 16, Access: 1},
+	ConvGemmF32X8x16TexelStore:                family.Gemm{Elem: "f32", M: 8, N: 16, Access: 2},
+	ConvGemmF32X8x8:                           family.Gemm{Elem: "f32", M: 8, N: 8},
+	ConvGemmF32X8x8Texel:                      family.Gemm{Elem: "f32", M: 8, N: 8, Access: 1},
+	ConvGemmF32X8x8TexelStore:                 family.Gemm{Elem: "f32", M: 8, N: 8, Access: 2},
+	ConvGemmF32SharedX128x128:                 family.Gemm{Elem: "f32", M: 128, N: 128, Shared: true},
+	ConvGemmF32SharedX128x128Rows:             family.Gemm{Elem: "f32", M: 128, N: 128, Shared: true, Rows: true},
+	ConvGemmF32SharedX128x128Split:            family.Gemm{Elem: "f32", M: 128, N: 128, Shared: true, Split: true},
+	ConvGemmF32SharedX1x8:                     family.Gemm{Elem: "f32", M: 1, N: 8, Shared: true},
+	ConvGemmF32SharedX32x32:                   family.Gemm{Elem: "f32", M: 32, N: 32, Shared: true},
+	ConvGemmF32SharedX32x32Rows:               family.Gemm{Elem: "f32", M: 32, N: 32, Shared: true, Rows: true},
+	ConvGemmF32SharedX32x32Split:              family.Gemm{Elem: "f32", M: 32, N: 32, Shared: true, Split: true},
+	ConvGemmF32SharedX64x64:                   family.Gemm{Elem: "f32", M: 64, N: 64, Shared: true},
+	ConvGemmF32SharedX64x64Rows:               family.Gemm{Elem: "f32", M: 64, N: 64, Shared: true, Rows: true},
+	ConvGemmF32SharedX64x64Split:              family.Gemm{Elem: "f32", M: 64, N: 64, Shared: true, Split: true},
+	ConvGemmQ8X1x8:                            family.Gemm{Elem: "q8", M: 1, N: 8},
+	ConvGemmQ8X1x8Flush:                       family.Gemm{Elem: "q8", M: 1, N: 8, Flush: true},
+	ConvGemmQ8X8x8:                            family.Gemm{Elem: "q8", M: 8, N: 8},
+	ConvGemmQ8X8x8Flush:                       family.Gemm{Elem: "q8", M: 8, N: 8, Flush: true},
+	ConvGemmQ8DotX1x8:                         family.Gemm{Elem: "q8", M: 1, N: 8, Access: 1, Dot: true},
+	ConvGemmQ8DotX1x8Store:                    family.Gemm{Elem: "q8", M: 1, N: 8, Access: 2, Dot: true},
+	ConvGemmQ8DotX1x8Wzp:                      family.Gemm{Elem: "q8", M: 1, N: 8, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX1x8WzpStore:                 family.Gemm{Elem: "q8", M: 1, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX8x16:                        family.Gemm{Elem: "q8", M: 8, N: 16, Access: 1, Dot: true},
+	ConvGemmQ8DotX8x16Store:                   family.Gemm{Elem: "q8", M: 8, N: 16, Access: 2, Dot: true},
+	ConvGemmQ8DotX8x16Wzp:                     family.Gemm{Elem: "q8", M: 8, N: 16, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX8x16WzpStore:                family.Gemm{Elem: "q8", M: 8, N: 16, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX8x8:                         family.Gemm{Elem: "q8", M: 8, N: 8, Access: 1, Dot: true},
+	ConvGemmQ8DotX8x8Store:                    family.Gemm{Elem: "q8", M: 8, N: 8, Access: 2, Dot: true},
+	ConvGemmQ8DotX8x8Wzp:                      family.Gemm{Elem: "q8", M: 8, N: 8, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotX8x8WzpStore:                 family.Gemm{Elem: "q8", M: 8, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmQ8DotSharedX128x128:               family.Gemm{Elem: "q8", M: 128, N: 128, Dot: true, Shared: true},
+	ConvGemmQ8DotSharedX128x128Split:          family.Gemm{Elem: "q8", M: 128, N: 128, Dot: true, Shared: true, Split: true},
+	ConvGemmQ8DotSharedX128x128SplitWzp:       family.Gemm{Elem: "q8", M: 128, N: 128, Dot: true, ZeroPoint: true, Shared: true, Split: true},
+	ConvGemmQ8DotSharedX128x128Wzp:            family.Gemm{Elem: "q8", M: 128, N: 128, Dot: true, ZeroPoint: true, Shared: true},
+	ConvGemmQ8DotSharedX1x8:                   family.Gemm{Elem: "q8", M: 1, N: 8, Dot: true, Shared: true},
+	ConvGemmQ8DotSharedX1x8Wzp:                family.Gemm{Elem: "q8", M: 1, N: 8, Dot: true, ZeroPoint: true, Shared: true},
+	ConvGemmQ8DotSharedX32x32:                 family.Gemm{Elem: "q8", M: 32, N: 32, Dot: true, Shared: true},
+	ConvGemmQ8DotSharedX32x32Split:            family.Gemm{Elem: "q8", M: 32, N: 32, Dot: true, Shared: true, Split: true},
+	ConvGemmQ8DotSharedX32x32SplitWzp:         family.Gemm{Elem: "q8", M: 32, N: 32, Dot: true, ZeroPoint: true, Shared: true, Split: true},
+	ConvGemmQ8DotSharedX32x32Wzp:              family.Gemm{Elem: "q8", M: 32, N: 32, Dot: true, ZeroPoint: true, Shared: true},
+	ConvGemmQ8DotSharedX64x64:                 family.Gemm{Elem: "q8", M: 64, N: 64, Dot: true, Shared: true},
+	ConvGemmQ8DotSharedX64x64Split:            family.Gemm{Elem: "q8", M: 64, N: 64, Dot: true, Shared: true, Split: true},
+	ConvGemmQ8DotSharedX64x64SplitWzp:         family.Gemm{Elem: "q8", M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true, Split: true},
+	ConvGemmQ8DotSharedX64x64Wzp:              family.Gemm{Elem: "q8", M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true},
+	ConvGemmSumF16:                            family.GemmSum{Elem: "f16"},
+	ConvGemmSumF32:                            family.GemmSum{Elem: "f32"},
+	ConvGemmSumQ8:                             family.GemmSum{Elem: "q8"},
+	ConvGemmWindowF16X1x8:                     family.Gemm{Elem: "f16", Window: true, M: 1, N: 8},
+	ConvGemmWindowF16X8x8:                     family.Gemm{Elem: "f16", Window: true, M: 8, N: 8},
+	ConvGemmWindowF16SharedX128x128:           family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Shared: true},
+	ConvGemmWindowF16SharedX128x128Rows:       family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Shared: true, Rows: true},
+	ConvGemmWindowF16SharedX128x128Split:      family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Shared: true, Split: true},
+	ConvGemmWindowF16SharedX32x32:             family.Gemm{Elem: "f16", Window: true, M: 32, N: 32, Shared: true},
+	ConvGemmWindowF16SharedX32x32Rows:         family.Gemm{Elem: "f16", Window: true, M: 32, N: 32, Shared: true, Rows: true},
+	ConvGemmWindowF16SharedX32x32Split:        family.Gemm{Elem: "f16", Window: true, M: 32, N: 32, Shared: true, Split: true},
+	ConvGemmWindowF16SharedX64x64:             family.Gemm{Elem: "f16", Window: true, M: 64, N: 64, Shared: true},
+	ConvGemmWindowF16SharedX64x64Rows:         family.Gemm{Elem: "f16", Window: true, M: 64, N: 64, Shared: true, Rows: true},
+	ConvGemmWindowF16SharedX64x64Split:        family.Gemm{Elem: "f16", Window: true, M: 64, N: 64, Shared: true, Split: true},
+	ConvGemmWindowF32X1x8:                     family.Gemm{Elem: "f32", Window: true, M: 1, N: 8},
+	ConvGemmWindowF32X1x8Texel:                family.Gemm{Elem: "f32", Window: true, M: 1, N: 8, Access: 1},
+	ConvGemmWindowF32X1x8TexelStore:           family.Gemm{Elem: "f32", Window: true, M: 1, N: 8, Access: 2},
+	ConvGemmWindowF32X8x16:                    family.Gemm{Elem: "f32", Window: true, M: 8, N: 16},
+	ConvGemmWindowF32X8x16Texel:               family.Gemm{Elem: "f32", Window: true, M: 8, N: 16, Access: 1},
+	ConvGemmWindowF32X8x16TexelStore:          family.Gemm{Elem: "f32", Window: true, M: 8, N: 16, Access: 2},
+	ConvGemmWindowF32X8x8:                     family.Gemm{Elem: "f32", Window: true, M: 8, N: 8},
+	ConvGemmWindowF32X8x8Texel:                family.Gemm{Elem: "f32", Window: true, M: 8, N: 8, Access: 1},
+	ConvGemmWindowF32X8x8TexelStore:           family.Gemm{Elem: "f32", Window: true, M: 8, N: 8, Access: 2},
+	ConvGemmWindowF32SharedX128x128:           family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Shared: true},
+	ConvGemmWindowF32SharedX128x128Rows:       family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Shared: true, Rows: true},
+	ConvGemmWindowF32SharedX128x128Split:      family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Shared: true, Split: true},
+	ConvGemmWindowF32SharedX32x32:             family.Gemm{Elem: "f32", Window: true, M: 32, N: 32, Shared: true},
+	ConvGemmWindowF32SharedX32x32Rows:         family.Gemm{Elem: "f32", Window: true, M: 32, N: 32, Shared: true, Rows: true},
+	ConvGemmWindowF32SharedX32x32Split:        family.Gemm{Elem: "f32", Window: true, M: 32, N: 32, Shared: true, Split: true},
+	ConvGemmWindowF32SharedX64x64:             family.Gemm{Elem: "f32", Window: true, M: 64, N: 64, Shared: true},
+	ConvGemmWindowF32SharedX64x64Rows:         family.Gemm{Elem: "f32", Window: true, M: 64, N: 64, Shared: true, Rows: true},
+	ConvGemmWindowF32SharedX64x64Split:        family.Gemm{Elem: "f32", Window: true, M: 64, N: 64, Shared: true, Split: true},
+	ConvGemmWindowQ8X1x8:                      family.Gemm{Elem: "q8", Window: true, M: 1, N: 8},
+	ConvGemmWindowQ8X1x8Flush:                 family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Flush: true},
+	ConvGemmWindowQ8X8x8:                      family.Gemm{Elem: "q8", Window: true, M: 8, N: 8},
+	ConvGemmWindowQ8X8x8Flush:                 family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Flush: true},
+	ConvGemmWindowQ8DotX1x8:                   family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 1, Dot: true},
+	ConvGemmWindowQ8DotX1x8Store:              family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 2, Dot: true},
+	ConvGemmWindowQ8DotX1x8Wzp:                family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX1x8WzpStore:           family.Gemm{Elem: "q8", Window: true, M: 1, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX8x16:                  family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 1, Dot: true},
+	ConvGemmWindowQ8DotX8x16Store:             family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 2, Dot: true},
+	ConvGemmWindowQ8DotX8x16Wzp:               family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX8x16WzpStore:          family.Gemm{Elem: "q8", Window: true, M: 8, N: 16, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX8x8:                   family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 1, Dot: true},
+	ConvGemmWindowQ8DotX8x8Store:              family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 2, Dot: true},
+	ConvGemmWindowQ8DotX8x8Wzp:                family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 1, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotX8x8WzpStore:           family.Gemm{Elem: "q8", Window: true, M: 8, N: 8, Access: 2, Dot: true, ZeroPoint: true},
+	ConvGemmWindowQ8DotSharedX128x128:         family.Gemm{Elem: "q8", Window: true, M: 128, N: 128, Dot: true, Shared: true},
+	ConvGemmWindowQ8DotSharedX128x128Split:    family.Gemm{Elem: "q8", Window: true, M: 128, N: 128, Dot: true, Shared: true, Split: true},
+	ConvGemmWindowQ8DotSharedX128x128SplitWzp: family.Gemm{Elem: "q8", Window: true, M: 128, N: 128, Dot: true, ZeroPoint: true, Shared: true, Split: true},
+	ConvGemmWindowQ8DotSharedX128x128Wzp:      family.Gemm{Elem: "q8", Window: true, M: 128, N: 128, Dot: true, ZeroPoint: true, Shared: true},
+	ConvGemmWindowQ8DotSharedX32x32:           family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Dot: true, Shared: true},
+	ConvGemmWindowQ8DotSharedX32x32Split:      family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Dot: true, Shared: true, Split: true},
+	ConvGemmWindowQ8DotSharedX32x32SplitWzp:   family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Dot: true, ZeroPoint: true, Shared: true, Split: true},
+	ConvGemmWindowQ8DotSharedX32x32Wzp:        family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Dot: true, ZeroPoint: true, Shared: true},
+	ConvGemmWindowQ8DotSharedX64x64:           family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, Shared: true},
+	ConvGemmWindowQ8DotSharedX64x64Split:      family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, Shared: true, Split: true},
+	ConvGemmWindowQ8DotSharedX64x64SplitWzp:   family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true, Split: true},
+	ConvGemmWindowQ8DotSharedX64x64Wzp:        family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true},
+	ConvPackColumnsF16:                        family.Pack{Elem: "f16", Columns: true},
+	ConvPackColumnsF32:                        family.Pack{Elem: "f32", Columns: true},
+	ConvPackColumnsQ8:                         family.Pack{Elem: "q8", Columns: true},
+	ConvPackColumnsQ8Dot:                      family.Pack{Elem: "q8", Dot: true, Columns: true},
+	ConvPackF16:                               family.Pack{Elem: "f16"},
+	ConvPackF32:                               family.Pack{Elem: "f32"},
+	ConvPackQ8:                                family.Pack{Elem: "q8"},
+	ConvPackQ8Dot:                             family.Pack{Elem: "q8", Dot: true},
+	DataConcatE1:                              family.Move{Op: "concat", Bytes: 1},
+	DataConcatE2:                              family.Move{Op: "concat", Bytes: 2},
+	DataConcatE4:                              family.Move{Op: "concat", Bytes: 4},
+	DataCopyW1D3:                              family.Copy{Words: 1, Dims: 3},
+	DataCopyW1D6:                              family.Copy{Words: 1, Dims: 6},
+	DataCopyW2D3:                              family.Copy{Words: 2, Dims: 3},
+	DataCopyW2D6:                              family.Copy{Words: 2, Dims: 6},
+	DataCopyW4D3:                              family.Copy{Words: 4, Dims: 3},
+	DataCopyW4D6:                              family.Copy{Words: 4, Dims: 6},
+	DataGatherLanesE1:                         family.Move{Op: "gather_lanes", Bytes: 1},
+	DataGatherLanesE2:                         family.Move{Op: "gather_lanes", Bytes: 2},
+	DataGatherLanesE4:                         family.Move{Op: "gather_lanes", Bytes: 4},
+	DataGatherW1:                              family.GatherRows{Words: 1},
+	DataGatherW2:                              family.GatherRows{Words: 2},
+	DataGatherW4:                              family.GatherRows{Words: 4},
+	DataImageF16F16:                           family.Image{Half: true, Elem: "f16"},
+	DataImageF16F32:                           family.Image{Half: true, Elem: "f32"},
+	DataImageF16Q8:                            family.Image{Half: true, Elem: "q8"},
+	DataImageU8F16:                            family.Image{Elem: "f16"},
+	DataImageU8F32:                            family.Image{Elem: "f32"},
+	DataImageU8Q8:                             family.Image{Elem: "q8"},
+	DataMirrorE1:                              family.Move{Op: "mirror", Bytes: 1},
+	DataMirrorE2:                              family.Move{Op: "mirror", Bytes: 2},
+	DataMirrorE4:                              family.Move{Op: "mirror", Bytes: 4},
+	DataMirrorFedE1:                           family.Move{Op: "mirror_fed", Bytes: 1},
+	DataMirrorFedE2:                           family.Move{Op: "mirror_fed", Bytes: 2},
+	DataMirrorFedE4:                           family.Move{Op: "mirror_fed", Bytes: 4},
+	DataMirrorLanesE1:                         family.Move{Op: "mirror_lanes", Bytes: 1},
+	DataMirrorLanesE2:                         family.Move{Op: "mirror_lanes", Bytes: 2},
+	DataMirrorLanesE4:                         family.Move{Op: "mirror_lanes", Bytes: 4},
+	DataPadE1:                                 family.Move{Op: "pad", Bytes: 1},
+	DataPadE2:                                 family.Move{Op: "pad", Bytes: 2},
+	DataPadE4:                                 family.Move{Op: "pad", Bytes: 4},
+	DataPadFedE1:                              family.Move{Op: "pad_fed", Bytes: 1},
+	DataPadFedE2:                              family.Move{Op: "pad_fed", Bytes: 2},
+	DataPadFedE4:                              family.Move{Op: "pad_fed", Bytes: 4},
+	DataPadLanesE1:                            family.Move{Op: "pad_lanes", Bytes: 1},
+	DataPadLanesE2:                            family.Move{Op: "pad_lanes", Bytes: 2},
+	DataPadLanesE4:                            family.Move{Op: "pad_lanes", Bytes: 4},
+	DataReshapeE1:                             family.Move{Op: "reshape", Bytes: 1},
+	DataReshapeE2:                             family.Move{Op: "reshape", Bytes: 2},
+	DataReshapeE4:                             family.Move{Op: "reshape", Bytes: 4},
+	DataRgbE1:                                 family.Move{Op: "rgb", Bytes: 1},
+	DataRgbE4:                                 family.Move{Op: "rgb", Bytes: 4},
+	DataSelectE1:                              family.Move{Op: "select", Bytes: 1},
+	DataSelectE2:                              family.Move{Op: "select", Bytes: 2},
+	DataSelectE4:                              family.Move{Op: "select", Bytes: 4},
+	DataStridedE1:                             family.Move{Op: "strided", Bytes: 1},
+	DataStridedE2:                             family.Move{Op: "strided", Bytes: 2},
+	DataStridedE4:                             family.Move{Op: "strided", Bytes: 4},
+	DataTransposeE1:                           family.Move{Op: "transpose", Bytes: 1},
+	DataTransposeE2:                           family.Move{Op: "transpose", Bytes: 2},
+	DataTransposeE4:                           family.Move{Op: "transpose", Bytes: 4},
+	DataTransposeFedE1:                        family.Move{Op: "transpose_fed", Bytes: 1},
+	DataTransposeFedE2:                        family.Move{Op: "transpose_fed", Bytes: 2},
+	DataTransposeFedE4:                        family.Move{Op: "transpose_fed", Bytes: 4},
+	DequantizeF16:                             family.Dequantize{Elem: "f16"},
+	DequantizeF32:                             family.Dequantize{Elem: "f32"},
+	DequantizeWideF32:                         family.Dequantize{Elem: "f32", Wide: true},
+	FoldMaxColumnF16F16:                       family.Fold{Op: "max", Column: true, From: "f16", To: "f16"},
+	FoldMaxColumnF32F32:                       family.Fold{Op: "max", Column: true, From: "f32", To: "f32"},
+	FoldMaxColumnQ8Q8:                         family.Fold{Op: "max", Column: true, From: "q8", To: "q8"},
+	FoldMaxRowF16F16:                          family.Fold{Op: "max", From: "f16", To: "f16"},
+	FoldMaxRowF32F32:                          family.Fold{Op: "max", From: "f32", To: "f32"},
+	FoldMaxRowQ8Q8:                            family.Fold{Op: "max", From: "q8", To: "q8"},
+	FoldMinColumnF16F16:                       family.Fold{Op: "min", Column: true, From: "f16", To: "f16"},
+	FoldMinColumnF32F32:                       family.Fold{Op: "min", Column: true, From: "f32", To: "f32"},
+	FoldMinColumnQ8Q8:                         family.Fold{Op: "min", Column: true, From: "q8", To: "q8"},
+	FoldMinRowF16F16:                          family.Fold{Op: "min", From: "f16", To: "f16"},
+	FoldMinRowF32F32:                          family.Fold{Op: "min", From: "f32", To: "f32"},
+	FoldMinRowQ8Q8:                            family.Fold{Op: "min", From: "q8", To: "q8"},
+	FoldPlaceColumnF16I32:                     family.Fold{Op: "place", Column: true, From: "f16", To: "i32"},
+	FoldPlaceColumnF16Key:                     family.Fold{Op: "place", Column: true, From: "f16", To: "key"},
+	FoldPlaceColumnF32I32:                     family.Fold{Op: "place", Column: true, From: "f32", To: "i32"},
+	FoldPlaceColumnF32Key:                     family.Fold{Op: "place", Column: true, From: "f32", To: "key"},
+	FoldPlaceColumnI32I32:                     family.Fold{Op: "place", Column: true, From: "i32", To: "i32"},
+	FoldPlaceColumnI32Key:                     family.Fold{Op: "place", Column: true, From: "i32", To: "key"},
+	FoldPlaceColumnKeyI32:                     family.Fold{Op: "place", Column: true, From: "key", To: "i32"},
+	FoldPlaceColumnKeyKey:                     family.Fold{Op: "place", Column: true, From: "key", To: "key"},
+	FoldPlaceColumnQ8I32:                      family.Fold{Op: "place", Column: true, From: "q8", To: "i32"},
+	FoldPlaceColumnQ8Key:                      family.Fold{Op: "place", Column: true, From: "q8", To: "key"},
+	FoldPlaceRowF16I32:                        family.Fold{Op: "place", From: "f16", To: "i32"},
+	FoldPlaceRowF16Key:                        family.Fold{Op: "place", From: "f16", To: "key"},
+	FoldPlaceRowF32I32:                        family.Fold{Op: "place", From: "f32", To: "i32"},
+	FoldPlaceRowF32Key:                        family.Fold{Op: "place", From: "f32", To: "key"},
+	FoldPlaceRowI32I32:                        family.Fold{Op: "place", From: "i32", To: "i32"},
+	FoldPlaceRowI32Key:                        family.Fold{Op: "place", From: "i32", To: "key"},
+	FoldPlaceRowKeyI32:                        family.Fold{Op: "place", From: "key", To: "i32"},
+	FoldPlaceRowKeyKey:                        family.Fold{Op: "place", From: "key", To: "key"},
+	FoldPlaceRowQ8I32:                         family.Fold{Op: "place", From: "q8", To: "i32"},
+	FoldPlaceRowQ8Key:                         family.Fold{Op: "place", From: "q8", To: "key"},
+	FoldProdColumnF16F16:                      family.Fold{Op: "prod", Column: true, From: "f16", To: "f16"},
+	FoldProdColumnF16F32:                      family.Fold{Op: "prod", Column: true, From: "f16", To: "f32"},
+	FoldProdColumnF32F16:                      family.Fold{Op: "prod", Column: true, From: "f32", To: "f16"},
+	FoldProdColumnF32F32:                      family.Fold{Op: "prod", Column: true, From: "f32", To: "f32"},
+	FoldProdRowF16F16:                         family.Fold{Op: "prod", From: "f16", To: "f16"},
+	FoldProdRowF16F32:                         family.Fold{Op: "prod", From: "f16", To: "f32"},
+	FoldProdRowF32F16:                         family.Fold{Op: "prod", From: "f32", To: "f16"},
+	FoldProdRowF32F32:                         family.Fold{Op: "prod", From: "f32", To: "f32"},
+	LogSoftmaxColumnF16:                       family.Softmax{Log: true, Column: true, Elem: "f16"},
+	LogSoftmaxColumnF32:                       family.Softmax{Log: true, Column: true, Elem: "f32"},
+	LogSoftmaxRowF16:                          family.Softmax{Log: true, Elem: "f16"},
+	LogSoftmaxRowF32:                          family.Softmax{Log: true, Elem: "f32"},
+	LogSoftmaxRowLongF16:                      family.Softmax{Log: true, Long: true, Elem: "f16"},
+	LogSoftmaxRowLongF32:                      family.Softmax{Log: true, Long: true, Elem: "f32"},
+	LrnColumnF16:                              family.LocalResponse{Column: true, Elem: "f16"},
+	LrnColumnF32:                              family.LocalResponse{Column: true, Elem: "f32"},
+	LrnRowF16:                                 family.LocalResponse{Elem: "f16"},
+	LrnRowF32:                                 family.LocalResponse{Elem: "f32"},
+	MeanFedF16:                                family.MeanRuntime{Elem: "f16"},
+	MeanFedF32:                                family.MeanRuntime{Elem: "f32"},
+	MeanFedQ8:                                 family.MeanRuntime{Elem: "q8"},
+	PoolAverageF16:                            family.Pool{Op: "average", Elem: "f16"},
+	PoolAverageF32:                            family.Pool{Op: "average", Elem: "f32"},
+	PoolAverageF32Texel:                       family.Pool{Op: "average", Elem: "f32", Access: 1},
+	PoolAverageQ8:                             family.Pool{Op: "average", Elem: "q8"},
+	PoolAverageQ8Texel:                        family.Pool{Op: "average", Elem: "q8", Access: 1},
+	PoolL2F16:                                 family.Pool{Op: "l2", Elem: "f16"},
+	PoolL2F32:                                 family.Pool{Op: "l2", Elem: "f32"},
+	PoolMaxF16:                                family.Pool{Op: "max", Elem: "f16"},
+	PoolMaxF32:                                family.Pool{Op: "max", Elem: "f32"},
+	PoolMaxF32Texel:                           family.Pool{Op: "max", Elem: "f32", Access: 1},
+	PoolMaxQ8:                                 family.Pool{Op: "max", Elem: "q8"},
+	PoolMaxQ8Texel:                            family.Pool{Op: "max", Elem: "q8", Access: 1},
+	QuantizeF16:                               family.Quantize{Elem: "f16"},
+	QuantizeF32:                               family.Quantize{Elem: "f32"},
+	QuantizeWideF32:                           family.Quantize{Elem: "f32", Wide: true},
+	ResizeBilinearF16:                         family.Bilinear{Elem: "f16"},
+	ResizeBilinearF32:                         family.Bilinear{Elem: "f32"},
+	ResizeBilinearF32Texel:                    family.Bilinear{Elem: "f32", Access: 1},
+	ResizeBilinearQ8:                          family.Bilinear{Elem: "q8"},
+	ResizeBilinearQ8Texel:                     family.Bilinear{Elem: "q8", Access: 1},
+	ResizeNearestW1:                           family.Nearest{Words: 1},
+	ResizeNearestW2:                           family.Nearest{Words: 2},
+	ResizeNearestW4:                           family.Nearest{Words: 4},
+	SoftmaxColumnF16:                          family.Softmax{Column: true, Elem: "f16"},
+	SoftmaxColumnF32:                          family.Softmax{Column: true, Elem: "f32"},
+	SoftmaxColumnQ8:                           family.Softmax{Column: true, Elem: "q8"},
+	SoftmaxRowF16:                             family.Softmax{Elem: "f16"},
+	SoftmaxRowF32:                             family.Softmax{Elem: "f32"},
+	SoftmaxRowLongF16:                         family.Softmax{Long: true, Elem: "f16"},
+	SoftmaxRowLongF32:                         family.Softmax{Long: true, Elem: "f32"},
+	SoftmaxRowQ8:                              family.Softmax{Elem: "q8"},
+	SumColumnF16F16:                           family.Sum{Column: true, From: "f16", To: "f16"},
+	SumColumnF16F32:                           family.Sum{Column: true, From: "f16", To: "f32"},
+	SumColumnF32F16:                           family.Sum{Column: true, From: "f32", To: "f16"},
+	SumColumnF32F32:                           family.Sum{Column: true, From: "f32", To: "f32"},
+	SumColumnI32I32:                           family.Sum{Column: true, From: "i32", To: "i32"},
+	SumColumnI32Q8:                            family.Sum{Column: true, From: "i32", To: "q8"},
+	SumColumnQ8I32:                            family.Sum{Column: true, From: "q8", To: "i32"},
+	SumColumnQ8Q8:                             family.Sum{Column: true, From: "q8", To: "q8"},
+	SumRowF16F16:                              family.Sum{From: "f16", To: "f16"},
+	SumRowF16F32:                              family.Sum{From: "f16", To: "f32"},
+	SumRowF32F16:                              family.Sum{From: "f32", To: "f16"},
+	SumRowF32F32:                              family.Sum{From: "f32", To: "f32"},
+	SumRowI32I32:                              family.Sum{From: "i32", To: "i32"},
+	SumRowI32Q8:                               family.Sum{From: "i32", To: "q8"},
+	SumRowQ8I32:                               family.Sum{From: "q8", To: "i32"},
+	SumRowQ8Q8:                                family.Sum{From: "q8", To: "q8"},
+	TopkSortF16:                               family.TopKSort{Elem: "f16"},
+	TopkSortF32:                               family.TopKSort{Elem: "f32"},
+	TopkSortI32:                               family.TopKSort{Elem: "i32"},
+	TopkSortQ8:                                family.TopKSort{Elem: "q8"},
+	TopkTakeE1:                                family.TopKTake{Bytes: 1},
+	TopkTakeE2:                                family.TopKTake{Bytes: 2},
+	TopkTakeE4:                                family.TopKTake{Bytes: 4},
+	UnaryAbsF16:                               family.Unary{Op: "abs", Elem: "f16"},
+	UnaryAbsF32:                               family.Unary{Op: "abs", Elem: "f32"},
+	UnaryAbsI32:                               family.Unary{Op: "abs", Elem: "i32"},
+	UnaryClampF16:                             family.Unary{Op: "clamp", Elem: "f16"},
+	UnaryClampF32:                             family.Unary{Op: "clamp", Elem: "f32"},
+	UnaryEluF16:                               family.Unary{Op: "elu", Elem: "f16"},
+	UnaryEluF32:                               family.Unary{Op: "elu", Elem: "f32"},
+	UnaryExpF16:                               family.Unary{Op: "exp", Elem: "f16"},
+	UnaryExpF32:                               family.Unary{Op: "exp", Elem: "f32"},
+	UnaryFloorF16:                             family.Unary{Op: "floor", Elem: "f16"},
+	UnaryFloorF32:                             family.Unary{Op: "floor", Elem: "f32"},
+	UnaryHardswishF16:                         family.Unary{Op: "hardswish", Elem: "f16"},
+	UnaryHardswishF32:                         family.Unary{Op: "hardswish", Elem: "f32"},
+	UnaryLogF16:                               family.Unary{Op: "log", Elem: "f16"},
+	UnaryLogF32:                               family.Unary{Op: "log", Elem: "f32"},
+	UnaryLogisticF16:                          family.Unary{Op: "logistic", Elem: "f16"},
+	UnaryLogisticF32:                          family.Unary{Op: "logistic", Elem: "f32"},
+	UnaryNegF16:                               family.Unary{Op: "neg", Elem: "f16"},
+	UnaryNegF32:                               family.Unary{Op: "neg", Elem: "f32"},
+	UnaryNegI32:                               family.Unary{Op: "neg", Elem: "i32"},
+	UnaryRsqrtF16:                             family.Unary{Op: "rsqrt", Elem: "f16"},
+	UnaryRsqrtF32:                             family.Unary{Op: "rsqrt", Elem: "f32"},
+	UnarySinF16:                               family.Unary{Op: "sin", Elem: "f16"},
+	UnarySinF32:                               family.Unary{Op: "sin", Elem: "f32"},
+	UnarySqrtF16:                              family.Unary{Op: "sqrt", Elem: "f16"},
+	UnarySqrtF32:                              family.Unary{Op: "sqrt", Elem: "f32"},
+	UnaryTanhF16:                              family.Unary{Op: "tanh", Elem: "f16"},
+	UnaryTanhF32:                              family.Unary{Op: "tanh", Elem: "f32"},
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "155572a2fcaff47529f97b060374b214961ee34f25286b68a5d4f633be07b047"
+const SetID = "19c0030441ec675b6568081b8aa42da1e9ed96a12a8eae79a725558e98e4561f"

@@ -1,33 +1,95 @@
 #version 450
-// Convolution as an implicit matrix product, float, through shared memory. One workgroup of LOCAL_X x LOCAL_Y invocations
-// computes BM output pixels times BN output channels; one invocation every LOCAL_Y-th of these pixels times every
-// LOCAL_X-th quad of these channels.
+// Convolution as an implicit matrix product, or products of a batch of matrices, through shared memory. One workgroup of
+// LOCAL_X x LOCAL_Y invocations computes BM output pixels times BN output channels; one invocation every LOCAL_Y-th of
+// these pixels times every LOCAL_X-th quad of these channels.
 //
 // y[p][n] = clamp(bias[n] + sum over taps t, channels k of x[window(p) at t][k] * w[t][k][n], lo, hi)
+//
+// What is summed lies in units: quads of floats, words of 4 bytes. They are counted through all taps, the channels of one
+// inside, and a workgroup goes through them STEP at a time. The step that comes next travels to registers while products of
+// the one before are computed. An invocation brings the same unit of each step, for several rows: it moves its tap on, and
+// computes positions anew, only where channels end.
 //
 // macro            | meaning
 // BM, BN           | tile: pixels, channels
 // LOCAL_X, LOCAL_Y | shape of a workgroup; they divide BN/4 and BM
+// STEP4            | units of a step are STEP4 quads of floats or 4 * STEP4 words
+// BUFFERS          | 1: one tile of each operand in shared memory and two barriers a step; 2: two of each, and one
 // TAPS             | 1: any window, stride, dilation, padding; 0: 1x1 without any of them, pixels are rows of x
-// ELEM_F32, _F16   | type of x and y; sums are float32
+// SPLIT            | 1: workgroup z sums its part of the steps, and writes sums for gemm_sum.comp; 0: z counts products of a
+//                  |    batch, without TAPS
+// ROWS             | 1: w is a tensor, [channel][unit]; 0: tiles
+// ELEM_F32, _F16   | type of x, w and y; sums are float32
+// ELEM_Q8          | 8-bit: packed dot products, as in gemm_q8.comp, exact in int32; WZP: 1: wz' is not 0
 //
-// Weights: [tile of BN channels][tap][k, padded to 4][BN/4] quads of 4 channels. Workgroups: x counts tiles of pixels, y
-// tiles of channels.
+// Weights in tiles: floats [tile of BN channels][tap][k, padded to 4][BN/4] quads of 4 channels; 8-bit [tile][tap][unit][BN/4]
+// of 4 words. Workgroups: x counts tiles of pixels, y tiles of channels.
 #include "common.glsl"
 #include "tensor.glsl"
 #include "window.glsl"
 
+#ifdef ELEM_Q8
+#include "requant.glsl"
+#extension GL_EXT_spirv_intrinsics : require
+// As in gemm_q8.comp.
+spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4452)
+int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
+#define SUM ivec4
+#define STAGED uvec4
+#define FILTER uvec4
+#define unpackFilter(v) (v)
+const int WIDTH = 4; // units of a quad in shared memory
+const int DEPTH = 1; // and what the filter has of each: rows of BN/4 quads
+#else
+#define SUM vec4
+#define STAGED vec4
+#define FILTER QUAD
+#define unpackFilter(v) unpackQuad(v)
+const int WIDTH = 1;
+const int DEPTH = 4;
+#endif
+
 layout(set = 0, binding = 0) readonly buffer X { QUAD x[]; };
-layout(set = 0, binding = 1) readonly buffer W { vec4 w[]; };
+layout(set = 0, binding = 1) readonly buffer W { FILTER w[]; };
+#if SPLIT
+layout(set = 0, binding = 2) writeonly buffer S { SUM sums[]; }; // [part][pixel][quad]
+#else
+#ifdef ELEM_Q8
+layout(set = 0, binding = 2) readonly buffer C { ivec4 channel[]; };
+#include "channels.glsl"
+#else
 layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
+#endif
 layout(set = 0, binding = 3) writeonly buffer Y { QUAD y[]; };
+#endif
 
 layout(push_constant) uniform P {
     int pixels;   // rows of y
-    int kq;       // quads of a row of x; TAPS: of those that a sum reads
+    int kq;       // units of a row of x; TAPS: of those that a sum reads
     int outQuads; // quads of a row of y
+#if SPLIT
+    int partSteps; // steps of a part
+#elif !TAPS
+    int nextX, nextW, nextY; // how far the next product of a batch is, in elements of the buffers
+#endif
+#if ROWS
+    int channels; // rows of w
+#endif
+#ifdef ELEM_Q8
+    uint flip; // as in gemm_q8.comp
+    int wz;
+#endif
+#if !SPLIT
+#ifdef ELEM_Q8
+    int doubleMask, zero, lo, hi;
+#else
     float lo, hi;
+#endif
+#endif
 #if TAPS
+#ifdef ELEM_Q8
+    uint outside;
+#endif
     int pitch;      // as in gemm_float.comp
     int groupQuads;
     int inH, inW, outH, outW;
@@ -36,88 +98,214 @@ layout(push_constant) uniform P {
 #endif
 };
 
-const int TM = BM / LOCAL_Y;                  // pixels of an invocation
-const int TN4 = BN / 4 / LOCAL_X;             // quads of an invocation
-const int BK4 = 4;                            // quads of x at a time
+const int TM = BM / LOCAL_Y;      // pixels of an invocation
+const int TN4 = BN / 4 / LOCAL_X; // quads of an invocation
+const int STEP = STEP4 * WIDTH;   // units at a time
 const int THREADS = LOCAL_X * LOCAL_Y;
-const int LOAD_X = BM * BK4 / THREADS;        // quads that an invocation brings of x
-const int LOAD_W = 4 * BK4 * BN / 4 / THREADS; // and of w
+const int LOAD_X = BM * STEP / THREADS;             // units that an invocation brings of x
+const int TILE_W = STEP * DEPTH * BN / 4;           // quads of w for a step
+const int LOAD_W = TILE_W / THREADS;                // of these an invocation brings so many
+const int PITCH_X = STEP4 + 1;                      // a quad more than a row has, so that rows begin in different banks
+const int PITCH_W = BN / 4 + 1;
 
-shared vec4 xs[BM * BK4];         // [pixel][quad]
-shared vec4 ws[4 * BK4 * BN / 4]; // [k][quad]
+shared STAGED xs[BUFFERS * BM * PITCH_X];        // [buffer][pixel][quad]
+shared STAGED ws[BUFFERS * 4 * STEP4 * PITCH_W]; // [buffer][k or word][quad of channels]
 
 void main() {
     int lx = int(gl_LocalInvocationID.x), ly = int(gl_LocalInvocationID.y);
     int me = ly * LOCAL_X + lx;
     int p0 = int(gl_WorkGroupID.x) * BM;
-    int tile = int(gl_WorkGroupID.y);
+    int tile = int(gl_WorkGroupID.y), z = int(gl_WorkGroupID.z);
 
-    vec4 acc[TM][TN4];
+    SUM acc[TM][TN4];
     [[unroll]] for (int m = 0; m < TM; m++)
-        [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = vec4(0);
+        [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = SUM(0);
+#if defined(ELEM_Q8) && WZP
+    int xsum[TM];
+    [[unroll]] for (int m = 0; m < TM; m++) xsum[m] = 0;
+#endif
 
-    // The rows of x that this invocation brings: pixel and quad of each are the same for all taps.
 #if TAPS
-    ivec3 origin[LOAD_X];
-    [[unroll]] for (int i = 0; i < LOAD_X; i++)
-        origin[i] = windowOrigin(clamp(p0 + (me + i * THREADS) / BK4, 0, max(pixels - 1, 0)), max(outW, 1), max(outH, 1), inH,
-                                 ivec2(strideH, strideW), ivec2(padTop, padLeft));
-    int wi = tile * kH * kW * kq * BN;
+    int units = kH * kW * kq;
+#else
+    int units = kq;
+#endif
+    int first = 0, steps = (units + STEP - 1) / STEP;
+#if SPLIT
+    first = z * partSteps;
+    steps = min(steps - first, partSteps);
+#endif
+    // The unit that this invocation brings of the rows (me + i * THREADS) / STEP of x, and the first unit of these.
+    int unit = first * STEP + me % STEP;
+    int row[LOAD_X];
+#if TAPS
+    int depth = max(kq, 1); // never 0, whatever the host says
+    int tap = unit / depth, at = unit - tap * depth;
+    int ky = tap / max(kW, 1), kx = tap - ky * kW;
     int behind = tile * (BN / 4) / max(groupQuads, 1) * kq;
-    for (int ky = 0; ky < kH; ky++) {
-        for (int kx = 0; kx < kW; kx++) {
-            int row[LOAD_X];
-            bool ok[LOAD_X];
-            [[unroll]] for (int i = 0; i < LOAD_X; i++) {
-                int iy = origin[i].y + ky * dilationH, ix = origin[i].z + kx * dilationW;
-                ok[i] = inside(iy, inH) && inside(ix, inW);
-                row[i] = ok[i] ? ((origin[i].x + iy) * inW + ix) * pitch + behind : 0;
+    ivec3 origin[LOAD_X];
+    bool ok[LOAD_X];
+    [[unroll]] for (int i = 0; i < LOAD_X; i++)
+        origin[i] = windowOrigin(clamp(p0 + (me + i * THREADS) / STEP, 0, max(pixels - 1, 0)), max(outW, 1), max(outH, 1), inH,
+                                 ivec2(strideH, strideW), ivec2(padTop, padLeft));
+    bool moved = true;
+#else
+    [[unroll]] for (int i = 0; i < LOAD_X; i++) row[i] = min(p0 + (me + i * THREADS) / STEP, pixels - 1) * kq;
+#if !SPLIT
+    [[unroll]] for (int i = 0; i < LOAD_X; i++) row[i] += z * nextX;
+#endif
+#endif
+#if ROWS
+    int wi = 0;
+#else
+    int wi = (tile * units + first * STEP) * DEPTH * BN / 4;
+    int left = (units - first * STEP) * DEPTH * BN / 4; // quads of w in this tile from here on
+#endif
+#if !SPLIT && !TAPS
+    wi += z * nextW;
+#endif
+
+    for (int s = 0; s <= steps; s++) {
+        STAGED nextXs[LOAD_X], nextWs[LOAD_W];
+        if (s < steps) {
+#if TAPS
+            if (moved) {
+                [[unroll]] for (int i = 0; i < LOAD_X; i++) {
+                    int iy = origin[i].y + ky * dilationH, ix = origin[i].z + kx * dilationW;
+                    ok[i] = inside(iy, inH) && inside(ix, inW);
+                    row[i] = ok[i] ? ((origin[i].x + iy) * inW + ix) * pitch + behind : 0;
+                }
+                moved = false;
             }
 #else
-    int row[LOAD_X];
-    [[unroll]] for (int i = 0; i < LOAD_X; i++) row[i] = min(p0 + (me + i * THREADS) / BK4, pixels - 1) * kq;
-    int wi = tile * kq * BN;
-    {
-        {
+            int at = unit;
 #endif
-            for (int q0 = 0; q0 < kq; q0 += BK4) {
-                barrier(); // nobody reads the operands before these any more
-                [[unroll]] for (int i = 0; i < LOAD_X; i++) {
-                    int q = q0 + ((me + i * THREADS) & (BK4 - 1));
-                    vec4 v = unpackQuad(x[row[i] + min(q, kq - 1)]);
+            bool more = unit < units;
+            [[unroll]] for (int i = 0; i < LOAD_X; i++) {
 #if TAPS
-                    v = ok[i] ? v : vec4(0);
+                bool use = more && ok[i];
+#else
+                bool use = more;
 #endif
-                    xs[me + i * THREADS] = q < kq ? v : vec4(0);
-                }
-                int left = (kq - q0) * BN; // quads of w for this tap from here on
-                [[unroll]] for (int i = 0; i < LOAD_W; i++) {
-                    int at = me + i * THREADS;
-                    vec4 v = w[wi + q0 * BN + min(at, left - 1)];
-                    ws[at] = at < left ? v : vec4(0);
-                }
-                barrier();
-                [[unroll]] for (int q = 0; q < BK4; q++) {
-                    vec4 xv[TM];
-                    [[unroll]] for (int m = 0; m < TM; m++) xv[m] = xs[(ly + m * LOCAL_Y) * BK4 + q];
-                    [[unroll]] for (int c = 0; c < 4; c++)
-                        [[unroll]] for (int j = 0; j < TN4; j++) {
-                            vec4 wv = ws[(4 * q + c) * (BN / 4) + lx + j * LOCAL_X];
-                            [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
-                        }
+#ifdef ELEM_Q8
+                uint v = x[use ? row[i] + at : 0] ^ flip;
+#if TAPS
+                v = use ? v : outside;
+#endif
+                nextXs[i].x = more ? v : 0u;
+#else
+                vec4 v = unpackQuad(x[use ? row[i] + at : 0]);
+                nextXs[i] = use ? v : vec4(0);
+#endif
+            }
+            [[unroll]] for (int i = 0; i < LOAD_W; i++) {
+#if ROWS
+                int n = tile * BN + (me + i * THREADS) / STEP;
+                bool known = more && n < channels;
+                vec4 v = unpackQuad(w[wi + (known ? n * units + unit : 0)]);
+                nextWs[i] = known ? v : vec4(0);
+#else
+                int j = me + i * THREADS;
+                STAGED v = unpackFilter(w[wi + min(j, left - 1)]);
+                nextWs[i] = j < left ? v : STAGED(0);
+#endif
+            }
+            unit += STEP;
+#if TAPS
+            at += STEP;
+            while (at >= depth) { // the next tap; where channels are few, one further on
+                at -= depth;
+                moved = true;
+                if (++kx == kW) {
+                    kx = 0;
+                    ky++;
                 }
             }
-            wi += kq * BN;
+#endif
+#if !ROWS
+            wi += TILE_W;
+            left -= TILE_W;
+#endif
         }
+        if (s > 0) {
+            int from = ((s - 1) % BUFFERS) * BM * PITCH_X, fromW = ((s - 1) % BUFFERS) * 4 * STEP4 * PITCH_W;
+            for (int q = 0; q < STEP4; q++) {
+                STAGED xv[TM];
+                [[unroll]] for (int m = 0; m < TM; m++) xv[m] = xs[from + (ly + m * LOCAL_Y) * PITCH_X + q];
+                [[unroll]] for (int c = 0; c < 4; c++) {
+#if defined(ELEM_Q8) && WZP
+                    [[unroll]] for (int m = 0; m < TM; m++) xsum[m] += dotSU(0x01010101u, xv[m][c], 0);
+#endif
+                    [[unroll]] for (int j = 0; j < TN4; j++) {
+                        STAGED wv = ws[fromW + (4 * q + c) * PITCH_W + lx + j * LOCAL_X];
+                        [[unroll]] for (int m = 0; m < TM; m++) {
+#ifdef ELEM_Q8
+                            uint v = xv[m][c];
+                            acc[m][j] += ivec4(dotSU(wv.x, v, 0), dotSU(wv.y, v, 0), dotSU(wv.z, v, 0), dotSU(wv.w, v, 0));
+#else
+                            acc[m][j] += xv[m][c] * wv;
+#endif
+                        }
+                    }
+                }
+            }
+        }
+#if BUFFERS == 1
+        barrier(); // nobody reads the operands before these any more
+#endif
+        if (s < steps) {
+            int to = (s % BUFFERS) * BM * PITCH_X, toW = (s % BUFFERS) * 4 * STEP4 * PITCH_W;
+            [[unroll]] for (int i = 0; i < LOAD_X; i++) {
+                int j = me + i * THREADS;
+#ifdef ELEM_Q8
+                xs[to + j / STEP * PITCH_X + j % STEP / 4][j % 4] = nextXs[i].x;
+#else
+                xs[to + j / STEP * PITCH_X + j % STEP] = nextXs[i];
+#endif
+            }
+            [[unroll]] for (int i = 0; i < LOAD_W; i++) {
+                int j = me + i * THREADS;
+#if ROWS
+                int n = j / STEP;
+                [[unroll]] for (int c = 0; c < 4; c++) ws[toW + (4 * (j % STEP) + c) * PITCH_W + n / 4][n % 4] = nextWs[i][c];
+#else
+                ws[toW + j / (BN / 4) * PITCH_W + j % (BN / 4)] = nextWs[i];
+#endif
+            }
+        }
+        barrier();
     }
 
     [[unroll]] for (int j = 0; j < TN4; j++) {
         int nq = tile * (BN / 4) + lx + j * LOCAL_X;
         if (nq < outQuads) {
+#if !SPLIT
+#ifdef ELEM_Q8
+            Channels c = channels(nq);
+#else
             vec4 b = bias[nq];
+#endif
+#endif
             [[unroll]] for (int m = 0; m < TM; m++) {
                 int p = p0 + ly + m * LOCAL_Y;
-                if (p < pixels) y[p * outQuads + nq] = packQuad(clamp(acc[m][j] + b, lo, hi));
+                SUM v = acc[m][j];
+#if defined(ELEM_Q8) && WZP
+                v -= wz * xsum[m];
+#endif
+#if SPLIT
+                if (p < pixels) sums[(z * pixels + p) * outQuads + nq] = v;
+#else
+                int to = p * outQuads + nq;
+#if !TAPS
+                to += z * nextY;
+#endif
+#ifdef ELEM_Q8
+                v = clamp(requantize(v + c.bias, c, doubleMask) + zero, lo, hi);
+                if (p < pixels) y[to] = packBytes(v);
+#else
+                if (p < pixels) y[to] = packQuad(clamp(v + b, lo, hi));
+#endif
+#endif
             }
         }
     }

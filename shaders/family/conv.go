@@ -11,8 +11,11 @@ type Gemm struct {
 	// Of 8-bit types. Dot: packed dot products, which read texels; else sums of floats. ZeroPoint: the filter has one.
 	// Flush: sums that floats do not hold exactly go to integers.
 	Dot, ZeroPoint, Flush bool
-	// Shared: a workgroup brings the operands of its tile to shared memory; the filter is a storage buffer.
+	// Shared: a workgroup brings the operands of its tile to shared memory; the filter is a storage buffer, in the type of
+	// x. M is 1 where its invocations share the sums of a single row instead.
 	Shared bool
+	Split  bool // Shared: workgroups sum parts of the products, which GemmSum adds up
+	Rows   bool // Shared: the filter is bound as it is, channel by channel
 }
 
 // Name implements Key.
@@ -21,12 +24,18 @@ func (k Gemm) Name() string {
 	if k.Dot {
 		access = on(k.Access == TexelStores, "_store")
 	}
-	return fmt.Sprintf("conv_gemm%s_%s%s%s_%dx%d%s%s%s", on(k.Window, "_window"), k.Elem, on(k.Dot, "_dot"), on(k.Shared, "_shared"),
-		k.M, k.N, on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
+	return fmt.Sprintf("conv_gemm%s_%s%s%s_%dx%d%s%s%s%s%s", on(k.Window, "_window"), k.Elem, on(k.Dot, "_dot"), on(k.Shared, "_shared"),
+		k.M, k.N, on(k.Split, "_split"), on(k.Rows, "_rows"), on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
 }
 
 // Floor implements Varied.
 func (k Gemm) Floor() bool { return k.N == 8 && k.Access == Buffers && !k.Dot && !k.Shared }
+
+// GemmSum is the key of conv/gemm_sum.comp, which ends products that were computed in parts (Gemm.Split).
+type GemmSum struct{ Elem Elem }
+
+// Name implements Key.
+func (k GemmSum) Name() string { return "conv_gemm_sum_" + string(k.Elem) }
 
 // Depthwise is the key of conv/depthwise.comp. Width 0 is any window; else its width, with the same Stride both ways and
 // no dilation.

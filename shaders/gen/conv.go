@@ -11,16 +11,13 @@ var accesses = []family.Access{family.Buffers, family.Texels, family.TexelStores
 
 // convVariants: the kernels of conv/.
 func convVariants() []variant {
-	list := slices.Concat(depthwiseVariants(), directVariants(), packVariants())
+	list := slices.Concat(depthwiseVariants(), directVariants(), packVariants(), sharedVariants())
 	for _, window := range bools {
 		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {
 			for _, k := range gemmKeys(tile[0], tile[1]) {
 				k.Window = window
 				list = append(list, gemmVariant(k))
 			}
-		}
-		for _, elem := range []family.Elem{family.F32, family.F16} {
-			list = append(list, sharedVariant(family.Gemm{Elem: elem, Window: window, M: 32, N: 64, Shared: true}))
 		}
 	}
 	return list
@@ -64,17 +61,6 @@ func gemmVariant(k family.Gemm) variant {
 		v.defines["FLUSH"], v.defines["SHIFT"] = digit(k.Flush), digit(k.Dot || k.Flush)
 	}
 	return v
-}
-
-// sharedVariant has workgroups of 8x8 invocations, which every device has.
-func sharedVariant(k family.Gemm) variant {
-	return variant{
-		key: k, source: "conv/gemm_shared.comp", cost: family.CostMatrix,
-		defines: map[string]string{
-			elemMacro(k.Elem): "1", "BM": fmt.Sprint(k.M), "BN": fmt.Sprint(k.N), "TAPS": digit(k.Window),
-			"LOCAL_X": "8", "LOCAL_Y": "8",
-		},
-	}
 }
 
 func directVariants() []variant {

@@ -3,7 +3,9 @@ package differential
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +34,7 @@ func kernelsOf(t *testing.T, d *driver.Device, m *nn.Model, seed uint64) (list [
 	return list
 }
 
-// sharedCases end tiles of 32 pixels, 64 channels and 16 inputs early, each in its own way.
+// sharedCases end tiles of 32 to 128 pixels and channels and steps of 16 and 32 inputs early, each in its own way.
 var sharedCases = []convCase{
 	{name: "whole tiles", in: nn.Dims{1, 8, 8, 32}, co: 64, kh: 1, kw: 1, stride: 1, dilation: 1},
 	{name: "pixels end early", in: nn.Dims{1, 3, 11, 16}, co: 64, kh: 1, kw: 1, stride: 1, dilation: 1, act: nn.ActRelu6},
@@ -40,27 +42,45 @@ var sharedCases = []convCase{
 	{name: "channels end within a quad", in: nn.Dims{1, 5, 7, 20}, co: 61, kh: 1, kw: 1, stride: 1, dilation: 1, act: nn.ActRelu},
 	{name: "inputs end early", in: nn.Dims{1, 8, 8, 89}, co: 64, kh: 1, kw: 1, stride: 1, dilation: 1},
 	{name: "one input", in: nn.Dims{1, 8, 8, 1}, co: 48, kh: 1, kw: 1, stride: 1, dilation: 1},
+	{name: "one input and output", in: nn.Dims{2, 5, 5, 1}, co: 1, kh: 3, kw: 3, stride: 1, dilation: 1, same: true},
 	{name: "batches", in: nn.Dims{3, 5, 7, 13}, co: 67, kh: 3, kw: 3, stride: 1, dilation: 1, same: true},
 	{name: "stride", in: nn.Dims{1, 23, 19, 10}, co: 130, kh: 3, kw: 3, stride: 2, dilation: 1, same: true, act: nn.ActRelu1},
 	{name: "dilation", in: nn.Dims{2, 17, 13, 6}, co: 41, kh: 5, kw: 2, stride: 1, dilation: 3, same: true},
 	{name: "valid", in: nn.Dims{1, 41, 9, 3}, co: 59, kh: 2, kw: 7, stride: 1, dilation: 1},
+	{name: "one pixel of a window", in: nn.Dims{1, 5, 7, 23}, co: 31, kh: 5, kw: 7, stride: 1, dilation: 1, act: nn.ActRelu},
+	{name: "one row", in: nn.Dims{1, 1, 1, 331}, co: 67, kh: 1, kw: 1, stride: 1, dilation: 1, act: nn.ActRelu6},
+	{name: "three rows", in: nn.Dims{3, 1, 1, 37}, co: 5, kh: 1, kw: 1, stride: 1, dilation: 1},
+	{name: "long sums", in: nn.Dims{1, 6, 7, 530}, co: 37, kh: 1, kw: 1, stride: 1, dilation: 1, act: nn.ActRelu},
+	{name: "fed filter", in: nn.Dims{2, 6, 5, 19}, co: 33, kh: 3, kw: 3, stride: 1, dilation: 1, same: true, fed: true},
+	{name: "fed filter, 1x1", in: nn.Dims{1, 7, 9, 67}, co: 45, kh: 1, kw: 1, stride: 1, dilation: 1, fed: true, act: nn.ActRelu},
 }
 
-// TestConvInSharedMemory: the variant that devices counted as GPUs choose for these sizes.
+// TestConvInSharedMemory: the variants that devices counted as GPUs choose for these sizes, and on devices that are none what
+// they choose where they must.
 func TestConvInSharedMemory(t *testing.T) {
 	t.Setenv("NNGPU_CLASS", "gpu")
 	t.Setenv("NNGPU_SELFTEST", "off") // all variants at once
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		ran := map[string]bool{}
 		for i, tc := range sharedCases {
-			for _, f := range formats[:2] {
+			for _, f := range formats {
 				for _, nchw := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%s/%s/nchw=%v", tc.name, f.name, nchw), func(t *testing.T) {
 						m := tc.model(f, nchw, rand.New(rand.NewPCG(uint64(i), 1)))
-						require.Contains(t, strings.Join(kernelsOf(t, d, m, uint64(i)), " "), "_shared_")
+						list := kernelsOf(t, d, m, uint64(i))
+						if !f.data.IsQuant8() { // those of few bytes are worth no dot products where these are slow
+							require.Contains(t, strings.Join(list, " "), "_shared_")
+						}
+						for _, k := range list {
+							ran[k] = true
+						}
 						Compare(t, d, m, convTolerance(&tc, f), uint64(i))
 					})
 				}
 			}
+		}
+		for _, part := range []string{"_shared_1x8", "_shared_32x32", "_split", "_rows", "conv_gemm_sum_f32", "conv_gemm_sum_f16", "_dot_shared_"} {
+			require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(ran)), func(k string) bool { return strings.Contains(k, part) }), part)
 		}
 	})
 }

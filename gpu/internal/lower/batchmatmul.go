@@ -109,10 +109,10 @@ func (p *products) prepare(b *emit.Builder, right matrices) func(i int) {
 		perSlab = min(perSlab, int(p.slabTexels(b.Facts))/p.tileTexels(k))
 	}
 	tiles := packMatrices(b, p.conv, k, right, [2]int{0, p.tiles(k)}, perSlab)
-	var push emit.Push
+	var push gemmPush
 	var channels parts
 	if q == nil {
-		push = p.push(pack.Bounds(p.Y, activation(p.node)))
+		push.end = pack.Bounds(p.Y, activation(p.node))
 		channels.in = floatBias(b, p.conv, p.tiles(k)*k.N)
 	} else {
 		push = p.push8(q)

@@ -40,6 +40,8 @@ func TestChosenProducts(t *testing.T) {
 	narrow.SubgroupSize, narrow.MaxTexelElements = 4, 65536
 	stores.TexelStores = true
 	gpu.Class, gpu.SubgroupSize, gpu.IntegerDotFast = plan.ClassGPU, 32, true
+	slow := gpu
+	slow.IntegerDotFast = false
 	without := func(f plan.Facts, list string) plan.Facts {
 		require.NoError(t, f.Without(list))
 		return f
@@ -64,12 +66,19 @@ func TestChosenProducts(t *testing.T) {
 		{"dot products on narrow vectors", narrow, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_8x8", "float sums"},
 		{"dot products without texels", without(cpu, "texel"), nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_8x8", "float sums"},
 		{"no texels", without(cpu, "texel"), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16", "8x16"},
-		{"a gpu", gpu, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_shared_32x64", "shared memory"},
-		{"a gpu, a window in half floats", gpu, nn.TensorFloat16, 14, 14, 64, 128, 3, "conv_gemm_window_f16_shared_32x64", "next conv_gemm_window_f16_8x8"},
-		{"a gpu without shared memory", without(gpu, "shared"), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16_texel", "8x16"},
-		{"a gpu, a tile that is hardly used", gpu, nn.TensorFloat32, 2, 3, 64, 20, 1, "conv_gemm_f32_8x16_texel", "8x16"},
-		{"a gpu with small workgroups", func() plan.Facts { f := gpu; f.MaxLocal[1] = 4; return f }(), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16_texel", "8x16"},
-		{"a filter beyond the binding", func() plan.Facts { f := gpu; f.MaxStorageRange = 1 << 18; return f }(), nn.TensorFloat32, 14, 14, 300, 256, 1, "conv_gemm_f32_8x16_texel", "8x16"},
+		{"a gpu", gpu, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_shared_32x32", "shared memory"},
+		{"a gpu, large matrices", gpu, nn.TensorFloat32, 128, 32, 1024, 4096, 1, "conv_gemm_f32_shared_128x128", "tile 128x128"},
+		{"a gpu, many pixels", gpu, nn.TensorFloat16, 112, 112, 64, 64, 1, "conv_gemm_f16_shared_64x64", "tile 64x64"},
+		{"a gpu, long sums of few pixels", gpu, nn.TensorFloat32, 7, 7, 2048, 512, 1, "conv_gemm_f32_shared_64x64_split", "in 4 parts"},
+		{"a gpu, a window in half floats", gpu, nn.TensorFloat16, 14, 14, 64, 128, 3, "conv_gemm_window_f16_shared_64x64_split", "in 4 parts"},
+		{"a gpu, one row", gpu, nn.TensorFloat16, 1, 1, 2048, 1000, 1, "conv_gemm_f16_shared_1x8", "share the sums of a row"},
+		{"a gpu, dot products", gpu, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_dot_shared_32x32_wzp", "packed dot products are fast"},
+		{"a gpu, slow dot products", slow, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_dot_shared_32x32_wzp", "packed dot products, which are slow"},
+		{"a gpu without shared memory", without(gpu, "shared"), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fills the device best"},
+		{"a gpu without shared memory, many pixels", without(gpu, "shared"), nn.TensorFloat32, 112, 112, 64, 128, 1, "conv_gemm_f32_8x16_texel", "8x16"},
+		{"a gpu, few pixels and channels", gpu, nn.TensorFloat32, 2, 3, 64, 20, 1, "conv_gemm_f32_shared_1x8", "of a row"},
+		{"a gpu with small workgroups", func() plan.Facts { f := gpu; f.MaxLocal[1] = 4; return f }(), nn.TensorFloat32, 112, 112, 64, 128, 1, "conv_gemm_f32_8x16_texel", "8x16"},
+		{"a filter beyond the binding", func() plan.Facts { f := gpu; f.MaxStorageRange = 1 << 18; return f }(), nn.TensorFloat32, 112, 112, 300, 256, 1, "conv_gemm_f32_8x8_texel", "8x8"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p, _ := lowerFor(t, tc.f, convNode(tc.typ, tc.h, tc.w, tc.ci, tc.co, tc.k))

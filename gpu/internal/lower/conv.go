@@ -261,11 +261,13 @@ func lowerGemmFloat(b *emit.Builder, c *conv) {
 			return packedOnDevice(b, c, k, run)
 		}
 		part, n := c.Tiles(k.N, run), run[1]-run[0]
-		return b.Packed(part.W.Const, part.Recipe("FloatTiles", 0, k.N), int64(n*c.tileTexels(k))*16, func() []byte {
-			return pack.FloatBytes(part.FloatTiles(pack.Floats(part.W), k.N, 0, n))
-		})
+		how, do := "FloatTiles", func() []byte { return pack.FloatBytes(part.FloatTiles(pack.Floats(part.W), k.N, 0, n)) }
+		if k.Shared && k.Elem == family.F16 {
+			how, do = "HalfTiles", func() []byte { return part.HalfTiles(k.N, 0, n) }
+		}
+		return b.Packed(part.W.Const, part.Recipe(how, 0, k.N), int64(n*c.tileTexels(k))*16, do)
 	}
-	dispatchTiles(b, c, k, slab, floatBias(b, c, c.tiles(k)*k.N), c.push(pack.Bounds(c.Y, activation(c.node))))
+	dispatchTiles(b, c, k, slab, floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))})
 }
 
 // floatBias is the bias of c, of so many channels where it is a constant.
@@ -319,25 +321,28 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 }
 
 // push8 is what products of 8 bits take behind sizes.
-func (c *conv) push8(q *pack.Quantized) emit.Push {
-	push := emit.Push{q.Flip}.Ints(q.WZero, q.Rounding, int(c.Y.Zero)).Words(pack.Bounds(c.Y, activation(c.node))...)
+func (c *conv) push8(q *pack.Quantized) gemmPush {
+	push := gemmPush{operands: emit.Push{q.Flip}.Ints(q.WZero), end: emit.Ints(q.Rounding, int(c.Y.Zero)).Words(pack.Bounds(c.Y, activation(c.node))...)}
 	if c.window() {
-		push = push.Ints(q.XZero * 0x01010101)
+		push.outside = emit.Ints(q.XZero * 0x01010101)
 	}
-	return c.push(push)
+	return push
 }
 
+// gemmPush is what a matrix product takes behind sizes, in the order of its push constants: of operands, of what becomes
+// of sums, and what lies outside of the image.
+type gemmPush struct{ operands, end, outside emit.Push }
+
 // dispatchTiles appends the product k of c. slab packs tiles run[0] to run[1] of the filter, of which there may be more
-// than one texel buffer holds; channels is what the kernel adds to sums, push what it takes behind sizes.
-func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int) emit.Value, channels emit.Value, push []uint32) {
-	x, y := b.Reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
-	tiles, rows := c.tiles(k), c.rows(k)
+// than one texel buffer holds; channels is what the kernel adds to sums.
+func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int) emit.Value, channels emit.Value, p gemmPush) {
 	if k.Shared {
-		b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(rows), uint32(tiles), 1},
-			emit.Ints(c.pixels, c.InQuads(), c.OutQuads()).Words(push...), emit.Cost{FLOP: c.flop()},
-			x, b.Read(slab([2]int{0, tiles}), plan.FormatNone), b.Read(channels, plan.FormatNone), y)
+		dispatchShared(b, c, k, slab, channels, p)
 		return
 	}
+	x, y := b.Reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
+	tiles, rows := c.tiles(k), c.rows(k)
+	push := c.push(p.operands.Words(p.end...).Words(p.outside...))
 	format := plan.FormatRGBA32F
 	if k.Dot {
 		format = plan.FormatRGBA32U

@@ -29,7 +29,7 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 			return 0, ""
 		}
 		speed, why := tileSpeed(b.Facts, c, k)
-		speed *= b.AccessSpeed(k.Access, x, y, gemmTexels(k))
+		speed *= b.AccessSpeed(k.Access, x, y, gemmTexels(k)) * registerShare(b.Facts, c, k)
 		if k.Elem == family.Q8 {
 			products, what := productSpeed(b.Facts, k.Dot)
 			speed, why = speed*products, why+"; "+what
@@ -56,8 +56,11 @@ func (c *conv) rows(k family.Gemm) int  { return (c.pixels + k.M - 1) / k.M }
 // tileTexels is the number of texels (or quads) of the packed filter in a tile of k.
 func (c *conv) tileTexels(k family.Gemm) int {
 	words := c.Taps * c.InQuads() * k.N // a word or 4 floats hold 4 of the 4*kq*n products of a tap
-	if k.Dot {
+	switch {
+	case k.Dot:
 		return words / 4
+	case k.Shared && k.Elem == family.F16:
+		return words / 2
 	}
 	return words
 }
@@ -103,7 +106,11 @@ func tileSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string
 	default:
 		speed = 1
 	}
-	if narrow == "" {
+	switch {
+	case narrow != "":
+	case f.Class == plan.ClassGPU:
+		narrow = "fills the device best"
+	default:
 		narrow = "a wider one of the filter exceeds a texel buffer"
 	}
 	return speed, fmt.Sprintf("tile %dx%d: %s", k.M, k.N, narrow)
@@ -121,28 +128,16 @@ func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
 	return 0.2, "packed dot products, which are slow"
 }
 
-// sharedSpeed scores tiles in shared memory: on a GPU loads that a whole workgroup shares decide; on the software devices
-// barriers cost more than loads. What a tile has beyond the output is wasted.
-func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
-	rows, tiles := c.rows(k), c.tiles(k)
-	if max(rows, tiles) > plan.MaxGroups || int64(tiles*c.tileTexels(k))*16 > f.MaxStorageRange {
-		return 0, ""
-	}
-	speed = 0.3
-	if f.Class == plan.ClassGPU && !f.Quick {
-		speed = 4
-	}
-	return speed * float64(c.pixels*c.Out) / float64(rows*k.M*tiles*k.N), fmt.Sprintf("tile %dx%d in shared memory", k.M, k.N)
-}
-
 // Quick is what plan.Facts.Quick would make of p: kernels that are fewer, and compile fast.
 func Quick(f *plan.Facts, p plan.Pipeline) plan.Pipeline {
 	switch k := p.Kernel.Key().(type) {
 	case family.Gemm:
-		if k.Shared && k.Elem == family.F32 && !f.BuffersOnly {
+		if k.Shared && (k.Elem == family.F32 || k.Dot) && !f.BuffersOnly {
 			k.Access = family.Texels
+		} else if k.Shared {
+			k.Dot, k.ZeroPoint = false, false
 		}
-		k.Shared, k.M, k.N = false, 1, 8
+		k.Shared, k.Split, k.Rows, k.M, k.N = false, false, false, 1, 8
 		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}
 	case family.Depthwise:
 		k.Width, k.Stride = 0, 0

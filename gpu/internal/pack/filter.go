@@ -58,8 +58,26 @@ func (f *Filter) Recipe(how string, zero, n int) Recipe {
 // FloatTiles lays tiles first to last of w, the elements of f.W, out as [tile][tap][k, padded to 4][n], zeroes in the
 // padding.
 func (f *Filter) FloatTiles(w []float32, n, first, last int) []float32 {
+	return layTiles(f, w, n, first, last)
+}
+
+// HalfTiles is FloatTiles of f.W, of 16-bit floats, as kernels read them.
+func (f *Filter) HalfTiles(n, first, last int) []byte {
+	w := make([]uint16, len(f.W.Const)/2)
+	for i := range w {
+		w[i] = binary.LittleEndian.Uint16(f.W.Const[2*i:])
+	}
+	tiles := layTiles(f, w, n, first, last)
+	data := make([]byte, 2*len(tiles))
+	for i, v := range tiles {
+		binary.LittleEndian.PutUint16(data[2*i:], v)
+	}
+	return data
+}
+
+func layTiles[T float32 | uint16](f *Filter, w []T, n, first, last int) []T {
 	k4 := f.InQuads() * 4
-	out := make([]float32, (last-first)*f.Taps*k4*n)
+	out := make([]T, (last-first)*f.Taps*k4*n)
 	for o := first * n; o < min(last*n, f.Out); o++ {
 		tile, lane := o/n-first, o%n
 		for t := range f.Taps {

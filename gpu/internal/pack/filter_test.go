@@ -326,3 +326,20 @@ func TestDepthwiseWeightsGiveThePlainSum(t *testing.T) {
 		})
 	}
 }
+
+// TestHalfTiles: the bits of the constants, where FloatTiles has their values.
+func TestHalfTiles(t *testing.T) {
+	p := packCase{nn.TensorFloat16, nn.TensorFloat16, 2, 3, 5, 19}
+	f := p.filter(rand.New(rand.NewPCG(1, 2)))
+	for i := range len(f.W.Const) / 2 { // finite
+		f.W.Const[2*i+1] &^= 0x40
+	}
+	const n = 8
+	tiles := (f.Out + n - 1) / n
+	halves := f.HalfTiles(n, 0, tiles)
+	want := f.FloatTiles(Floats(f.W), n, 0, tiles)
+	require.Len(t, halves, 2*len(want))
+	for i, v := range want {
+		require.Equal(t, v, nn.Half(binary.LittleEndian.Uint16(halves[2*i:])).Float32(), i)
+	}
+}

@@ -29,6 +29,7 @@ type Facts struct {
 	MaxGroups        [3]uint32 // workgroups of one dispatch
 	SharedBytes      uint32    // shared memory of one workgroup
 	SubgroupSize     uint32
+	ComputeUnits     uint32 // streaming multiprocessors, compute units, cores; 0 where the device does not say
 	SubgroupOps      family.SubgroupOps
 	// IntegerDot: packed 4x8-bit dot products are a feature of the device and enabled.
 	IntegerDot bool

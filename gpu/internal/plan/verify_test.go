@@ -23,7 +23,7 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 	// shared makes of the first step one whose workgroups have a shape of their own.
 	shared := func(p *Plan) {
-		const k = shaders.ConvGemmF32SharedX32x64 // "ssss"
+		const k = shaders.ConvGemmF32SharedX32x32 // "ssss"
 		p.WeightBytes = 256
 		s := &p.Steps[0]
 		s.Kernel, s.Local, s.Groups, s.Push = k, k.Info().Workgroup, [3]uint32{1, 3, 1}, make([]uint32, k.Info().PushWords)

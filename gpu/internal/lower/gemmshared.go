@@ -1,0 +1,214 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/gpu/internal/emit"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// What a GPU takes for a matrix product is estimated in cycles of one of its compute units, the busiest, by gpuGrid.cycles.
+// The constants are those of NVIDIA's server GPUs; others differ in all of them by less than the estimate does.
+const (
+	// unitProducts are multiply-adds of floats that a compute unit begins in a cycle.
+	unitProducts = 128
+	// unitBytes is what memory gives to one unit in a cycle: 4.8 TB/s between 132 units at 1.8 GHz.
+	unitBytes = 20
+	// unitInvocations are those that one unit holds at a time, at the registers that tiles take (about 64).
+	unitInvocations = 1024
+	// waitCycles go by from a load from memory until the value is there; a step of a tile waits that long at least.
+	waitCycles = 600
+	// dispatchCycles is what a dispatch takes that waits for the one before: 1 to 2.5 µs.
+	dispatchCycles = 3000
+	// unknownUnits stands for the number of compute units of a device that does not say.
+	unknownUnits = 32
+	// maxParts bounds the parts of a sum: each writes as many sums as the output has elements.
+	maxParts = 16
+	// registerPeak is the part of unitProducts that register tiles reach without shared memory, where each invocation loads
+	// all that it multiplies.
+	registerPeak = 0.05
+)
+
+// gpuGrid is the work of a dispatch as a GPU is given it.
+type gpuGrid struct {
+	groups      int     // workgroups
+	invocations int     // of a workgroup
+	products    float64 // multiply-adds of a workgroup
+	steps       int     // of a workgroup, one after the other
+	peak        float64 // part of unitProducts that the kernel reaches where all units are full
+}
+
+// cycles is the time of g on a device of so many compute units: the busiest unit computes its workgroups at the kernel's
+// rate, unless waiting for memory takes longer. Of workgroups that a unit holds at a time, one waits while others compute.
+func (g *gpuGrid) cycles(units int) float64 {
+	busiest := (g.groups + units - 1) / units
+	rounds := (busiest*g.invocations + unitInvocations - 1) / unitInvocations
+	return max(float64(busiest)*g.products/(unitProducts*g.peak), float64(rounds*g.steps*waitCycles))
+}
+
+// units is the number of compute units to go by.
+func units(f *plan.Facts) int {
+	if f.ComputeUnits == 0 {
+		return unknownUnits
+	}
+	return int(f.ComputeUnits)
+}
+
+// depth is the number of products in each sum of c, with the padding.
+func (c *conv) depth() int { return c.Taps * c.InQuads() * 4 }
+
+// gpuSpeed is the score of a product that takes so many cycles: 1 for register tiles that fill the device.
+func (c *conv) gpuSpeed(f *plan.Facts, cycles float64) float64 {
+	ideal := float64(c.pixels) * float64(c.Out) * float64(c.depth()) / (unitProducts * float64(units(f)))
+	return ideal / cycles / registerPeak
+}
+
+// registerShare is the part of their speed that register tiles reach on a GPU by the shape alone; 1 on other devices.
+func registerShare(f *plan.Facts, c *conv, k family.Gemm) float64 {
+	if f.Class != plan.ClassGPU || f.Quick {
+		return 1
+	}
+	local := int(gemmLocal(f))
+	g := gpuGrid{
+		groups: (c.rows(k)*c.tiles(k) + local - 1) / local, invocations: local,
+		products: float64(local * k.M * k.N * c.depth()), steps: c.depth() / 4, peak: registerPeak,
+	}
+	return c.gpuSpeed(f, g.cycles(units(f)))
+}
+
+// sharedStep is the number of products of a sum in a step of a tile in shared memory, as shaders/gen/convshared.go has it.
+func sharedStep(k family.Gemm) int {
+	if k.Dot {
+		return 32
+	}
+	return 16
+}
+
+// sharedGrid is the work of c by tiles of k in shared memory, whose sums are cut into so many parts.
+func (c *conv) sharedGrid(k family.Gemm, parts int) gpuGrid {
+	local := shaders.Of(k).Info().Workgroup
+	g := gpuGrid{groups: c.rows(k) * c.tiles(k) * parts, invocations: int(local[0] * local[1])}
+	if k.M == 1 { // what is loaded is used once, and memory is the bound
+		bytes := map[family.Elem]float64{family.F32: 4, family.F16: 2, family.Q8: 1}[k.Elem]
+		g.products, g.steps = float64(k.N*c.depth()), (c.depth()+4*int(local[1])-1)/(4*int(local[1]))
+		g.peak = unitBytes / bytes / unitProducts
+		return g
+	}
+	// An invocation multiplies m pixels by n channels: for 4 products of each of these it loads m + n quads from shared
+	// memory, at the cost of 8 multiply-adds each. That comes out as 67 % of the peak for 8x8 and 50 % for 4x4.
+	m, n := float64(k.M)/float64(local[1]), float64(k.N)/float64(local[0])
+	g.peak = m * n / (m*n + 2*(m+n))
+	if k.Dot {
+		g.peak *= 2
+	}
+	steps := (c.depth() + sharedStep(k) - 1) / sharedStep(k)
+	g.steps = (steps + parts - 1) / parts
+	g.products = float64(k.M * k.N * g.steps * sharedStep(k))
+	return g
+}
+
+// parts is the number of parts into which the sums of c are best cut for k, and the cycles that it takes with them; parts
+// is 0 where k cannot do it. The last part may be shorter than the others, and none is empty.
+func (c *conv) parts(f *plan.Facts, k family.Gemm) (parts int, cycles float64) {
+	if !k.Split {
+		g := c.sharedGrid(k, 1)
+		return 1, g.cycles(units(f))
+	}
+	steps := (c.depth() + sharedStep(k) - 1) / sharedStep(k)
+	sums := int64(c.pixels*c.OutQuads()) * 16
+	cycles = math.Inf(1)
+	for n := 2; n <= min(steps, maxParts) && int64(n)*sums <= f.MaxStorageRange; n++ {
+		if each := (steps + n - 1) / n; (steps+each-1)/each != n {
+			continue
+		}
+		g := c.sharedGrid(k, n)
+		moved := 2 * float64(int64(n)*sums) / unitBytes / float64(units(f)) // written and read
+		if all := g.cycles(units(f)) + moved + dispatchCycles; all < cycles {
+			parts, cycles = n, all
+		}
+	}
+	return parts, cycles
+}
+
+// sharedSpeed scores products through shared memory. On a GPU loads that a whole workgroup shares decide, and whether there
+// are workgroups for all of its units; on the software devices barriers cost more than loads.
+func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
+	const (
+		pieces  = 12 // iterations of a step at most, see conv.loops
+		fewRows = 8  // beyond, rows share what tiles load
+	)
+	rows, tiles := c.rows(k), c.tiles(k)
+	switch {
+	case max(rows, tiles) > plan.MaxGroups, c.depth()/sharedStep(k)*pieces > emit.MaxLoop:
+		return 0, ""
+	case k.Rows != (!c.constant() && !k.Dot), k.Rows && c.turned:
+		return 0, ""
+	case !k.Rows && int64(tiles*c.tileTexels(k))*16 > f.MaxStorageRange:
+		return 0, ""
+	case k.M == 1 && (!c.constant() || c.pixels > fewRows):
+		return 0, ""
+	}
+	parts, cycles := c.parts(f, k)
+	switch {
+	case parts == 0:
+		return 0, ""
+	case k.M == 1:
+		why = "invocations of a workgroup share the sums of a row"
+	case k.Split:
+		why = fmt.Sprintf("tile %dx%d in shared memory, sums in %d parts", k.M, k.N, parts)
+	default:
+		why = fmt.Sprintf("tile %dx%d in shared memory", k.M, k.N)
+	}
+	if f.Class != plan.ClassGPU || f.Quick {
+		fill := float64(c.pixels*c.Out) / float64(rows*k.M*tiles*k.N)
+		return 0.3 * fill / float64(parts), why
+	}
+	speed = c.gpuSpeed(f, cycles)
+	if k.Dot {
+		products, what := productSpeed(f, true)
+		speed, why = speed*products/2, why+"; "+what
+	}
+	return speed, why
+}
+
+// dispatchShared is dispatchTiles of a product through shared memory.
+func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int) emit.Value, channels emit.Value, p gemmPush) {
+	rows, tiles := c.rows(k), c.tiles(k)
+	cost := emit.Cost{FLOP: c.flop()}
+	x, y := b.In(c.node.In[0]), b.Out(c.node.Out[0])
+	w := b.In(c.node.In[1])
+	if !k.Rows {
+		w = b.Read(slab([2]int{0, tiles}), plan.FormatNone)
+	}
+	last := b.Read(channels, plan.FormatNone)
+	if k.M == 1 {
+		b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(tiles), uint32(c.pixels), 1},
+			emit.Ints(c.InQuads(), c.OutQuads()).Words(p.operands...).Words(p.end...), cost, x, w, last, y)
+		return
+	}
+	sizes := emit.Ints(c.pixels, c.InQuads(), c.OutQuads())
+	own := func(push emit.Push) emit.Push { // behind those that say how products are counted
+		if k.Rows {
+			push = push.Ints(c.Out)
+		}
+		return push.Words(p.operands...)
+	}
+	parts, _ := c.parts(b.Facts, k)
+	groups := [3]uint32{uint32(rows), uint32(tiles), uint32(parts)}
+	if !k.Split {
+		if !k.Window {
+			sizes = sizes.Ints(0, 0, 0)
+		}
+		b.DispatchGroups(shaders.Of(k), groups, c.push(own(sizes).Words(p.end...).Words(p.outside...)), cost, x, w, last, y)
+		return
+	}
+	steps := (c.depth() + sharedStep(k) - 1) / sharedStep(k)
+	count := c.pixels * c.OutQuads()
+	sums := b.Temp(int64(parts) * int64(count) * 16)
+	b.DispatchGroups(shaders.Of(k), groups, c.push(own(sizes.Ints((steps+parts-1)/parts)).Words(p.outside...)), cost, x, w, b.Write(sums, plan.FormatNone))
+	b.Quads(shaders.Of(family.GemmSum{Elem: k.Elem}), count, emit.Ints(count).Divisors(c.OutQuads()).Ints(parts).Words(p.end...), emit.Cost{},
+		b.Read(sums, plan.FormatNone), last, y)
+}
