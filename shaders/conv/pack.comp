@@ -43,86 +43,63 @@ layout(push_constant) uniform P {
 #endif
 };
 
-uint matrix, tap, q, used; // which block; lanes of its quad of k
-
-#if COLUMNS
-// The quad of channels from n on in row 4 q + c, which is there.
-QUAD columns(uint n, uint c) { return w[(matrix * k + 4u * q + c) * nq + n / 4u]; }
-#else
-// The quad of k of channel n, which is there.
-QUAD row(uint n) { return w[((matrix * channels + n) * taps.value + tap) * kq.value + q]; }
-#endif
-
 #ifdef ELEM_Q8
 vec4 values(uint word) { return unpackFloats(word ^ flip) - float(zero); }
 #else
 vec4 values(QUAD quad) { return unpackQuad(quad); }
 #endif
 
-// firsts is v with zeroes behind its first n lanes.
-vec4 firsts(vec4 v, uint n) { return mix(vec4(0.0), v, lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(n))); }
-
-// block is the words of 4 channels from n on, or their floats for each of 4 k.
-#if DOT
-uvec4 block(uint n) {
-    uvec4 words = uvec4(zero);
-#if COLUMNS
-    if (n >= channels) return words;
-    uint rows[4];
-    [[unroll]] for (uint c = 0u; c < 4u; c++) {
-        rows[c] = zero;
-        if (c < used) rows[c] = columns(n, c) ^ flip;
-    }
-    uint even01 = (rows[0] & 0x00ff00ffu) | (rows[1] & 0x00ff00ffu) << 8, odd01 = (rows[0] >> 8 & 0x00ff00ffu) | (rows[1] & 0xff00ff00u);
-    uint even23 = (rows[2] & 0x00ff00ffu) | (rows[3] & 0x00ff00ffu) << 8, odd23 = (rows[2] >> 8 & 0x00ff00ffu) | (rows[3] & 0xff00ff00u);
-    return uvec4((even01 & 0xffffu) | even23 << 16, (odd01 & 0xffffu) | odd23 << 16, even01 >> 16 | (even23 & 0xffff0000u), odd01 >> 16 | (odd23 & 0xffff0000u));
-#else
-    uint mask = used == 4u ? 0xffffffffu : (1u << (8u * used)) - 1u;
-    [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
-        if (n + lane < channels) words[lane] = ((row(n + lane) ^ flip) & mask) | (zero & ~mask);
-    }
-    return words;
-#endif
-}
-#else
-mat4 block(uint n) {
-    mat4 rows = mat4(0.0);
-#if COLUMNS
-    if (n >= channels) return rows;
-    uint lanes = min(channels - n, 4u);
-    [[unroll]] for (uint c = 0u; c < 4u; c++) {
-        if (c < used) rows[c] = values(columns(n, c));
-    }
-    if (lanes < 4u) [[unroll]] for (uint c = 0u; c < 4u; c++) rows[c] = firsts(rows[c], lanes);
-    return rows;
-#else
-    [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
-        if (n + lane < channels) rows[lane] = firsts(values(row(n + lane)), used);
-    }
-    return transpose(rows);
-#endif
-}
-#endif
-
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
-    uint tile, slabOf;
+    uint q, tap, tile, slabOf;
     uint run = divide(divide(divide(i, kq, q), taps, tap), slab, tile); // slab of all matrices
-    uint to = run * pitch + (tile * taps.value + tap) * kq.value * tn4 * (DOT == 1 ? 1u : 4u);
-    matrix = divide(run, slabs, slabOf);
-    used = min(k - 4u * q, 4u);
+    uint matrix = divide(run, slabs, slabOf);
     uint n = first + (slabOf * slab.value + tile) * 4u * tn4;
     if (n >= channels) return;
-#if !COLUMNS
+    uint to = run * pitch + ((tile * taps.value + tap) * kq.value + q) * tn4 * (4u - 3u * uint(DOT));
+    uint usedK = min(k - 4u * q, 4u);
+#if COLUMNS
+    uint row = matrix * k, last = k - 1u, mostQuad = nq - 1u;
+    uint row0 = (row + 4u * q) * nq, row1 = (row + min(4u * q + 1u, last)) * nq, row2 = (row + min(4u * q + 2u, last)) * nq,
+         row3 = (row + min(4u * q + 3u, last)) * nq;
+#else
     if (turn != 0u) tap = taps.value - 1u - tap;
+    uint pitchW = taps.value * kq.value, row0 = tap * kq.value + q, last = (matrix + 1u) * channels - 1u;
 #endif
     for (uint j = 0u; j < tn4; j++, n += 4u) {
-#if DOT
-        tiles[to + q * tn4 + j] = block(n);
+        uint usedN = n < channels ? min(channels - n, 4u) : 0u;
+        // Rows of w, each again where the next one is not there: what is too much is masked, and the loads need no condition.
+#if COLUMNS
+        uint at = min(n / 4u, mostQuad), rows = usedK, columns = usedN;
+        QUAD a = w[row0 + at], b = w[row1 + at], c = w[row2 + at], d = w[row3 + at];
 #else
-        mat4 rows = block(n);
-        [[unroll]] for (uint c = 0u; c < 4u; c++) tiles[to + (4u * q + c) * tn4 + j] = rows[c];
+        uint at = matrix * channels + n, rows = usedN, columns = usedK;
+        QUAD a = w[min(at, last) * pitchW + row0], b = w[min(at + 1u, last) * pitchW + row0], c = w[min(at + 2u, last) * pitchW + row0],
+             d = w[min(at + 3u, last) * pitchW + row0];
+#endif
+#if DOT
+        uvec4 v = uvec4(a, b, c, d) ^ flip;
+        if (min(rows, columns) < 4u) {
+            uint mask = columns == 4u ? 0xffffffffu : (1u << (8u * columns)) - 1u;
+            v = mix(uvec4(zero), (v & mask) | (zero & ~mask), lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(rows)));
+        }
+#if COLUMNS
+        uvec2 even = (v.xz & 0x00ff00ffu) | (v.yw & 0x00ff00ffu) << 8, odd = (v.xz >> 8 & 0x00ff00ffu) | (v.yw & 0xff00ff00u);
+        v = uvec4((even.x & 0xffffu) | even.y << 16, (odd.x & 0xffffu) | odd.y << 16, even.x >> 16 | (even.y & 0xffff0000u), odd.x >> 16 | (odd.y & 0xffff0000u));
+#endif
+        tiles[to + j] = v;
+#else
+        vec4 v[4] = vec4[4](values(a), values(b), values(c), values(d));
+        if (min(rows, columns) < 4u) {
+            bvec4 inside = lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(columns));
+            [[unroll]] for (uint r = 0u; r < 4u; r++) v[r] = r < rows ? mix(vec4(0.0), v[r], inside) : vec4(0.0);
+        }
+#if COLUMNS
+        [[unroll]] for (uint r = 0u; r < 4u; r++) tiles[to + r * tn4 + j] = v[r];
+#else
+        [[unroll]] for (uint r = 0u; r < 4u; r++) tiles[to + r * tn4 + j] = vec4(v[0][r], v[1][r], v[2][r], v[3][r]);
+#endif
 #endif
     }
 }
