@@ -39,7 +39,26 @@ func (b *Backend) Describe(ctx context.Context, m *nn.Model) (*Description, erro
 	if err := cmp.Or(nn.NotNil("context", ctx), checkModel(m), b.devices.open()); err != nil {
 		return nil, err
 	}
-	facts := b.current()
+	return describe(ctx, b.current(), m)
+}
+
+// DescribeAs is Backend.Describe for a device of which there are only facts, in JSON with the names that the fields of
+// Device.Facts have. All kernels are taken to compute rightly there.
+//
+// Precondition: m passed validate.Model. Errors are those of facts that no device has, which are INVALID_ARGUMENT, and of
+// what the compiler refuses.
+func DescribeAs(ctx context.Context, facts []byte, m *nn.Model) (*Description, error) {
+	if err := cmp.Or(nn.NotNil("context", ctx), checkModel(m)); err != nil {
+		return nil, err
+	}
+	f, err := plan.ParseFacts(facts)
+	if err != nil {
+		return nil, &nn.Error{Status: nn.StatusInvalidArgument, Where: "facts", Err: err}
+	}
+	return describe(ctx, *f, m)
+}
+
+func describe(ctx context.Context, facts plan.Facts, m *nn.Model) (*Description, error) {
 	g, err := compile.Optimised(&facts, m)
 	if err != nil {
 		return nil, err
@@ -100,6 +119,9 @@ func (d *Description) Memory() []StepMemory {
 
 // SegmentBound is the longest that a segment of a plan for this device may be expected to take.
 func (b *Backend) SegmentBound() time.Duration { return b.facts.SegmentBound() }
+
+// SegmentBound is the longest that a segment of the plan is meant to take.
+func (d *Description) SegmentBound() time.Duration { return d.facts.SegmentBound() }
 
 // Graph is the text form of the graph after the passes, which is what is lowered.
 func (d *Description) Graph() string { return d.graph.String() }

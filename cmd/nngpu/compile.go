@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -31,7 +32,16 @@ type compileResult struct {
 	GFLOP            float64 `json:"gflop"`
 	Predicted        float64 `json:"predicted_ms"`
 	SegmentBound     float64 `json:"segment_bound_ms"`
-	Dump             string  `json:"dump,omitempty"`
+	// Choices are the kernels that were chosen among several, with --as.
+	Choices []choice `json:"choices,omitempty"`
+	Dump    string   `json:"dump,omitempty"`
+}
+
+// choice is a step of a plan.
+type choice struct {
+	Operation string `json:"operation"`
+	Kernel    string `json:"kernel"`
+	Why       string `json:"why"`
 }
 
 // dumps are the values of --dump.
@@ -41,7 +51,7 @@ var dumps = map[string]func(*gpu.Description) string{
 }
 
 func (a *app) compileCommand() *cobra.Command {
-	var dump string
+	var dump, as string
 	c := &cobra.Command{
 		Use:   "compile MODEL",
 		Short: "Compile a network and show what comes out",
@@ -49,22 +59,30 @@ func (a *app) compileCommand() *cobra.Command {
 
 With --dump plan also every step of it, what lies where in the arena and during which steps, and the time that
 each segment and step is predicted to take; with --dump ir the graph after the compiler's passes. With -v also which
-kernel was chosen for each operation, why, with what score, and which would have been next.`,
+kernel was chosen for each operation, why, with what score, and which would have been next.
+
+With --as FACTS.json it compiles for a device that need not be there, from what the compiler knows of one, and prints
+these choices; tests/networks/testdata has such a file.`,
 		Args:              exactArgs(1, "one model"),
 		ValidArgsFunction: completeModels,
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, known := dumps[dump]; !known && c.Flags().Changed("dump") {
 				return usageError("--dump is plan or ir, not %q", dump)
 			}
-			return a.compile(c.Context(), a.net.model(args), dump)
+			if c.Flags().Changed("as") && a.device != "" {
+				return usageError("--as is in place of --device")
+			}
+			return a.compile(c.Context(), a.net.model(args), as, dump)
 		},
 	}
 	c.Flags().StringVar(&dump, "dump", "", "what to print in full: plan or ir")
+	c.Flags().StringVar(&as, "as", "", "compile for a device of these facts, a JSON file, and show which kernels it would run")
 	complete(c, "dump", "plan", "ir")
 	return c
 }
 
-func (a *app) compile(ctx context.Context, path, dump string) error {
+// compile shows what becomes of a network on the device, or on one of the facts in the file as.
+func (a *app) compile(ctx context.Context, path, as, dump string) error {
 	net, err := a.loadNetwork(path)
 	if err != nil {
 		return err
@@ -72,38 +90,70 @@ func (a *app) compile(ctx context.Context, path, dump string) error {
 	if err := validate.Model(net.Model); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	dev, err := a.openDevice()
-	if err != nil {
-		return err
+	describe := a.describeHere
+	if as != "" {
+		describe = func(ctx context.Context, m *nn.Model) (*compileResult, *gpu.Description, error) {
+			return describeAs(ctx, as, m)
+		}
 	}
-	res, err := a.describeModel(ctx, dev, net.Model, dump)
-	if err = errors.Join(err, dev.Close()); err != nil {
+	res, d, err := describe(ctx, net.Model)
+	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	res.Model = path
-	return a.print(res, func() { a.printCompile(res) })
-}
-
-// describeModel compiles m, which is valid.
-func (a *app) describeModel(ctx context.Context, dev *nngpu.Device, m *nn.Model, dump string) (*compileResult, error) {
-	d, err := dev.Vulkan.Describe(ctx, m)
-	if err != nil {
-		return nil, err
-	}
+	res.figures(d)
 	for _, c := range d.Choices() {
-		a.note("%s: %s (%s)", c.Label, c.Kernel, c.Why)
-	}
-	info := dev.Info()
-	res := &compileResult{
-		Device: info.Name, Driver: info.Driver,
-		Pipelines: d.Stats.Pipelines, Dispatches: d.Stats.Dispatches, Segments: d.Stats.Segments,
-		ArenaBytes: d.Stats.ArenaBytes, LargestLiveBytes: d.LargestLive, LayoutBytes: d.Layout, WeightBytes: d.Stats.WeightBytes,
-		GFLOP: d.Stats.GFLOP, Predicted: stats.Milliseconds(d.Predicted), SegmentBound: stats.Milliseconds(dev.Vulkan.SegmentBound()),
+		if as != "" {
+			res.Choices = append(res.Choices, choice{c.Label, c.Kernel, c.Why})
+		} else {
+			a.note("%s: %s (%s)", c.Label, c.Kernel, c.Why)
+		}
 	}
 	if dump != "" {
 		res.Dump = dumps[dump](d)
 	}
-	return res, nil
+	return a.print(res, func() { a.printCompile(res) })
+}
+
+// describeHere compiles m, which is valid, for the device.
+func (a *app) describeHere(ctx context.Context, m *nn.Model) (*compileResult, *gpu.Description, error) {
+	dev, err := a.openDevice()
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := dev.Vulkan.Describe(ctx, m)
+	info := dev.Info()
+	return &compileResult{Device: info.Name, Driver: info.Driver}, d, errors.Join(err, dev.Close())
+}
+
+// maxFacts bounds a file of facts, in bytes.
+const maxFacts = 1 << 16
+
+// describeAs compiles m, which is valid, for a device of the facts in a file.
+func describeAs(ctx context.Context, path string, m *nn.Model) (*compileResult, *gpu.Description, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fileError(err)
+	}
+	defer f.Close()
+	facts, err := io.ReadAll(io.LimitReader(f, maxFacts))
+	if err != nil {
+		return nil, nil, fileError(err)
+	}
+	d, err := gpu.DescribeAs(ctx, facts, m)
+	if nn.StatusOf(err) == nn.StatusInvalidArgument {
+		return nil, nil, usageError("%s: %w", path, err)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	return &compileResult{Device: path, Driver: "facts"}, d, nil
+}
+
+// figures takes those of d.
+func (r *compileResult) figures(d *gpu.Description) {
+	r.Pipelines, r.Dispatches, r.Segments = d.Stats.Pipelines, d.Stats.Dispatches, d.Stats.Segments
+	r.ArenaBytes, r.LargestLiveBytes, r.LayoutBytes, r.WeightBytes = d.Stats.ArenaBytes, d.LargestLive, d.Layout, d.Stats.WeightBytes
+	r.GFLOP, r.Predicted, r.SegmentBound = d.Stats.GFLOP, stats.Milliseconds(d.Predicted), stats.Milliseconds(d.SegmentBound())
 }
 
 func (a *app) printCompile(r *compileResult) {
@@ -116,6 +166,12 @@ func (a *app) printCompile(r *compileResult) {
 	}
 	a.printf("  work        %.3f GFLOP\n", r.GFLOP)
 	a.printf("  predicted   %.3f ms, by the cost model; no segment is meant to exceed %g ms\n", r.Predicted, r.SegmentBound)
+	if len(r.Choices) > 0 {
+		a.printf("\n")
+	}
+	for _, c := range r.Choices {
+		a.printf("  %s: %s (%s)\n", c.Operation, c.Kernel, c.Why)
+	}
 	if r.Dump != "" {
 		a.printf("\n")
 		console.Lines(a.out, r.Dump)

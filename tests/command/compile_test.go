@@ -1,6 +1,7 @@
 package command
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -92,6 +93,22 @@ func TestDumpOfGraph(t *testing.T) {
 	require.Contains(t, v["dump"], "input %0 TENSOR_FLOAT32 [1,28,28,1]\n")
 }
 
+// TestCompileAs needs no device: facts are enough.
+func TestCompileAs(t *testing.T) {
+	facts := filepath.Join("..", "networks", "testdata", "h200.json")
+	args := []string{"compile", example(t, "digits_f32.tflite"), "--as", facts}
+	v := object(t, ok(t, append(args, "--json")...).stdout)
+	require.Equal(t, facts, v["device"])
+	choices := v["choices"].([]any)
+	require.NotEmpty(t, choices)
+	first := choices[0].(map[string]any)
+	require.Equal(t, []string{"kernel", "operation", "why"}, keys(first))
+	require.Contains(t, first["kernel"], "_shared_")
+	text := ok(t, args...).stdout
+	require.Contains(t, text, first["kernel"])
+	require.Contains(t, text, first["why"])
+}
+
 func TestBadCompile(t *testing.T) {
 	f := newFiles(t)
 	for _, tc := range []bad{
@@ -100,6 +117,9 @@ func TestBadCompile(t *testing.T) {
 		{name: "empty dump", args: []string{"compile", f.model, "--dump", ""}, code: usage, says: []string{"plan or ir"}},
 		{name: "no such file", args: []string{"compile", f.dir + "/none"}, code: usage, says: []string{"none"}},
 		{name: "no network", args: []string{"compile", f.put(t, "x.tflite", []byte("text"))}, code: usage, says: []string{"x.tflite"}},
+		{name: "no such facts", args: []string{"compile", f.model, "--as", f.dir + "/none"}, code: usage, says: []string{"none"}},
+		{name: "facts of nothing", args: []string{"compile", f.model, "--as", f.put(t, "facts.json", []byte(`{"Class": "gpu"}`))}, code: usage, says: []string{"facts.json", "MaxStorageRange"}},
+		{name: "facts and a device", args: []string{"compile", f.model, "--as", f.model, "--device", "0"}, code: usage, says: []string{"in place of --device"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.check(t) })
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
-var update = flag.Bool("update", false, "write internal/networks/ranges.json")
+var update = flag.Bool("update", false, "write internal/networks/ranges.json and testdata/*.golden")
 
 // soak reports whether what takes minutes is to run, too.
 func soak() bool { return os.Getenv("NNGPU_SOAK") == "1" }

@@ -23,6 +23,8 @@ const (
 	waitCycles = 600
 	// dispatchCycles is what a dispatch takes that waits for the one before: 1 to 2.5 µs.
 	dispatchCycles = 3000
+	// splitLoss is how much faster sums in parts have to be for one more dispatch: the estimate is not better than that.
+	splitLoss = 1.2
 	// unknownUnits stands for the number of compute units of a device that does not say.
 	unknownUnits = 32
 	// maxParts bounds the parts of a sum: each writes as many sums as the output has elements.
@@ -126,7 +128,7 @@ func (c *conv) parts(f *plan.Facts, k family.Gemm) (parts int, cycles float64) {
 		}
 		g := c.sharedGrid(k, n)
 		moved := 2 * float64(int64(n)*sums) / unitBytes / float64(units(f)) // written and read
-		if all := g.cycles(units(f)) + moved + dispatchCycles; all < cycles {
+		if all := splitLoss * (g.cycles(units(f)) + moved + dispatchCycles); all < cycles {
 			parts, cycles = n, all
 		}
 	}
@@ -179,8 +181,10 @@ func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]in
 	rows, tiles := c.rows(k), c.tiles(k)
 	cost := emit.Cost{FLOP: c.flop()}
 	x, y := b.In(c.node.In[0]), b.Out(c.node.Out[0])
-	w := b.In(c.node.In[1])
-	if !k.Rows {
+	var w emit.Binding
+	if k.Rows {
+		w = b.In(c.node.In[1])
+	} else {
 		w = b.Read(slab([2]int{0, tiles}), plan.FormatNone)
 	}
 	last := b.Read(channels, plan.FormatNone)
@@ -209,6 +213,7 @@ func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]in
 	count := c.pixels * c.OutQuads()
 	sums := b.Temp(int64(parts) * int64(count) * 16)
 	b.DispatchGroups(shaders.Of(k), groups, c.push(own(sizes.Ints((steps+parts-1)/parts)).Words(p.outside...)), cost, x, w, b.Write(sums, plan.FormatNone))
+	b.Instead("adds up the parts of sums")
 	b.Quads(shaders.Of(family.GemmSum{Elem: k.Elem}), count, emit.Ints(count).Divisors(c.OutQuads()).Ints(parts).Words(p.end...), emit.Cost{},
 		b.Read(sums, plan.FormatNone), last, y)
 }
