@@ -174,6 +174,7 @@ type Properties struct {
 	MaxInvocations      uint32
 	MaxShared           uint32
 	SubgroupSize        uint32
+	ComputeUnits        uint32  // streaming multiprocessors, compute units; 0 where the device does not say
 	SubgroupOps         uint32  // VkSubgroupFeatureFlags of compute shaders
 	TimestampPeriod     float64 // nanoseconds a tick
 	Timeline            bool
@@ -230,6 +231,7 @@ func (p Physical) Properties() (*Properties, error) {
 	}
 	out.MaxAllocation = clampSize(uint64(info.max_allocation))
 	out.SubgroupSize, out.SubgroupOps = uint32(info.subgroup_size), uint32(info.subgroup_ops)
+	out.ComputeUnits = uint32(info.compute_units)
 	out.Timeline = info.timeline != 0
 	out.IntegerDot = info.integer_dot != 0
 	out.IntegerDotFast = info.dot_fast != 0

@@ -74,6 +74,7 @@ typedef struct nngpu_physical_info {
     uint32_t integer_dot;   // shaderIntegerDotProduct: feature present
     uint32_t dot_fast;      // 4x8-bit packed signed, unsigned and mixed are all reported as accelerated
     uint32_t robust;        // robustBufferAccess: feature present
+    uint32_t compute_units; // VK_NV_shader_sm_builtins or VK_AMD_shader_core_properties2; 0 when unknown
     uint32_t subgroup_size;
     uint32_t subgroup_ops;  // VkSubgroupFeatureFlags, 0 where compute shaders have none
     uint32_t driver_id;     // VkDriverId, 0 when unknown

@@ -82,8 +82,8 @@ static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngp
     out->robust = features.features.robustBufferAccess;
 }
 
-static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_physical_info *out, int driver,
-                             int dot, int host) {
+static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_physical_info *out,
+                             const extension_list *list, int driver, int dot, int host) {
     VkPhysicalDeviceMaintenance3Properties maintenance = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
     VkPhysicalDeviceSubgroupProperties subgroup = {
@@ -95,8 +95,20 @@ static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nn
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host_properties = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV sm_properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+    VkPhysicalDeviceShaderCoreProperties2AMD core2_properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
     void **tail = &maintenance.pNext;
+    if (listed(list, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) {
+        *tail = &sm_properties;
+        tail = &sm_properties.pNext;
+    }
+    if (listed(list, VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME)) {
+        *tail = &core2_properties;
+        tail = &core2_properties.pNext;
+    }
     if (driver) {
         *tail = &driver_properties;
         tail = &driver_properties.pNext;
@@ -113,6 +125,8 @@ static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nn
     get(physical, &properties);
     out->host_align = host_properties.minImportedHostPointerAlignment;
     out->max_allocation = maintenance.maxMemoryAllocationSize;
+    out->compute_units =
+        sm_properties.shaderSMCount != 0 ? sm_properties.shaderSMCount : core2_properties.activeComputeUnitCount;
     out->subgroup_size = subgroup.subgroupSize;
     out->subgroup_ops = subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT ? subgroup.supportedOperations : 0;
     memcpy(out->device_uuid, id.deviceUUID, sizeof out->device_uuid);
@@ -169,7 +183,7 @@ nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t handle, 
                        available(&list, api, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME));
         out.calibrated =
             listed(&list, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) && calibrates(inst, physical);
-        query_properties(inst, physical, &out,
+        query_properties(inst, physical, &out, &list,
                          available(&list, api, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME), dot,
                          out.host_memory);
         out.budget = listed(&list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);

@@ -26,6 +26,7 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 		SharedBytes:         p.MaxShared,
 		SubgroupSize:        p.SubgroupSize,
 		SubgroupOps:         family.SubgroupOps(p.SubgroupOps),
+		ComputeUnits:        p.ComputeUnits,
 		IntegerDot:          p.IntegerDot,
 		IntegerDotFast:      p.IntegerDot && p.IntegerDotFast,
 		Float16:             p.Float16,
