@@ -462,89 +462,91 @@ const (
 	PoolMaxF32Texel                           Kernel = 455
 	PoolMaxQ8                                 Kernel = 456
 	PoolMaxQ8Texel                            Kernel = 457
-	ProposalsDecode                           Kernel = 458
-	ProposalsFilter                           Kernel = 459
-	ProposalsTake                             Kernel = 460
-	QuantizeF16                               Kernel = 461
-	QuantizeF32                               Kernel = 462
-	QuantizeWideF32                           Kernel = 463
-	ResizeBilinearF16                         Kernel = 464
-	ResizeBilinearF32                         Kernel = 465
-	ResizeBilinearF32Texel                    Kernel = 466
-	ResizeBilinearQ8                          Kernel = 467
-	ResizeBilinearQ8Texel                     Kernel = 468
-	ResizeNearestW1                           Kernel = 469
-	ResizeNearestW2                           Kernel = 470
-	ResizeNearestW4                           Kernel = 471
-	RoiAlign                                  Kernel = 472
-	RoiPool                                   Kernel = 473
-	ScoresBest                                Kernel = 474
-	ScoresChosen                              Kernel = 475
-	ScoresClasses                             Kernel = 476
-	Selftest                                  Kernel = 477
-	SelftestDot                               Kernel = 478
-	SoftmaxColumnF16                          Kernel = 479
-	SoftmaxColumnF32                          Kernel = 480
-	SoftmaxColumnQ8                           Kernel = 481
-	SoftmaxRowF16                             Kernel = 482
-	SoftmaxRowF32                             Kernel = 483
-	SoftmaxRowLongF16                         Kernel = 484
-	SoftmaxRowLongF32                         Kernel = 485
-	SoftmaxRowQ8                              Kernel = 486
-	SumColumnF16F16                           Kernel = 487
-	SumColumnF16F32                           Kernel = 488
-	SumColumnF32F16                           Kernel = 489
-	SumColumnF32F32                           Kernel = 490
-	SumColumnI32I32                           Kernel = 491
-	SumColumnI32Q8                            Kernel = 492
-	SumColumnQ8I32                            Kernel = 493
-	SumColumnQ8Q8                             Kernel = 494
-	SumRowF16F16                              Kernel = 495
-	SumRowF16F32                              Kernel = 496
-	SumRowF32F16                              Kernel = 497
-	SumRowF32F32                              Kernel = 498
-	SumRowI32I32                              Kernel = 499
-	SumRowI32Q8                               Kernel = 500
-	SumRowQ8I32                               Kernel = 501
-	SumRowQ8Q8                                Kernel = 502
-	SuppressChoose                            Kernel = 503
-	SuppressCompare                           Kernel = 504
-	TopkMerge                                 Kernel = 505
-	TopkSortF16                               Kernel = 506
-	TopkSortF32                               Kernel = 507
-	TopkSortI32                               Kernel = 508
-	TopkSortQ8                                Kernel = 509
-	TopkTakeE1                                Kernel = 510
-	TopkTakeE2                                Kernel = 511
-	TopkTakeE4                                Kernel = 512
-	UnaryAbsF16                               Kernel = 513
-	UnaryAbsF32                               Kernel = 514
-	UnaryAbsI32                               Kernel = 515
-	UnaryClampF16                             Kernel = 516
-	UnaryClampF32                             Kernel = 517
-	UnaryEluF16                               Kernel = 518
-	UnaryEluF32                               Kernel = 519
-	UnaryExpF16                               Kernel = 520
-	UnaryExpF32                               Kernel = 521
-	UnaryFloorF16                             Kernel = 522
-	UnaryFloorF32                             Kernel = 523
-	UnaryHardswishF16                         Kernel = 524
-	UnaryHardswishF32                         Kernel = 525
-	UnaryLogF16                               Kernel = 526
-	UnaryLogF32                               Kernel = 527
-	UnaryLogisticF16                          Kernel = 528
-	UnaryLogisticF32                          Kernel = 529
-	UnaryNegF16                               Kernel = 530
-	UnaryNegF32                               Kernel = 531
-	UnaryNegI32                               Kernel = 532
-	UnaryRsqrtF16                             Kernel = 533
-	UnaryRsqrtF32                             Kernel = 534
-	UnarySinF16                               Kernel = 535
-	UnarySinF32                               Kernel = 536
-	UnarySqrtF16                              Kernel = 537
-	UnarySqrtF32                              Kernel = 538
-	UnaryTanhF16                              Kernel = 539
-	UnaryTanhF32                              Kernel = 540
+	ProgramF16                                Kernel = 458
+	ProgramF32                                Kernel = 459
+	ProposalsDecode                           Kernel = 460
+	ProposalsFilter                           Kernel = 461
+	ProposalsTake                             Kernel = 462
+	QuantizeF16                               Kernel = 463
+	QuantizeF32                               Kernel = 464
+	QuantizeWideF32                           Kernel = 465
+	ResizeBilinearF16                         Kernel = 466
+	ResizeBilinearF32                         Kernel = 467
+	ResizeBilinearF32Texel                    Kernel = 468
+	ResizeBilinearQ8                          Kernel = 469
+	ResizeBilinearQ8Texel                     Kernel = 470
+	ResizeNearestW1                           Kernel = 471
+	ResizeNearestW2                           Kernel = 472
+	ResizeNearestW4                           Kernel = 473
+	RoiAlign                                  Kernel = 474
+	RoiPool                                   Kernel = 475
+	ScoresBest                                Kernel = 476
+	ScoresChosen                              Kernel = 477
+	ScoresClasses                             Kernel = 478
+	Selftest                                  Kernel = 479
+	SelftestDot                               Kernel = 480
+	SoftmaxColumnF16                          Kernel = 481
+	SoftmaxColumnF32                          Kernel = 482
+	SoftmaxColumnQ8                           Kernel = 483
+	SoftmaxRowF16                             Kernel = 484
+	SoftmaxRowF32                             Kernel = 485
+	SoftmaxRowLongF16                         Kernel = 486
+	SoftmaxRowLongF32                         Kernel = 487
+	SoftmaxRowQ8                              Kernel = 488
+	SumColumnF16F16                           Kernel = 489
+	SumColumnF16F32                           Kernel = 490
+	SumColumnF32F16                           Kernel = 491
+	SumColumnF32F32                           Kernel = 492
+	SumColumnI32I32                           Kernel = 493
+	SumColumnI32Q8                            Kernel = 494
+	SumColumnQ8I32                            Kernel = 495
+	SumColumnQ8Q8                             Kernel = 496
+	SumRowF16F16                              Kernel = 497
+	SumRowF16F32                              Kernel = 498
+	SumRowF32F16                              Kernel = 499
+	SumRowF32F32                              Kernel = 500
+	SumRowI32I32                              Kernel = 501
+	SumRowI32Q8                               Kernel = 502
+	SumRowQ8I32                               Kernel = 503
+	SumRowQ8Q8                                Kernel = 504
+	SuppressChoose                            Kernel = 505
+	SuppressCompare                           Kernel = 506
+	TopkMerge                                 Kernel = 507
+	TopkSortF16                               Kernel = 508
+	TopkSortF32                               Kernel = 509
+	TopkSortI32                               Kernel = 510
+	TopkSortQ8                                Kernel = 511
+	TopkTakeE1                                Kernel = 512
+	TopkTakeE2                                Kernel = 513
+	TopkTakeE4                                Kernel = 514
+	UnaryAbsF16                               Kernel = 515
+	UnaryAbsF32                               Kernel = 516
+	UnaryAbsI32                               Kernel = 517
+	UnaryClampF16                             Kernel = 518
+	UnaryClampF32                             Kernel = 519
+	UnaryEluF16                               Kernel = 520
+	UnaryEluF32                               Kernel = 521
+	UnaryExpF16                               Kernel = 522
+	UnaryExpF32                               Kernel = 523
+	UnaryFloorF16                             Kernel = 524
+	UnaryFloorF32                             Kernel = 525
+	UnaryHardswishF16                         Kernel = 526
+	UnaryHardswishF32                         Kernel = 527
+	UnaryLogF16                               Kernel = 528
+	UnaryLogF32                               Kernel = 529
+	UnaryLogisticF16                          Kernel = 530
+	UnaryLogisticF32                          Kernel = 531
+	UnaryNegF16                               Kernel = 532
+	UnaryNegF32                               Kernel = 533
+	UnaryNegI32                               Kernel = 534
+	UnaryRsqrtF16                             Kernel = 535
+	UnaryRsqrtF32                             Kernel = 536
+	UnarySinF16                               Kernel = 537
+	UnarySinF32                               Kernel = 538
+	UnarySqrtF16                              Kernel = 539
+	UnarySqrtF32                              Kernel = 540
+	UnaryTanhF16                              Kernel = 541
+	UnaryTanhF32                              Kernel = 542
 )
 
 var infos = [...]family.Info{
@@ -1006,6 +1008,8 @@ var infos = [...]family.Info{
 	{Name: "pool_max_f32_texel", Bindings: "ts", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "pool_max_q8", Bindings: "ss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "pool_max_q8_texel", Bindings: "ts", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "program_f16", Bindings: "sssssssssss", PushWords: 30, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "program_f32", Bindings: "sssssssssss", PushWords: 30, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "proposals_decode", Bindings: "ssssss", PushWords: 14, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "proposals_filter", Bindings: "sss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "proposals_take", Bindings: "ssssssss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
@@ -1516,6 +1520,8 @@ var keys = [len(infos)]family.Key{
 	PoolMaxF32Texel:                           family.Pool{Op: "max", Elem: "f32", Access: 1},
 	PoolMaxQ8:                                 family.Pool{Op: "max", Elem: "q8"},
 	PoolMaxQ8Texel:                            family.Pool{Op: "max", Elem: "q8", Access: 1},
+	ProgramF16:                                family.Program{Elem: "f16"},
+	ProgramF32:                                family.Program{Elem: "f32"},
 	QuantizeF16:                               family.Quantize{Elem: "f16"},
 	QuantizeF32:                               family.Quantize{Elem: "f32"},
 	QuantizeWideF32:                           family.Quantize{Elem: "f32", Wide: true},
@@ -1589,4 +1595,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "ac306d0172db9d1401427d74684f8f023d0223ed5e1cf18cbd5d2d77116fdfdf"
+const SetID = "3003a13658c62837230bd8514b5456b0508827e59d353977f85149fb643ac785"

@@ -22,7 +22,7 @@ func Counted(t nn.OperationType) nn.OperationType { return t | counted }
 
 // Plain is the operation that t is the counted form of; t itself where it is none.
 func Plain(t nn.OperationType) nn.OperationType {
-	if t == TakeRows {
+	if t == TakeRows || t == Elementwise {
 		return t
 	}
 	return t &^ counted

@@ -121,3 +121,9 @@ type Dequantize struct {
 
 // Name implements Key.
 func (k Dequantize) Name() string { return "dequantize_" + on(k.Wide, "wide_") + string(k.Elem) }
+
+// Program is the key of elementwise/program.comp, which does several operations on floats at once.
+type Program struct{ Elem Elem }
+
+// Name implements Key.
+func (k Program) Name() string { return "program_" + string(k.Elem) }

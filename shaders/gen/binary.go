@@ -8,7 +8,7 @@ var operandForms = []struct {
 	macro    string
 }{{family.Same, "0"}, {family.Row, "2"}, {family.Broadcast, "1"}}
 
-// binaryVariants: elementwise/binary.comp and compare.comp. Each operation and type has three kernels, by how the operands
+// binaryVariants: elementwise/binary.comp, program.comp and compare.comp. Each operation and type has three kernels, by how the operands
 // lie.
 func binaryVariants() []variant {
 	var list []variant
@@ -28,6 +28,11 @@ func binaryVariants() []variant {
 		list = append(list, variant{
 			key: family.Binary{Op: op, Elem: family.F32, Access: family.Texels}, source: "elementwise/binary.comp",
 			defines: map[string]string{"BROADCAST": "0", "TEXEL": "1", "OP_" + string(op): "1", "ELEM_F32": "1"},
+		})
+	}
+	for _, elem := range []family.Elem{family.F32, family.F16} {
+		list = append(list, variant{
+			key: family.Program{Elem: elem}, source: "elementwise/program.comp", defines: map[string]string{elemMacro(elem): "1"},
 		})
 	}
 	for _, elem := range stored {

@@ -175,8 +175,8 @@ F nnSin(F x) {
     return mix(v, F(nnNaN), B(U(isnan(x)) | U(isinf(x))));
 }
 
-F nnTanh(F x) {
-    F a = abs(x);
+// tanh(x), where e is nnExp(2 min(|x|, 20)).
+F nnTanhOf(F x, F e) {
     F z = x * x;
     F p = F(-5.70498872745e-3);
     p = p * z + 2.06390887954e-2;
@@ -184,11 +184,13 @@ F nnTanh(F x) {
     p = p * z + 1.33314422036e-1;
     p = p * z - 3.33332819422e-1;
     F small = p * z * x + x;
-    F large = 1.0 - 2.0 / (nnExp(2.0 * min(a, F(20.0))) + 1.0);
+    F large = 1.0 - 2.0 / (e + 1.0);
     large = mix(large, -large, LT(x, F(0.0)));
-    F v = mix(large, small, LT(a, F(0.625)));
+    F v = mix(large, small, LT(abs(x), F(0.625)));
     return mix(v, x, isnan(x));
 }
+
+F nnTanh(F x) { return nnTanhOf(x, nnExp(2.0 * min(abs(x), F(20.0)))); }
 
 F nnLogistic(F x) {
     return 1.0 / (1.0 + nnExp(-x));

@@ -57,6 +57,7 @@ var passes = []pass{
 	{"fuse pad", (*unit).fusePad, ir.Normal},
 	{"fuse activation", onGraph(fuseActivation), ir.Normal},
 	{"remove fused nodes", onGraph(removeDead), ir.Normal},
+	{"fuse elementwise", (*unit).fuseElementwise, ir.Normal},
 	{"lower", (*unit).lower, ir.Normal},
 	{"plan", (*unit).finish, ir.Normal},
 }
@@ -133,7 +134,7 @@ func Optimised(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
 	if err := u.judge(); err != nil {
 		return nil, err
 	}
-	return u.graph, u.run("cancel transposes", "remove fused nodes")
+	return u.graph, u.run("cancel transposes", "fuse elementwise")
 }
 
 // Graph compiles g, which it changes, as Model does.

@@ -9,6 +9,7 @@ package ir
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -98,11 +99,14 @@ func (g *Graph) Add(t Tensor) ID {
 
 // Label names node n for dumps and profiles: "CONV_2D #3 + RELU6 #4".
 func (n *Node) Label() string {
-	label := labelOf(n.Op, n.Source)
-	for _, f := range n.Fused {
-		label += " + " + labelOf(f.Op, f.Source)
+	var labels []string
+	if n.Op != ops.Elementwise { // which is nothing beside what it does
+		labels = append(labels, labelOf(n.Op, n.Source))
 	}
-	return label
+	for _, f := range n.Fused {
+		labels = append(labels, labelOf(f.Op, f.Source))
+	}
+	return strings.Join(labels, " + ")
 }
 
 func labelOf(op nn.OperationType, source int) string {

@@ -48,7 +48,7 @@ func (g *Graph) String() string {
 		for k, id := range n.Out {
 			outs[k] = g.typed(id)
 		}
-		fmt.Fprintf(&b, "%s = %v", strings.Join(outs, ", "), n.Op)
+		fmt.Fprintf(&b, "%s = %s", strings.Join(outs, ", "), opName(n.Op))
 		for _, id := range n.In {
 			b.WriteString(" " + name(id))
 		}
@@ -65,6 +65,23 @@ func (g *Graph) String() string {
 		fmt.Fprintf(&b, "output %s\n", name(id))
 	}
 	return b.String()
+}
+
+// elementwise is the name of the operation that no model has.
+const elementwise = "ELEMENTWISE"
+
+func opName(op nn.OperationType) string {
+	if op == ops.Elementwise {
+		return elementwise
+	}
+	return op.String()
+}
+
+func parseOp(name string) (nn.OperationType, error) {
+	if name == elementwise {
+		return ops.Elementwise, nil
+	}
+	return nn.ParseOperationType(name)
 }
 
 func name(id ID) string {
@@ -176,7 +193,7 @@ func (p *parser) node(line string) error {
 	if len(fields) == 0 {
 		return errors.New("no operation")
 	}
-	op, err := nn.ParseOperationType(fields[0])
+	op, err := parseOp(fields[0])
 	if err != nil {
 		return err
 	}
