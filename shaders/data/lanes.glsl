@@ -14,7 +14,7 @@ QUAD pack(uvec4 v) { return uvec2(v.x | (v.y << 16), v.z | (v.w << 16)); }
 #else
 #define QUAD uint
 uvec4 lanes(QUAD q) { return (uvec4(q) >> uvec4(0u, 8u, 16u, 24u)) & 0xffu; }
-QUAD pack(uvec4 v) { return v.x | (v.y << 8) | (v.z << 16) | (v.w << 24); }
+QUAD pack(uvec4 v) { return v.x | (v.y * 0x100u) | (v.z * 0x10000u) | (v.w * 0x1000000u); }
 #endif
 
 // Where element e lies in a buffer of 32-bit words, and how to take it out of its word.

@@ -1,12 +1,12 @@
 // The functions of math.glsl for one width: F, I, U, B are float, int, uint, bool or their vectors of 4.
 // Included by math.glsl only.
 
-// 2^n for -126 <= n <= 127.
-F nnExp2Int(I n) { return intBitsToFloat((n + 127) << 23); }
+// 2^n for -126 <= n <= 127. A product, since SwiftShader shifts each lane by itself; other compilers make a shift of it.
+F nnExp2Int(I n) { return intBitsToFloat((n + 127) * 0x800000); }
 
 // y * 2^n for -252 <= n <= 254.
 F nnScale(F y, I n) {
-    I first = n >> 1;
+    I first = I(F(n) * 0.5);
     return y * nnExp2Int(first) * nnExp2Int(n - first);
 }
 

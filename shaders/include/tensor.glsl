@@ -51,10 +51,11 @@ ivec4 unpackQuad8(uint q, uint off) {
     return ivec4((uvec4(q) >> uvec4(0u, 8u, 16u, 24u)) & 0xffu) - int(off);
 }
 
-// The low bytes of four integers, which must be in the range of the element type.
+// The low bytes of four integers, which must be in the range of the element type. Products, since SwiftShader shifts each lane
+// by itself; other compilers make shifts of them.
 uint packQuad8(ivec4 v) {
     uvec4 u = uvec4(v) & 0xffu;
-    return u.x | (u.y << 8) | (u.z << 16) | (u.w << 24);
+    return u.x | (u.y * 0x100u) | (u.z * 0x10000u) | (u.w * 0x1000000u);
 }
 
 // The same of 16 bits, as f16 lies; off is 0 for unsigned elements, 0x8000 for signed ones.
