@@ -10,12 +10,18 @@
 #include "divide.glsl"
 #include "tensor.glsl"
 
-// Part is what four lanes have come to. neutral changes nothing; both is the fold of two; LANES(p, s) are lanes of p.
+// Bytes are folded where they lie in their words, since shifting them takes longer than all else: lane k of a Part holds
+// byte k in its place, in the order of unsigned numbers, the last one with its sign bit turned.
+const ivec4 bytes = ivec4(0xff, 0xff00, 0xff0000, 0xff000000);
+
+// Part is what four lanes have come to. neutral changes nothing; both is the fold of two; further that of what comes to p
+// and of an element e behind all of those; LANES(p, s) are lanes of p.
 #ifdef FOLD_PLACE
 struct Part { ivec4 key; ivec4 place; };
 #define LANES(p, s) Part(p.key.s, p.place.s)
 const Part neutral = Part(ivec4(0x80000000), ivec4(0x7fffffff));
 Part choose(Part a, Part b, bvec4 second) { return Part(mix(a.key, b.key, second), mix(a.place, b.place, second)); }
+Part further(Part p, Part e) { return choose(p, e, greaterThan(e.key, p.key)); }
 // The larger key, of equal ones the first.
 Part both(Part a, Part b) {
     bvec4 first = mix(lessThan(b.place, a.place), bvec4(false), notEqual(a.key, b.key));
@@ -23,21 +29,22 @@ Part both(Part a, Part b) {
 }
 #else
 #ifdef FROM_Q8
-#define Part uvec4
-#define LEAST 0u
-#define MOST 255u
+#define Part ivec4
+#define LEAST ivec4(0, 0, 0, 0x80000000)
+#define MOST ivec4(0xff, 0xff00, 0xff0000, 0x7fffffff)
 #else
 #define Part vec4
-#define LEAST uintBitsToFloat(0xff800000u)
-#define MOST uintBitsToFloat(0x7f800000u)
+#define LEAST vec4(uintBitsToFloat(0xff800000u))
+#define MOST vec4(uintBitsToFloat(0x7f800000u))
 #endif
 #define LANES(p, s) p.s
 #define choose(a, b, second) mix(a, b, second)
+#define further(p, e) both(p, e)
 #if defined(FOLD_MAX)
-#define neutral Part(LEAST)
+#define neutral LEAST
 Part both(Part a, Part b) { return max(a, b); }
 #elif defined(FOLD_MIN)
-#define neutral Part(MOST)
+#define neutral MOST
 Part both(Part a, Part b) { return min(a, b); }
 #else
 #define neutral Part(1.0)
@@ -54,7 +61,7 @@ Part both(Part a, Part b) { return a * b; }
 #define ELEM_I32
 #else
 #define BITS uint
-#define keysOf(q) unpackQuad8(q, off)
+#define keysOf(q) (ivec4(int(q ^ turned())) & bytes)
 #endif
 #include "order.glsl"
 #define FROM BITS
@@ -67,6 +74,15 @@ Part both(Part a, Part b) { return a * b; }
 #else
 #define FROM uint
 #endif
+
+#if defined(FROM_Q8)
+#define LINE 16u
+#elif defined(FROM_F16)
+#define LINE 8u
+#else
+#define LINE 4u
+#endif
+#include "spread.glsl"
 
 #if defined(TO_F32)
 #define TO vec4
@@ -96,22 +112,26 @@ layout(push_constant) uniform P {
     uint lastMask;      // as above, in the last quad of a row
 #endif
     uint off;           // 128 for signed 8-bit elements, else 0
-    uint top;           // greater bytes count as this: 1 for booleans
+    uint top;           // greater bytes become this: 1 for booleans
     int flip;           // of PLACE: -1 for the smallest, 0 for the largest
     uint across;        // of PLACE: 1 where the elements of the dimension are quads of rows
 };
+
+// The bits of a word of bytes that are the other way round in a Part.
+uint turned() { return (off * 0x01010101u) ^ 0x80000000u; }
+
+ivec4 places(uint k) { return across != 0u ? ivec4(4u * k) + ivec4(0, 1, 2, 3) : ivec4(k); }
 
 // Quad i of x, element k of the dimension that is folded.
 Part load(uint i, uint k) {
 #if defined(FROM_KEY)
     return Part(x[2u * i], x[2u * i + 1u]);
 #elif defined(FOLD_PLACE)
-    return Part(keysOf(x[i]) ^ flip, across != 0u ? ivec4(4u * k) + ivec4(0, 1, 2, 3) : ivec4(k));
+    return Part(keysOf(x[i]) ^ flip, places(k));
 #elif defined(FROM_F16)
     return unpackHalf4(x[i]);
 #elif defined(FROM_Q8)
-    // In unsigned order, whatever the sign.
-    return min((uvec4(x[i] ^ (off * 0x01010101u)) >> uvec4(0u, 8u, 16u, 24u)) & 0xffu, uvec4(top));
+    return ivec4(int(x[i] ^ turned())) & ivec4(bytes.xyz, -1); // what lies below the last one makes no difference
 #else
     return x[i];
 #endif
@@ -119,7 +139,48 @@ Part load(uint i, uint k) {
 
 // p without the lanes that do not count.
 Part masked(Part p, uint mask) {
-    return choose(neutral, p, notEqual(uvec4(mask) & uvec4(0xffu, 0xff00u, 0xff0000u, 0xff000000u), uvec4(0u)));
+    return choose(neutral, p, notEqual(ivec4(int(mask)) & bytes, ivec4(0)));
+}
+
+// The elements from up to to, from the first one on: n of them lie stride quads apart from quad first on. The last one of all is
+// masked, and stays out of the loop.
+Part fold(uint first, uint stride, uint n, uint from, uint to) {
+    uint at = first + from * stride, k = from, whole = min(to, n - 1u);
+#if defined(FROM_KEY) // of which none is masked
+    Part p = load(at, k);
+#elif defined(FOLD_PLACE)
+    Part p = Part(neutral.key, places(k));
+#else
+    Part p = neutral;
+#endif
+#ifdef FROM_Q8 // a word is soon done with
+    for (; k + 4u <= whole; k += 4u) {
+        [[unroll]] for (uint e = 0u; e < 4u; e++) p = further(p, load(at + e * stride, k + e));
+        at += 4u * stride;
+    }
+#endif
+    for (; k < whole; k++) {
+        p = further(p, load(at, k));
+        at += stride;
+    }
+    if (to == n) p = further(p, masked(load(at, k), lastMask));
+    return p;
+}
+
+// Bytes as numbers, so that lanes can be compared with each other.
+ivec4 numbers(ivec4 p) {
+    p = (p & bytes) >> ivec4(0, 8, 16, 24);
+    return ivec4(p.xyz, p.w + 128);
+}
+
+Part settled(Part p) {
+#ifndef FROM_Q8
+    return p;
+#elif defined(FOLD_PLACE)
+    return Part(numbers(p.key ^ flip) ^ flip, p.place);
+#else
+    return min(numbers(p), ivec4(top));
+#endif
 }
 
 // Quad i of y, quad q of a row of rowQuads.
@@ -132,7 +193,7 @@ void store(Part p, uint i, uint q, uint rowQuads) {
     bool padded = used != 0u && q == rowQuads - 1u;
     y[i] = padded ? mix(ivec4(0), p.place, lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(used))) : p.place;
 #elif defined(TO_Q8)
-    y[i] = packQuad8(ivec4(p)) ^ (off * 0x01010101u);
+    y[i] = packQuad8(p) ^ (off * 0x01010101u);
 #elif defined(TO_F16)
     y[i] = packHalf4(clearPadding(p, q, rowQuads, c));
 #else
@@ -146,30 +207,19 @@ void main() {
 #ifdef COLUMN
     uint at, s;
     uint outer = divide(divide(i, inner, at), segments, s);
-    uint first = outer * n * inner.value + at;
-    uint from = s * segment, to = min(n, from + segment);
-    Part all = neutral;
-    // What is masked stays out of the loop.
-    uint whole = min(to, n - 1u);
-    for (uint k = from; k < whole; k++) all = both(all, load(first + k * inner.value, k));
-    if (to == n) all = both(all, masked(load(first + whole * inner.value, whole), lastMask));
-    store(all, i, i % quads, quads);
+    at = spread(at, inner.value);
+    uint from = s * segment, to = (outer * segments.value + s) * inner.value + at;
+    store(settled(fold(outer * n * inner.value + at, inner.value, n, from, min(n, from + segment))), to, to % quads, quads);
 #else
     uint q;
     uint row = divide(i, quads, q) * c + 4u * q;
     uint rows = min(4u, c - 4u * q);
     Part all = neutral;
-    [[unroll]] for (uint r = 0u; r < 4u; r++) {
-        if (r < rows) {
-            uint first = (row + r) * xQuads;
-            Part p = neutral;
-            uint last = xQuads - 1u;
-            for (uint k = 0u; k < last; k++) p = both(p, load(first + k, k));
-            p = both(p, masked(load(first + last, last), lastMask));
-            p = both(p, LANES(p, zwxy));
-            p = both(p, LANES(p, yxwz));
-            all = choose(all, p, equal(uvec4(r), uvec4(0u, 1u, 2u, 3u)));
-        }
+    for (uint r = 0u; r < rows; r++) {
+        Part p = settled(fold((row + r) * xQuads, 1u, xQuads, 0u, xQuads));
+        p = both(p, LANES(p, zwxy));
+        p = both(p, LANES(p, yxwz));
+        all = choose(all, p, equal(uvec4(r), uvec4(0u, 1u, 2u, 3u)));
     }
     store(all, i, q, quads.value);
 #endif

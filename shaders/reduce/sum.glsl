@@ -4,19 +4,44 @@
 
 #if defined(FROM_F32)
 #define FROM vec4
+#define LINE 4u
 #define SUM vec4
 vec4 loadSum(vec4 q) { return q; }
 #elif defined(FROM_F16)
 #define FROM uvec2
+#define LINE 8u
 #define SUM vec4
 vec4 loadSum(uvec2 q) { return unpackHalf4(q); }
 #elif defined(FROM_I32)
 #define FROM ivec4
+#define LINE 4u
 #define SUM ivec4
 ivec4 loadSum(ivec4 q) { return q; }
 #else
 #define FROM uint
+#define LINE 16u
 #define SUM ivec4
+
+// Sums of the bytes of up to 256 words, each where it lies, since shifting them takes longer than all else.
+struct Bytes {
+    uint even; // of bytes 0 and 2, in halves of 16 bits
+    uint odd;  // 2^8 times that of byte 1
+    float top; // 2^24 times that of byte 3 less 128
+};
+
+const Bytes noBytes = Bytes(0u, 0u, 0.0);
+
+// w has its last bit turned: byte 3 is less by 128, as a signed number.
+void add(inout Bytes b, uint w) {
+    b.even += w & 0x00ff00ffu;
+    b.odd += w & 0xff00u;
+    b.top += float(int(w & 0xff000000u));
+}
+
+// What b has come to by so many words.
+ivec4 total(Bytes b, uint words) {
+    return ivec4(b.even & 0xffffu, b.odd >> 8, b.even >> 16, int(b.top * 5.9604644775390625e-8) + int(128u * words));
+}
 #endif
 
 #if defined(TO_F32)

@@ -8,6 +8,7 @@
 #include "common.glsl"
 #include "divide.glsl"
 #include "sum.glsl"
+#include "spread.glsl"
 
 layout(push_constant) uniform P {
     uint count;
@@ -27,22 +28,32 @@ void main() {
     if (i >= count) return;
     uint at, s;
     uint outer = divide(divide(i, inner, at), segments, s);
-    uint first = outer * n * inner.value + at;
-    uint from = s * segment, to = min(n, from + segment);
+    at = spread(at, inner.value);
+    uint place = (outer * segments.value + s) * inner.value + at;
+    uint k = s * segment, to = min(n, k + segment);
+    at += (outer * n + k) * inner.value;
     SUM sum = SUM(0);
 #ifdef FROM_Q8
-    // 257 bytes fit a 16-bit half: bytes 0 and 2, 1 and 3 are added in pairs.
-    for (uint k = from; k < to;) {
-        uint stop = min(to, k + 256u);
-        uvec2 pairs = uvec2(0u);
-        for (; k < stop; k++) {
-            uint w = (x[first + k * inner.value] ^ (off * 0x01010101u)) & (k == n - 1u ? lastMask : 0xffffffffu);
-            pairs += uvec2(w, w >> 8) & 0x00ff00ffu;
+    uint whole = min(to, n - 1u); // what is masked stays out of the loop
+    while (k < whole) {
+        uint begin = k, end = min(whole, k + 256u);
+        Bytes b = noBytes;
+        for (; k + 4u <= end; k += 4u) {
+            [[unroll]] for (uint e = 0u; e < 4u; e++) add(b, x[at + e * inner.value] ^ flipped());
+            at += 4u * inner.value;
         }
-        sum += ivec4(pairs & 0xffffu, pairs >> 16);
+        for (; k < end; k++) {
+            add(b, x[at] ^ flipped());
+            at += inner.value;
+        }
+        sum += total(b, end - begin);
     }
+    if (to == n) sum += unpackQuad8((x[at] ^ (off * 0x01010101u)) & lastMask, 0u);
 #else
-    for (uint k = from; k < to; k++) sum += loadSum(x[first + k * inner.value]);
+    for (; k < to; k++) {
+        sum += loadSum(x[at]);
+        at += inner.value;
+    }
 #endif
-    y[i] = finish(sum, i % quads, quads, c);
+    y[place] = finish(sum, place % quads, quads, c);
 }

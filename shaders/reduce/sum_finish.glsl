@@ -1,3 +1,8 @@
+#ifdef FROM_Q8
+// The bits of a word of x that are the other way round for add.
+uint flipped() { return (off * 0x01010101u) ^ 0x80000000u; }
+#endif
+
 // finish turns a complete sum into a quad of y: quad q of a row of `quads` quads and c elements.
 TO finish(SUM sum, uint q, uint quads, uint c) {
 #if defined(TO_I32)

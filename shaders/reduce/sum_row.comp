@@ -16,18 +16,10 @@ layout(push_constant) uniform P {
 
 #include "sum_finish.glsl"
 
-#ifdef FROM_Q8
-int sumLanes(uint w) {
-    // Bytes 0 and 2, 1 and 3 in 16-bit halves.
-    uint pair = (w & 0x00ff00ffu) + ((w >> 8) & 0x00ff00ffu);
-    return int((pair & 0xffffu) + (pair >> 16));
-}
-#else
-#ifdef FROM_I32
+#if defined(FROM_I32) || defined(FROM_Q8)
 int sumLanes(ivec4 v) { return v.x + v.y + v.z + v.w; }
 #else
 float sumLanes(vec4 v) { return (v.x + v.y) + (v.z + v.w); }
-#endif
 #endif
 
 void main() {
@@ -37,22 +29,27 @@ void main() {
     uint row = divide(i, quads, q) * c + 4u * q;
     uint rows = min(4u, c - 4u * q);
     SUM sum = SUM(0);
-    [[unroll]] for (uint r = 0u; r < 4u; r++) {
-        if (r < rows) {
-            uint first = (row + r) * xQuads;
+    for (uint r = 0u; r < rows; r++) {
+        uint first = (row + r) * xQuads;
 #ifdef FROM_Q8
-            int s = 0;
-            for (uint k = 0u; k < xQuads; k++) {
-                s += sumLanes((x[first + k] ^ (off * 0x01010101u)) & (k == xQuads - 1u ? lastMask : 0xffffffffu));
+        // What is masked stays out of the loop.
+        uint last = xQuads - 1u, k = 0u; // the last one is masked
+        SUM s = unpackQuad8((x[first + last] ^ (off * 0x01010101u)) & lastMask, 0u);
+        while (k < last) {
+            uint begin = k, end = min(last, k + 256u);
+            Bytes b = noBytes;
+            for (; k + 4u <= end; k += 4u) {
+                [[unroll]] for (uint e = 0u; e < 4u; e++) add(b, x[first + k + e] ^ flipped());
             }
-            sum[r] = s;
-#else
-            // The padding of floats and of partial sums is zero.
-            SUM s = SUM(0);
-            for (uint k = 0u; k < xQuads; k++) s += loadSum(x[first + k]);
-            sum[r] = sumLanes(s);
-#endif
+            for (; k < end; k++) add(b, x[first + k] ^ flipped());
+            s += total(b, end - begin);
         }
+#else
+        // The padding of floats and of partial sums is zero.
+        SUM s = SUM(0);
+        for (uint k = 0u; k < xQuads; k++) s += loadSum(x[first + k]);
+#endif
+        sum = mix(sum, SUM(sumLanes(s)), equal(uvec4(r), uvec4(0u, 1u, 2u, 3u)));
     }
     y[i] = finish(sum, q, quads.value, c);
 }

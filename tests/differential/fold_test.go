@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -95,7 +96,11 @@ func TestReductions(t *testing.T) {
 				for _, tc := range []struct {
 					dims nn.Dims
 					set  int
-				}{{nn.Dims{3, 9001}, 2}, {nn.Dims{9001, 3}, 1}, {nn.Dims{1, 41, 50, 6}, 6}, {nn.Dims{1301, 5}, 3}} {
+				}{
+					{nn.Dims{3, 9001}, 2}, {nn.Dims{9001, 3}, 1}, {nn.Dims{1, 41, 50, 6}, 6}, {nn.Dims{1301, 5}, 3},
+					// Columns of whole and broken blocks of lines, one and two stages.
+					{nn.Dims{9, 259}, 1}, {nn.Dims{2, 11, 523}, 2}, {nn.Dims{301, 1033}, 1},
+				} {
 					t.Run(fmt.Sprint(r.name, typ, tc.dims, tc.set), func(t *testing.T) {
 						compareReduction(t, d, k, typ, tc.dims, axesOf(tc.set, len(tc.dims)), false, rand.New(rand.NewPCG(7, 2)))
 					})
@@ -154,6 +159,28 @@ func TestArg(t *testing.T) {
 					}
 					CompareOn(t, d, argModel(typ, dims, axis-rng.IntN(2)*len(dims)), [][]byte{v}, Exact)
 				})
+			}
+		}
+	})
+}
+
+// TestArgOfLeast: where all elements are the least that their type has, the first one is it.
+func TestArgOfLeast(t *testing.T) {
+	least := map[nn.OperandType][2][]byte{ // for ARGMAX and ARGMIN
+		nn.TensorFloat32:           {floatsOf(nn.TensorFloat32, math.Inf(-1)), floatsOf(nn.TensorFloat32, math.Inf(1))},
+		nn.TensorInt32:             {int32Bytes([]int32{math.MinInt32}), int32Bytes([]int32{math.MaxInt32})},
+		nn.TensorQuant8Asymm:       {{0}, {255}},
+		nn.TensorQuant8AsymmSigned: {{0x80}, {0x7f}},
+	}
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		for typ, values := range least {
+			for _, dims := range []nn.Dims{{5, 6}, {3, 9001}, {9001, 3}} {
+				for axis := range dims {
+					for _, value := range values {
+						n, _ := dims.Elements()
+						CompareOn(t, d, argModel(typ, dims, axis), [][]byte{bytes.Repeat(value, int(n))}, Exact)
+					}
+				}
 			}
 		}
 	})

@@ -56,6 +56,7 @@ func TestLongMeans(t *testing.T) {
 		}{
 			{nn.Dims{1, 200, 200, 7}, 6}, {nn.Dims{1, 200, 200, 7}, 15}, {nn.Dims{3, 7, 70001}, 4}, {nn.Dims{70001, 3}, 1},
 			{nn.Dims{70001, 3}, 3}, {nn.Dims{2, 257, 2, 259}, 10},
+			{nn.Dims{257, 4090}, 2}, {nn.Dims{1021, 1033}, 1}, // more words than one block of sums has, in one stage
 		} {
 			for _, typ := range asymmTypes {
 				for k := range 2 {
