@@ -870,9 +870,9 @@ var infos = [...]family.Info{
 	{Name: "data_copy_w2_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_copy_w4_d3", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_copy_w4_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "data_gather_lanes_e1", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "data_gather_lanes_e2", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "data_gather_lanes_e4", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e1", Bindings: "sss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e2", Bindings: "sss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e4", Bindings: "sss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_w1", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_w2", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_w4", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
@@ -1595,4 +1595,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "4d0b8e8621c78071032c1653cd0f1f9b5e0a73a0f64249e6dd8d254ae38c0e5c"
+const SetID = "752db70e0a5a22657aaf7fb7056adc2f663d44cfe3334e712d758b795f7fb437"

@@ -5,7 +5,8 @@
 // The variant defines one of
 //   UNIT  Positions before the innermost dimension. What lies behind the axis is a run of units of UNIT 32-bit words (1, 2 or 4);
 //         one invocation moves up to `run` of them. Where `missing` is set, positions outside are zeros.
-//   ELEM  Elements of the innermost dimension, of so many bytes. One invocation gathers one quad of y, by a quad of indices.
+//   ELEM  Elements of the innermost dimension, of so many bytes. One invocation gathers one quad of each of up to `run` rows of
+//         y, by one quad of indices.
 #include "common.glsl"
 #include "divide.glsl"
 
@@ -53,27 +54,29 @@ layout(set = 0, binding = 1) readonly buffer I { uvec4 index[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { QUAD y[]; };
 layout(push_constant) uniform P {
     uint count;
+    uint run;            // rows of x for an invocation
+    uint rows;           // of x
     Divisor indexQuads;  // in all
     Divisor quads;       // of a row of indices and of y
     uint yRow;           // elements of a row of y
-    uint xPitch;         // elements of a row of x with its padding
-    uint size;           // of a row of x
+    uint xWords;         // of a row of x
+    uint size;           // elements of a row of x
 };
 
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
     uint k, q;
-    uint from = divide(i, indexQuads, k) * xPitch;
+    uint row = divide(i, indexQuads, k) * run, last = min(row + run, rows);
     divide(k, quads, q);
     uvec4 at = min(index[k], uvec4(size - 1u));
-    uvec4 v = uvec4(0u);
-    [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
-        if (4u * q + lane < yRow) {
-            uint e = from + at[lane];
-            v[lane] = element(x[wordOf(e)], e);
-        }
+    // Indices that are padding say where zeros come from.
+    uvec4 kept = mix(uvec4(0u), uvec4(0xffffffffu), lessThan(4u * q + laneIndex, uvec4(yRow)));
+    for (; row < last; row++) {
+        uint from = row * xWords;
+        uvec4 v;
+        [[unroll]] for (uint lane = 0u; lane < 4u; lane++) v[lane] = element(x[from + wordOf(at[lane])], at[lane]);
+        y[row * indexQuads.value + k] = pack(v & kept);
     }
-    y[i] = pack(v);
 }
 #endif

@@ -41,8 +41,9 @@ func lowerGather(b *emit.Builder, n *ir.Node) {
 		return
 	}
 	from := b.Layout(n.In[0])
-	count := from.Rows * index.TotalQuads()
-	push := emit.Ints(count).Divisors(index.TotalQuads(), index.Quads).Ints(index.C, 4*from.Quads, from.C)
+	run := min(b.RunQuads(), from.Rows) // rows, for which a place is looked up once
+	count := (from.Rows + run - 1) / run * index.TotalQuads()
+	push := emit.Ints(count, run, from.Rows).Divisors(index.TotalQuads(), index.Quads).Ints(index.C, from.Quads*from.Elem, from.C)
 	b.Quads(shaders.Of(family.Move{Op: family.GatherLanes, Bytes: from.Elem}), count, push, emit.Cost{},
 		b.In(n.In[0]), b.In(n.In[1]), b.Out(n.Out[0]))
 }
