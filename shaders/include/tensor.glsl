@@ -51,6 +51,13 @@ ivec4 unpackQuad8(uint q, uint off) {
     return ivec4((uvec4(q) >> uvec4(0u, 8u, 16u, 24u)) & 0xffu) - int(off);
 }
 
+// The same as floats: bytes become numbers where they lie, and are scaled down.
+vec4 unpackFloats8(uint q, uint off) {
+    ivec4 v = ivec4(int(q ^ (off == 0u ? 0x80000000u : 0x00808080u))) & ivec4(0xff, 0xff00, 0xff0000, 0xff000000);
+    vec4 bias = off == 0u ? vec4(0.0, 0.0, 0.0, 128.0) : vec4(-128.0, -128.0, -128.0, 0.0);
+    return vec4(v) * vec4(1.0, 1.0 / 0x100, 1.0 / 0x10000, 1.0 / 0x1000000) + bias;
+}
+
 // The low bytes of four integers, which must be in the range of the element type. Products, since SwiftShader shifts each lane
 // by itself; other compilers make shifts of them.
 uint packQuad8(ivec4 v) {

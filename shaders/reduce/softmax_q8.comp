@@ -20,18 +20,16 @@ layout(push_constant) uniform P {
     int low, high;
 };
 
-ivec4 load(uint p) { return unpackQuad8(x[p] ^ (xOff * 0x01010101u), 0u); }
+// Bytes where they lie in their words, in the order of unsigned numbers, the last one with its sign bit turned: SwiftShader
+// shifts each lane by itself.
+const ivec4 bytes = ivec4(0xff, 0xff00, 0xff0000, 0xff000000);
 
-float power(int d) { return texelFetch(table, d).x; }
-vec4 power(ivec4 d) { return vec4(power(d.x), power(d.y), power(d.z), power(d.w)); }
+ivec4 load(uint p) { return ivec4(int(x[p] ^ ((xOff * 0x01010101u) ^ 0x80000000u))) & bytes; }
 
-// Padding lanes hold anything: this is 255 in the lanes of elements.
-ivec4 mask(uint k) {
-#ifdef COLUMN
-    return ivec4(255);
-#else
-    return mix(ivec4(0), ivec4(255), lessThan(uvec4(4u * k) + uvec4(0u, 1u, 2u, 3u), uvec4(c)));
-#endif
+// The exponentials of bytes whose distances from the largest are base less their values.
+vec4 powers(uint p, vec4 base) {
+    ivec4 d = ivec4(base - vec4(load(p)) * vec4(1.0, 1.0 / 0x100, 1.0 / 0x10000, 1.0 / 0x1000000)) & 0xff;
+    return vec4(texelFetch(table, d.x).x, texelFetch(table, d.y).x, texelFetch(table, d.z).x, texelFetch(table, d.w).x);
 }
 
 void main() {
@@ -39,24 +37,29 @@ void main() {
     if (i >= count) return;
     uint at;
     uint first = divide(i, inner, at) * n * inner.value + at;
-    ivec4 top = ivec4(0);
-    for (uint k = 0u; k < n; k++) top = max(top, load(first + k * inner.value) & mask(k));
+    uint last = first + (n - 1u) * inner.value;
+#ifdef COLUMN
+    bvec4 used = bvec4(true);
+#else
+    // Padding lanes, which are in the last quad, hold anything.
+    bvec4 used = lessThan(uvec4(4u * n - 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(c));
+#endif
+    ivec4 peak = mix(ivec4(0, 0, 0, 0x80000000), load(last), used);
+    for (uint p = first; p < last; p += inner.value) peak = max(peak, load(p));
+    vec4 base = vec4(peak) * vec4(1.0, 1.0 / 0x100, 1.0 / 0x10000, 1.0 / 0x1000000);
 #ifndef COLUMN
-    top = ivec4(max(max(top.x, top.y), max(top.z, top.w)));
+    base.w += 128.0;
+    base = vec4(max(max(base.x, base.y), max(base.z, base.w)));
+    base.w -= 128.0;
 #endif
     vec4 sum = vec4(0.0);
-    for (uint k = 0u; k < n; k++) {
-        ivec4 m = mask(k);
-        vec4 e = power(clamp(top - load(first + k * inner.value), 0, 255));
-        sum += mix(vec4(0.0), e, equal(m, ivec4(255)));
-    }
+    for (uint p = first; p < last; p += inner.value) sum += powers(p, base);
+    sum += mix(vec4(0.0), powers(last, base), used);
 #ifndef COLUMN
     sum = vec4((sum.x + sum.y) + (sum.z + sum.w));
 #endif
     vec4 scale = outScale / sum;
-    for (uint k = 0u; k < n; k++) {
-        uint p = first + k * inner.value;
-        vec4 v = power(clamp(top - load(p), 0, 255)) * scale;
-        y[p] = packQuad8(clamp(ivec4(roundEven(v)) + outZero, low, high));
+    for (uint p = first; p <= last; p += inner.value) {
+        y[p] = packQuad8(clamp(ivec4(roundEven(powers(p, base) * scale)) + outZero, low, high));
     }
 }

@@ -16,19 +16,17 @@ layout(push_constant) uniform P {
     float beta;
 };
 
-bvec4 used(uint q) { return lessThan(uvec4(4u * q) + uvec4(0u, 1u, 2u, 3u), uvec4(c)); }
+bvec4 used(uint q) { return lessThan(ivec4(int(4u * q)) + ivec4(0, 1, 2, 3), ivec4(int(c))); }
 
 void main() {
     uint row = flatIndex();
     if (row >= rows) return;
     uint first = row * quads;
-    vec4 peak = vec4(-nnInf);
-    for (uint q = 0u; q < quads; q += UNROLL) {
-        [[unroll]] for (uint k = 0u; k < UNROLL; k++) {
-            // Repeating the last quad does no harm here.
-            uint at = min(q + k, quads - 1u);
-            peak = max(peak, mix(vec4(-nnInf), unpackQuad(x[first + at]), used(at)));
-        }
+    // Of the last quad some lanes may be padding.
+    vec4 peak = mix(vec4(-nnInf), unpackQuad(x[first + quads - 1u]), used(quads - 1u));
+    for (uint q = 0u; q < quads - 1u; q += UNROLL) {
+        // Repeating a quad does no harm here.
+        [[unroll]] for (uint k = 0u; k < UNROLL; k++) peak = max(peak, unpackQuad(x[first + min(q + k, quads - 2u)]));
     }
     float top = max(max(peak.x, peak.y), max(peak.z, peak.w));
     vec4 sums = vec4(0.0);
@@ -36,7 +34,7 @@ void main() {
         [[unroll]] for (uint k = 0u; k < UNROLL; k++) {
             uint at = min(q + k, quads - 1u);
             vec4 e = nnExp((unpackQuad(x[first + at]) - top) * beta);
-            sums += mix(vec4(0.0), e, lessThan(uvec4(4u * (q + k)) + uvec4(0u, 1u, 2u, 3u), uvec4(c)));
+            sums += mix(vec4(0.0), e, used(q + k));
         }
     }
     float sum = (sums.x + sums.y) + (sums.z + sums.w);

@@ -12,11 +12,11 @@ layout(set = 0, binding = 0) uniform samplerBuffer x;
 #define LOAD(p) texelFetch(x, int(p))
 #elif defined(TEXEL)
 layout(set = 0, binding = 0) uniform usamplerBuffer x;
-#define LOAD(p) vec4(unpackQuad8(texelFetch(x, int(p)).x, off))
+#define LOAD(p) unpackFloats8(texelFetch(x, int(p)).x, off)
 #else
 layout(set = 0, binding = 0) readonly buffer X { QUAD x[]; };
 #ifdef ELEM_Q8
-#define LOAD(p) vec4(unpackQuad8(x[p], off))
+#define LOAD(p) unpackFloats8(x[p], off)
 #else
 #define LOAD(p) unpackQuad(x[p])
 #endif

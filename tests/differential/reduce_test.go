@@ -31,6 +31,7 @@ func TestSoftmax(t *testing.T) {
 		{nn.Dims{9}, 0, 1},
 		{nn.Dims{2, 1}, 1, 1},
 		{nn.Dims{113, 13}, -1, 1},
+		{nn.Dims{5, 2051}, 1, 1},  // four quads an iteration, and padding
 		{nn.Dims{1, 90001}, 1, 1}, // a row longer than one loop may be
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {

@@ -18,8 +18,9 @@ func init() {
 	register(rule{check: checkSoftmax, lower: lowerSoftmax, divide: divideSoftmax}, nn.OpSoftmax, nn.OpLogSoftmax)
 }
 
-// longRow is the number of quads of a row from which softmax handles four an iteration of its three loops.
-const longRow = emit.MaxLoop / 3
+// longRow is the number of quads of a row from which softmax handles four an iteration of its three loops: the kernel is twice
+// as long.
+const longRow = 512
 
 func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
