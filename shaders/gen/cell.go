@@ -5,6 +5,7 @@ func cellVariants() []variant {
 	return []variant{
 		{name: "cell_gate", source: "cell/gate.comp"},
 		{name: "cell_quant16", source: "cell/quant16.comp"},
+		{name: "cell_lstm", source: "cell/lstm.comp"},
 		{name: "cell_gate8", source: "cell/gate8.comp"},
 		{name: "cell_peephole", source: "cell/peephole.comp"},
 		{name: "cell_deviation", source: "cell/deviation.comp"},

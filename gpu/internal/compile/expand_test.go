@@ -10,7 +10,10 @@ import (
 )
 
 // lstmNet is an LSTM with coupled gates and a bound of the cell over so many steps, and what its last state becomes.
-func lstmNet(steps uint32) func(*nn.Builder) {
+func lstmNet(steps uint32) func(*nn.Builder) { return lstmOf(steps, 6) }
+
+// lstmOf is lstmNet of so many units.
+func lstmOf(steps, units uint32) func(*nn.Builder) {
 	return func(b *nn.Builder) {
 		none := b.Omitted(nn.TensorFloat32)
 		weights := func(dims ...uint32) uint32 {
@@ -22,11 +25,11 @@ func lstmNet(steps uint32) func(*nn.Builder) {
 		}
 		temp := func(dims ...uint32) uint32 { return b.Temp(nn.TensorFloat32, dims, 0, 0) }
 		x := b.Input(nn.TensorFloat32, nn.Dims{3, steps, 5}, 0, 0)
-		h, c := b.Input(nn.TensorFloat32, nn.Dims{3, 6}, 0, 0), b.Input(nn.TensorFloat32, nn.Dims{3, 6}, 0, 0)
-		all, last, cell, y := temp(3, steps, 6), temp(3, 6), temp(3, 6), temp(3, 6)
+		h, c := b.Input(nn.TensorFloat32, nn.Dims{3, units}, 0, 0), b.Input(nn.TensorFloat32, nn.Dims{3, units}, 0, 0)
+		all, last, cell, y := temp(3, steps, units), temp(3, units), temp(3, units), temp(3, units)
 		b.Op(nn.OpUnidirectionalSequenceLstm, []uint32{
-			x, none, weights(6, 5), weights(6, 5), weights(6, 5), none, weights(6, 6), weights(6, 6), weights(6, 6),
-			none, none, none, none, weights(6), weights(6), weights(6), none, none, h, c,
+			x, none, weights(units, 5), weights(units, 5), weights(units, 5), none, weights(units, units), weights(units, units), weights(units, units),
+			none, none, none, none, weights(units), weights(units), weights(units), none, none, h, c,
 			b.Scalar(4), b.Scalar(float32(3)), b.Scalar(float32(0)), b.Scalar(false), none, none, none, none,
 		}, []uint32{all, last, cell})
 		b.Op(nn.OpRelu, []uint32{cell}, []uint32{y})
@@ -56,6 +59,24 @@ func TestExpand(t *testing.T) {
 	}
 	require.NoError(t, u.run("normalise layout", "support"))
 	require.NoError(t, nn.Unsupported(u.model, u.refused))
+}
+
+// TestStackedGates: a step of a cell is a product and a kernel, of weights that were put together when the model was compiled.
+func TestStackedGates(t *testing.T) {
+	g, err := Optimised(&lavapipe, build(t, lstmOf(2, 8)))
+	require.NoError(t, err)
+	var got []nn.OperationType
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Op != nn.OpReshape {
+			got = append(got, n.Op)
+			if n.Op == nn.OpFullyConnected {
+				require.NotNil(t, g.T(n.In[1]).Const)
+				require.Equal(t, 3*8, g.T(n.In[1]).Shape[0])
+			}
+		}
+	}
+	fc, step := nn.OpFullyConnected, nn.OpLstm
+	require.Equal(t, []nn.OperationType{nn.OpTranspose, fc, nn.OpSplit, fc, step, fc, step, nn.OpConcatenation, nn.OpTranspose, nn.OpRelu}, got)
 }
 
 // TestExpansionsAreBounded: an operation that would become too many is refused, and what reads its results is not.

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
@@ -14,8 +15,8 @@ const (
 	foldedRoom  = 1 << 20
 )
 
-// foldConstants computes nodes that only change the form of a constant: CAST of float16 and DEQUANTIZE to
-// float32, and reshapes.
+// foldConstants computes nodes that only change the form of constants: CAST of float16 and DEQUANTIZE to
+// float32, reshapes, and concatenations of whole runs.
 //
 // Requires: ir.Inferred.   Ensures: no node writes a constant.   Numerics: exact; both conversions are products of one float32 multiplication at most.
 func foldConstants(g *ir.Graph) error {
@@ -26,6 +27,10 @@ func foldConstants(g *ir.Graph) error {
 			continue
 		}
 		x, y := g.T(n.In[0]), g.T(n.Out[0])
+		if n.Op == nn.OpConcatenation {
+			y.Const = f.joined(g, n)
+			continue
+		}
 		if x.Const == nil || x.Elements() != y.Elements() {
 			continue
 		}
@@ -65,6 +70,26 @@ type conversion struct {
 type folder struct {
 	room int64 // bytes that may still be made
 	made map[conversion][]byte
+}
+
+// joined returns the inputs of concatenation n one behind the other, or nil where that is not its result, or left to the device.
+func (f *folder) joined(g *ir.Graph, n *ir.Node) []byte {
+	y := g.T(n.Out[0])
+	size := int64(y.Elements() * y.Type.Bytes())
+	if ir.Product(y.Shape[:n.Attrs.(ops.Concatenation).Axis]) != 1 || size > f.room {
+		return nil
+	}
+	for _, id := range n.In {
+		if x := g.T(id); x.Const == nil || x.Type != y.Type || !x.SameQuant(y) {
+			return nil
+		}
+	}
+	f.room -= size
+	c := make([]byte, 0, size)
+	for _, id := range n.In {
+		c = append(c, g.T(id).Const...)
+	}
+	return c
 }
 
 // toFloat32 converts constant x to the type of y, or returns nil for what is left to the device.

@@ -46,6 +46,26 @@ func TestFoldConstants(t *testing.T) {
 			const %1 TENSOR_QUANT8_SYMM(0.25,0) [2] BP4=
 			const %2 TENSOR_FLOAT32 [2] AACAPwAAAL8=
 			output %2`},
+		{"constants one behind the other", `
+			input %0 TENSOR_FLOAT16 [2,1]
+			const %1 TENSOR_FLOAT16 [1,1] AEA=
+			const %2 TENSOR_FLOAT16 [1,1] ALw=
+			%3 TENSOR_FLOAT16 [2,1] = CONCATENATION %1 %2
+			%4 TENSOR_FLOAT16 [2,1] = ADD %0 %3
+			output %4`, `
+			input %0 TENSOR_FLOAT16 [2,1]
+			const %1 TENSOR_FLOAT16 [1,1] AEA=
+			const %2 TENSOR_FLOAT16 [1,1] ALw=
+			const %3 TENSOR_FLOAT16 [2,1] AEAAvA==
+			%4 TENSOR_FLOAT16 [2,1] = ADD %0 %3
+			output %4`},
+		{name: "other concatenations", before: `
+			input %0 TENSOR_FLOAT16 [2,1]
+			const %1 TENSOR_FLOAT16 [2,1] AEAAvA==
+			%2 TENSOR_FLOAT16 [2,2] = CONCATENATION %1 %1 {"axis":1}
+			%3 TENSOR_FLOAT16 [4,1] = CONCATENATION %0 %1
+			output %2
+			output %3`},
 		{name: "what is computed at run time", before: `
 			input %0 TENSOR_FLOAT16 [2]
 			%1 TENSOR_FLOAT32 [2] = CAST %0

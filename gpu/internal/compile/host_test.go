@@ -16,6 +16,7 @@ import (
 // no element.
 var hostFolds = map[nn.OperationType]bool{
 	nn.OpReshape: true, nn.OpSqueeze: true, nn.OpExpandDims: true, nn.OpDequantize: true, nn.OpCast: true, nn.OpRank: true,
+	nn.OpConcatenation: true, nn.OpPack: true, // along the outermost dimension
 }
 
 // hostCount is who does the operations of models.

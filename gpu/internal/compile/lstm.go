@@ -20,6 +20,7 @@ type lstm struct {
 	zeroUnits, zeroOutputs, one, epsilon ir.ID     // constants
 	cellClip, projClip                   *[2]ir.ID // lower and upper bound; nil: none
 
+	apart bool    // gates are wanted one by one
 	h, c  ir.ID   // output and cell state, [batch, outputs] and [batch, units]
 	gates []ir.ID // of the last step: input, where there is one, cell, forget, output
 }
@@ -34,6 +35,7 @@ func expandLSTM(x *expansion, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
+	l.apart = true
 	if _, err := l.run(r.rows(l.in[ops.LSTMInput]), ir.None, false); err != nil {
 		return err
 	}
@@ -45,7 +47,8 @@ func expandLSTM(x *expansion, n *ir.Node) error {
 	return nil
 }
 
-// expandSequenceLSTM multiplies the whole sequence with the input weights of each gate, then goes through the steps.
+// expandSequenceLSTM multiplies the whole sequence with the input weights of each gate, or of all at once, then goes through the
+// steps.
 //
 // Numerics: float32, like the operation's formula; float16 is rounded at the end alone.
 func expandSequenceLSTM(x *expansion, n *ir.Node) error {
@@ -115,6 +118,9 @@ func (r *recurrence) lstm(a ops.SequenceLSTM, at func(ops.LSTMTensor) int) (*lst
 
 // run goes through the steps. input and aux, None for none, are rows of all steps.
 func (l *lstm) run(input, aux ir.ID, backward bool) ([]ir.ID, error) {
+	if l.stacks() {
+		return l.runStacked(input, aux, backward)
+	}
 	var gates [4][]ir.ID // of each step, what the inputs add
 	for g := range gates {
 		weights := l.in[int(ops.LSTMInputWeights)+g]
@@ -180,20 +186,26 @@ func (l *lstm) step(fromInput [4]ir.ID) {
 	}
 	output := l.like(nn.OpLogistic, nil, l.gate(ops.GateOutput, fromInput, h, c, ops.LSTMPeepholeOutput))
 	h = l.mul(output, l.activate(l.attrs.Act, c))
-	if l.has(ops.LSTMProjectionWeights) {
-		bias := l.zeroOutputs
-		if l.has(ops.LSTMProjectionBias) {
-			bias = l.in[ops.LSTMProjectionBias]
-		}
-		h = l.product(h, l.in[ops.LSTMProjectionWeights], bias)
-		if l.projClip != nil {
-			h = l.clamp(h, l.projClip[0], l.projClip[1])
-		}
-	}
-	l.h, l.c, l.gates = h, c, []ir.ID{update, forget, output}
+	l.h, l.c, l.gates = l.projected(h), c, []ir.ID{update, forget, output}
 	if l.has(ops.LSTMInputWeights) {
 		l.gates = append([]ir.ID{input}, l.gates...)
 	}
+}
+
+// projected is the output, of which h is what the cell gives.
+func (l *lstm) projected(h ir.ID) ir.ID {
+	if !l.has(ops.LSTMProjectionWeights) {
+		return h
+	}
+	bias := l.zeroOutputs
+	if l.has(ops.LSTMProjectionBias) {
+		bias = l.in[ops.LSTMProjectionBias]
+	}
+	h = l.product(h, l.in[ops.LSTMProjectionWeights], bias)
+	if l.projClip != nil {
+		h = l.clamp(h, l.projClip[0], l.projClip[1])
+	}
+	return h
 }
 
 // gate is what the activation of a gate takes. c is None for the gate without a peephole.

@@ -56,7 +56,6 @@ var expanded = []nn.OperationType{
 	nn.OpFill,
 	nn.OpInstanceNormalization,
 	nn.OpL2Normalization,
-	nn.OpLstm,
 	nn.OpPack,
 	nn.OpRank,
 	nn.OpReverse,

@@ -52,6 +52,7 @@ func outputsCases() map[string]struct {
 		"pooled regions":  {graph(nn.OpRoiPooling, ops.RoiPooling{Roi: roi}, list(f32(2, 5, 7, 3), f32(700, 4), i32(700)), list(f32(700, 3, 2, 3))), 8192},
 		"moved boxes":     {graph(nn.OpAxisAlignedBboxTransform, nil, list(f32(700, 4), f32(700, 12), i32(700), f32(5, 2)), list(f32(700, 12))), 8192},
 		"keypoints":       {graph(nn.OpHeatmapMaxKeypoint, ops.Keypoint{}, list(f32(160, 6, 6, 5), f32(160, 4)), list(f32(160, 5), f32(160, 5, 2))), 32768},
+		"cells":           {graph(nn.OpLstm, ops.SequenceLSTM{Act: ops.CellTanh}, list(f32(300, 60), f32(300, 60), f32(300, 20)), list(f32(300, 20), f32(300, 20))), 32768},
 		"16-bit cells":    {lstm16, 32768},
 		"8-bit cells":     {lstm8, 8192},
 	}
