@@ -85,6 +85,46 @@ func TestConvInSharedMemory(t *testing.T) {
 	})
 }
 
+// TestProductsAtOnce: devices counted as GPUs compute a batch of matrix products in one dispatch.
+func TestProductsAtOnce(t *testing.T) {
+	t.Setenv("NNGPU_CLASS", "gpu")
+	t.Setenv("NNGPU_SELFTEST", "off") // all variants at once
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		for i, tc := range []struct {
+			batch       nn.Dims
+			m, k, n     uint32
+			left, right bool // swapped
+		}{
+			{nn.Dims{2}, 1, 1, 1, false, false},
+			{nn.Dims{3}, 7, 67, 5, false, true},
+			{nn.Dims{2, 3}, 33, 19, 65, false, false},
+			{nn.Dims{5}, 37, 64, 31, true, false},
+			{nn.Dims{8}, 128, 64, 128, false, true},
+			{nn.Dims{1, 2}, 3, 130, 2, true, true},
+		} {
+			for _, typ := range []nn.OperandType{nn.TensorFloat32, nn.TensorFloat16} {
+				t.Run(fmt.Sprintf("%v/%v", tc, typ), func(t *testing.T) {
+					matrix := func(rows, columns uint32, swapped bool) tensor {
+						if swapped {
+							rows, columns = columns, rows
+						}
+						return of(typ, 0, append(slices.Clone(tc.batch), rows, columns))
+					}
+					rng := rand.New(rand.NewPCG(uint64(i), 3))
+					x, y := matrix(tc.m, tc.k, tc.left), matrix(tc.k, tc.n, tc.right)
+					m := oneOp(nn.OpBatchMatmul, []tensor{x, y}, of(typ, 0, append(slices.Clone(tc.batch), tc.m, tc.n)), rng, func(b *nn.Builder) []uint32 {
+						return []uint32{b.Scalar(tc.left), b.Scalar(tc.right)}
+					})
+					products := slices.DeleteFunc(kernelsOf(t, d, m, uint64(i)), func(k string) bool { return !strings.HasPrefix(k, "conv_") })
+					require.Len(t, products, 1)
+					require.Contains(t, products[0], "_rows")
+					CompareOn(t, d, m, RandomInputs(m, rng), ToleranceOf(typ))
+				})
+			}
+		}
+	})
+}
+
 // TestWithout: convolutions of all kinds on devices that lack features, and none of the kernels that need them.
 func TestWithout(t *testing.T) {
 	for _, tc := range []struct{ without, class, never string }{

@@ -18,10 +18,11 @@ const (
 // maxProducts bounds the steps that several products become.
 const maxProducts = 1 << 10
 
-// expandBatchMatmul: products by a constant are FULLY_CONNECTED with the transposed right matrix as weights, each its own. Others
-// are left to the kernels in the form that package lower has, where they are large, and where there is one and the right matrix
-// is no matrix of weights. All else are groups of a convolution whose pixels are the rows of the left matrices. Of int32, which
-// no such kernel takes, it is the sum of products.
+// expandBatchMatmul: several products of floats are one BATCH_MATMUL of three dimensions with the right matrices transposed,
+// where the device computes that at once. Elsewhere products by a constant are FULLY_CONNECTED with the transposed right matrix
+// as weights, each its own. Others are left to the kernels in the form that package lower has, where they are large, and where
+// there is one and the right matrix is no matrix of weights. All else are groups of a convolution whose pixels are the rows of
+// the left matrices. Of int32, which no such kernel takes, it is the sum of products.
 func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(len(x.nodes) + 10); err != nil {
 		return err
@@ -48,6 +49,14 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 		products := x.into(x.shaped(n.Out[0], batch, m, units, depth), nn.OpMul, ops.Arithmetic{}, left, right)
 		sums := x.into(x.shaped(n.Out[0], batch, m, units), nn.OpReduceSum, ops.Mean{Axes: []int{3}}, products)
 		x.into(n.Out[0], nn.OpReshape, nil, sums)
+		return nil
+	}
+	together := lower.Products{Type: out.Type, Batch: batch, Rows: m, Units: units, Depth: depth}
+	if batch > 1 && together.AtOnce(x.facts) == nil {
+		left := x.reshaped(x.arranged(n.In[0], leftSizes, leftPerm), batch, m, depth)
+		right := x.reshaped(x.arranged(right, rightSizes, rightPerm), batch, units, depth)
+		product := x.into(x.shaped(n.Out[0], batch, m, units), nn.OpBatchMatmul, ops.BatchMatmul{Right: true}, left, right)
+		x.into(n.Out[0], nn.OpReshape, nil, product)
 		return nil
 	}
 	least := apartWork

@@ -41,6 +41,9 @@ func productsOf(g *ir.Graph, n *ir.Node) *products {
 }
 
 func checkBatchMatmul(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
+	if len(n.In) == 2 {
+		return checkAtOnce(f, g, n)
+	}
 	a, x, w, y := n.Attrs.(ops.BatchMatmul), g.T(n.In[0]), g.T(n.In[1]), g.T(n.Out[0])
 	if len(n.In) != 3 || a.Left || len(x.Shape) != 3 || len(w.Shape) != 3 || len(y.Shape) != 3 || g.T(n.In[2]).Const == nil {
 		return fmt.Errorf("matrices %v and %v in a form that no kernel takes", x.Shape, w.Shape)
@@ -68,6 +71,9 @@ func checkBatchMatmul(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // scratchBatchMatmul bounds the tiles of all right matrices, and what is known of their channels.
 func scratchBatchMatmul(g *ir.Graph, n *ir.Node) int64 {
 	const widest = 128 // output channels of a tile
+	if len(n.In) == 2 {
+		return 0
+	}
 	p := productsOf(g, n)
 	columns := int64(p.Out+widest-1) / widest * widest
 	if columns *= 2; p.Out <= widest { // the last slab is as large as the others
@@ -77,6 +83,10 @@ func scratchBatchMatmul(g *ir.Graph, n *ir.Node) int64 {
 }
 
 func lowerBatchMatmul(b *emit.Builder, n *ir.Node) {
+	if len(n.In) == 2 {
+		lowerAtOnce(b, n)
+		return
+	}
 	p := productsOf(b.Graph, n)
 	left := apart(b, n.In[0], p.batch, pack.LayoutOf(p.X))
 	right := matrices{b.Tensor(n.In[1]), p.batch, p.columns}

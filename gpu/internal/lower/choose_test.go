@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // convNode is a convolution of h x w pixels with a constant filter of k x k.
@@ -84,7 +84,7 @@ func TestChosenProducts(t *testing.T) {
 			p, _ := lowerFor(t, tc.f, convNode(tc.typ, tc.h, tc.w, tc.ci, tc.co, tc.k))
 			var kernels []string
 			for _, s := range p.Steps {
-				if strings.HasPrefix(s.Kernel.String(), "conv_") {
+				if _, ok := s.Kernel.Key().(family.Gemm); ok {
 					kernels = append(kernels, s.Kernel.String())
 					require.Contains(t, s.Why, tc.reason)
 					require.Contains(t, s.Why, "score ")

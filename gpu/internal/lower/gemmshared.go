@@ -135,16 +135,17 @@ func (c *conv) parts(f *plan.Facts, k family.Gemm) (parts int, cycles float64) {
 	return parts, cycles
 }
 
+// tooDeep reports whether the sums of c take more iterations of loops than an invocation may have, see conv.loops: of k they
+// are 12 for each step at most.
+func tooDeep(c *conv, k family.Gemm) bool { return c.depth()/sharedStep(k)*12 > emit.MaxLoop }
+
 // sharedSpeed scores products through shared memory. On a GPU loads that a whole workgroup shares decide, and whether there
 // are workgroups for all of its units; on the software devices barriers cost more than loads.
 func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
-	const (
-		pieces  = 12 // iterations of a step at most, see conv.loops
-		fewRows = 8  // beyond, rows share what tiles load
-	)
+	const fewRows = 8 // beyond, rows share what tiles load
 	rows, tiles := c.rows(k), c.tiles(k)
 	switch {
-	case max(rows, tiles) > plan.MaxGroups, c.depth()/sharedStep(k)*pieces > emit.MaxLoop:
+	case max(rows, tiles) > plan.MaxGroups, tooDeep(c, k):
 		return 0, ""
 	case k.Rows != (!c.constant() && !k.Dot), k.Rows && c.turned:
 		return 0, ""
