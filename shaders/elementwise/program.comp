@@ -4,7 +4,7 @@
 // intermediate values need no memory then. The variant defines the element type (tensor.glsl), of all tensors.
 //
 // value    | is
-// 0 to 8   | a quad of an operand, see forms
+// 0 to 8   | a quad of an operand, see forms; unused ones are bound to any tensor, of which one quad is read
 // 9 to 14  | a number, in all lanes
 // 15 to 30 | the result of an operation
 //
@@ -33,7 +33,7 @@ layout(push_constant) uniform P {
     uint c;        // elements in a row
     uint forms;    // of each operand three bits: 0 as the result lies, 1 repeated every run quads, 2 one quad for run
                    // of them, 3 one quad; 4: its first element stands for all four
-    uint head;     // operands; steps in byte 1; values of the first and the second result in bytes 2 and 3
+    uint head;     // steps in byte 1; values of the first and the second result in bytes 2 and 3
     uint steps[16];
     float numbers[6];
 };
@@ -45,15 +45,15 @@ void main() {
     if (i >= count) return;
     uint within;
     uint above = divide(i, run, within);
-    uint operands = head & 0xffu;
     vec4 value[31];
 
-    uint place[4] = uint[4](i, within, above, 0u);
-#define LOAD(k, a) if (operands > k) { \
-    vec4 v = unpackQuad(a[place[forms >> (3 * k) & 3u]]); \
+    // Without branches and arrays, of which some drivers make ten times as much code.
+#define IS(k, form) (0u - uint((forms >> (3 * k) & 3u) == form))
+#define LOAD(k, a) { \
+    vec4 v = unpackQuad(a[(i & IS(k, 0u)) | (within & IS(k, 1u)) | (above & IS(k, 2u))]); \
     value[k] = (forms >> (3 * k) & 4u) == 0u ? v : v.xxxx; }
     LOAD(0, a0) LOAD(1, a1) LOAD(2, a2) LOAD(3, a3) LOAD(4, a4) LOAD(5, a5) LOAD(6, a6) LOAD(7, a7) LOAD(8, a8)
-    for (uint k = 0u; k < 6u; k++) value[NUMBERS + k] = vec4(numbers[k]);
+    [[unroll]] for (uint k = 0u; k < 6u; k++) value[NUMBERS + k] = vec4(numbers[k]);
 
     uint n = head >> 8 & 0xffu;
     for (uint k = 0u; k < n; k++) {

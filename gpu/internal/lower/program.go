@@ -53,8 +53,8 @@ func Programmable(f *plan.Facts, g *ir.Graph, n *ir.Node) bool {
 	return pack.LayoutOf(z).TotalQuads() <= most
 }
 
-// ProgramsPay reports whether programs pay that save so many dispatches. On software devices the kernel takes a quarter of a
-// second to compile, four times as long as those that do one operation each, and a dispatch 10 to 20 microseconds: there it
+// ProgramsPay reports whether programs pay that save so many dispatches. On software devices the kernel takes a fifth of a
+// second to compile, longer than some that do one operation each, and a dispatch 10 to 20 microseconds: there it
 // is for recurrent cells, which have hundreds.
 func ProgramsPay(f *plan.Facts, saved int) bool {
 	return f.Class != plan.ClassCPU || saved >= 100 && !f.Quick
@@ -62,8 +62,8 @@ func ProgramsPay(f *plan.Facts, saved int) bool {
 
 // program is what the kernel is told.
 type program struct {
-	run     int    // quads after which an operand repeats or goes on; 0: none does
-	forms   uint32 // of operands, three bits each
+	run     int      // quads after which an operand repeats or goes on; 0: none does
+	forms   []uint32 // of operands
 	steps   []uint32
 	numbers []float32
 }
@@ -75,7 +75,7 @@ func programOf(g *ir.Graph, n *ir.Node) (*program, error) {
 		return nil, fmt.Errorf("%d operands, %d steps, %d results", len(n.In), len(a.Steps), len(n.Out))
 	}
 	p := &program{numbers: slices.Clone(a.Numbers)}
-	for k, id := range n.In {
+	for _, id := range n.In {
 		form, run, err := formOf(g.T(id), z)
 		if err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func programOf(g *ir.Graph, n *ir.Node) (*program, error) {
 			return nil, fmt.Errorf("operands repeat after %d quads and after %d", p.run, run)
 		}
 		p.run = max(p.run, run)
-		p.forms |= form << (3 * k)
+		p.forms = append(p.forms, form)
 	}
 	const firstNumber, firstResult = programOperands, programOperands + programNumbers
 	place := func(value int) uint32 {
@@ -184,11 +184,23 @@ func lowerProgram(b *emit.Builder, n *ir.Node) {
 	p.place(b, n)
 	first := len(n.In) + len(a.Numbers)
 	results := [programResults]int{a.Results[0], a.Results[len(n.Out)-1]}
-	head := uint32(len(n.In) | len(a.Steps)<<8)
+	head := uint32(len(a.Steps) << 8)
 	for i, value := range results {
 		head |= uint32(value-first+programOperands+programNumbers) << (16 + 8*i)
 	}
-	push := emit.Ints(l.TotalQuads()).Divisors(max(1, p.run)).Ints(l.Quads, l.C).Words(p.forms, head)
+	var bindings []emit.Binding
+	forms := uint32(0)
+	cost := emit.Cost{FLOP: float64(4 * l.TotalQuads() * len(a.Steps))}
+	for i := range programOperands {
+		id, form := n.In[0], uint32(formOne)
+		if i < len(n.In) {
+			id, form = n.In[i], p.forms[i]
+			cost.Bytes += float64(b.Layout(id).Bytes())
+		}
+		forms |= form << (3 * i)
+		bindings = append(bindings, b.In(id))
+	}
+	push := emit.Ints(l.TotalQuads()).Divisors(max(1, p.run)).Ints(l.Quads, l.C).Words(forms, head)
 	push = push.Words(p.steps...).Words(make([]uint32, programSteps-len(p.steps))...)
 	for i := range programNumbers {
 		v := 0.0
@@ -196,16 +208,6 @@ func lowerProgram(b *emit.Builder, n *ir.Node) {
 			v = float64(p.numbers[i])
 		}
 		push = push.Floats(v)
-	}
-	var bindings []emit.Binding
-	cost := emit.Cost{FLOP: float64(4 * l.TotalQuads() * len(a.Steps))}
-	for i := range programOperands {
-		id := n.In[0] // nobody reads it there
-		if i < len(n.In) {
-			id = n.In[i]
-			cost.Bytes += float64(b.Layout(id).Bytes())
-		}
-		bindings = append(bindings, b.In(id))
 	}
 	for i := range programResults {
 		bindings = append(bindings, b.Out(n.Out[min(i, len(n.Out)-1)]))
@@ -219,7 +221,7 @@ func (p *program) place(b *emit.Builder, n *ir.Node) {
 	taken := map[ir.ID]bool{}
 	for _, out := range n.Out {
 		for k, in := range n.In {
-			if p.forms>>(3*k)&7 == formSame && !taken[in] && !b.Placed(out) {
+			if p.forms[k] == formSame && !taken[in] && !b.Placed(out) {
 				b.InPlace(out, in)
 				taken[in] = b.Placed(out)
 			}
