@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Installs what a purpose needs and the machine lacks, and says what. Does nothing, quickly, when all is
-# there. Usage: tools/setup.sh demo|software|test|generate
+# there. Usage: tools/setup.sh demo|software|test|matrix|generate
 #
 #   demo      the Vulkan loader and one driver: the GPU's, or SwiftShader, or lavapipe
 #   software  the loader and a software driver, whatever GPU there seems to be
-#   test      the loader, both software drivers, the validation layers, a newer lavapipe
+#   test      the loader, both software drivers, the validation layers, a newer lavapipe, one with cooperative matrices
+#   matrix    the last of these, with the compiler that kernels for cooperative matrices need
 #   generate  the shader compiler and optimiser
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +15,8 @@ cd "$(dirname "$0")/.."
 . tools/vulkan.sh
 # shellcheck source=tools/mesa.sh
 . tools/mesa.sh
+# shellcheck source=tools/matrix.sh
+. tools/matrix.sh
 
 # packages are collected first, so that one installation, or one command to type, brings them all.
 packages=()
@@ -96,6 +99,12 @@ test)
 	has_swiftshader || require swiftshader "no package of this system holds SwiftShader"
 	get_mesa
 	has_mesa || require lavapipe "this system offers no newer lavapipe for the second run"
+	get_matrix
+	has_matrix || say "no lavapipe with cooperative matrices: its tests are left out"
+	;;
+matrix)
+	get_matrix
+	has_matrix || die "no lavapipe with cooperative matrices"
 	;;
 generate)
 	command -v glslc >/dev/null || packages+=(glslc)
