@@ -39,8 +39,8 @@ func keyOf(b *C.nngpu_binary) []byte {
 
 // CapturePipeline compiles as NewPipeline does, without a cache, and returns the binaries too: nil where the driver
 // gives none, which is no error.
-func (d *Device) CapturePipeline(code []uint32, layout PipelineLayout, local [3]uint32) (Pipeline, []Binary, error) {
-	p, err := d.pipelineOf(nil, code, layout, local)
+func (d *Device) CapturePipeline(code []uint32, layout PipelineLayout, w Workgroup) (Pipeline, []Binary, error) {
+	p, err := d.pipelineOf(nil, code, layout, w)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -94,9 +94,9 @@ func (d *Device) binary(h uint64) (Binary, error) {
 	return Binary{Key: keyOf(&r), Data: data[:min(int(r.bytes), len(data))]}, nil
 }
 
-// PipelineOf makes the pipeline that CapturePipeline had with the same code, layout and local, from its binaries and
+// PipelineOf makes the pipeline that CapturePipeline had with the same code, layout and workgroup, from its binaries and
 // without compiling. The driver trusts them: pass verified ones only, of the same BinaryKey.
-func (d *Device) PipelineOf(list []Binary, code []uint32, layout PipelineLayout, local [3]uint32) (Pipeline, error) {
+func (d *Device) PipelineOf(list []Binary, code []uint32, layout PipelineLayout, w Workgroup) (Pipeline, error) {
 	if len(list) == 0 {
 		return 0, fmt.Errorf("%w: a pipeline of no binaries", ErrNotSupported)
 	}
@@ -113,14 +113,14 @@ func (d *Device) PipelineOf(list []Binary, code []uint32, layout PipelineLayout,
 		}
 		handles = append(handles, uint64(v.value))
 	}
-	return d.pipelineOf(handles, code, layout, local)
+	return d.pipelineOf(handles, code, layout, w)
 }
 
-func (d *Device) pipelineOf(handles []uint64, code []uint32, layout PipelineLayout, local [3]uint32) (Pipeline, error) {
+func (d *Device) pipelineOf(handles []uint64, code []uint32, layout PipelineLayout, w Workgroup) (Pipeline, error) {
 	if err := d.fault(CallNewPipeline, "vkCreateComputePipelines"); err != nil {
 		return 0, err
 	}
-	v := C.nngpu_pipeline_binary(d.c, firstWord32(code), C.uint64_t(len(code)*4), C.uint64_t(layout), firstWord32(local[:]),
+	v := C.nngpu_pipeline_binary(d.c, firstWord32(code), C.uint64_t(len(code)*4), C.uint64_t(layout), firstWord32(w.words()),
 		first(handles), C.uint32_t(len(handles)))
 	return Pipeline(v.value), check("vkCreateComputePipelines", v.result)
 }

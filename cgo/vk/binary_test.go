@@ -14,10 +14,10 @@ func TestBinariesAbsent(t *testing.T) {
 		}
 		_, err := d.BinaryKey()
 		require.ErrorIs(t, err, ErrNotSupported)
-		_, _, err = d.CapturePipeline([]uint32{1}, 0, [3]uint32{1, 1, 1})
+		_, _, err = d.CapturePipeline([]uint32{1}, 0, Workgroup{Local: [3]uint32{1, 1, 1}})
 		require.ErrorIs(t, err, ErrNotSupported)
 		for _, list := range [][]Binary{nil, {{}}, {{Key: make([]byte, MaxBinaryKey+1), Data: []byte{1}}}} {
-			_, err = d.PipelineOf(list, []uint32{1}, 0, [3]uint32{1, 1, 1})
+			_, err = d.PipelineOf(list, []uint32{1}, 0, Workgroup{Local: [3]uint32{1, 1, 1}})
 			require.ErrorIs(t, err, ErrNotSupported)
 		}
 		_, err = d.capture(1)

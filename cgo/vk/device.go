@@ -27,6 +27,9 @@ const (
 	// FeatureBinaries: CapturePipeline and the like.
 	FeatureBinaries Features = C.NNGPU_FEATURE_PIPELINE_BINARY
 	FeatureFloat16  Features = C.NNGPU_FEATURE_FLOAT16
+	FeatureInt8     Features = C.NNGPU_FEATURE_INT8
+	// FeatureMatrix: cooperative matrices, and Workgroup.Subgroup, which they need.
+	FeatureMatrix Features = C.NNGPU_FEATURE_MATRIX
 	// FeatureCalibrated: Calibrate.
 	FeatureCalibrated Features = C.NNGPU_FEATURE_CALIBRATED
 )

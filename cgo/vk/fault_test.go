@@ -25,7 +25,7 @@ func faultCalls(d *Device) map[Call]func() error {
 			d.DestroyBuffer(b)
 			return err
 		},
-		CallNewPipeline: func() error { _, err := d.NewPipeline(nil, 0, [3]uint32{}, 0); return err },
+		CallNewPipeline: func() error { _, err := d.NewPipeline(nil, 0, Workgroup{}, 0); return err },
 		CallRecord:      func() error { return d.Record(0, &Commands{}) },
 	}
 }

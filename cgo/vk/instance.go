@@ -181,6 +181,8 @@ type Properties struct {
 	IntegerDot          bool
 	IntegerDotFast      bool
 	Float16             bool // shaderFloat16
+	Int8                bool // shaderInt8
+	Matrix              bool // FeatureMatrix can be asked for
 	Calibrated          bool // Device.Calibrate
 	Robust              bool // robustBufferAccess can be asked for
 	StorageTexelRGBA32F bool
@@ -236,6 +238,8 @@ func (p Physical) Properties() (*Properties, error) {
 	out.IntegerDot = info.integer_dot != 0
 	out.IntegerDotFast = info.dot_fast != 0
 	out.Float16 = info.float16 != 0
+	out.Int8 = info.int8 != 0
+	out.Matrix = info.matrix != 0
 	out.Calibrated = info.calibrated != 0
 	out.Robust = info.robust != 0
 	out.StorageTexelRGBA32F = info.texel_rgba32f != 0

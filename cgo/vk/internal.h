@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <vulkan/vulkan.h>
 
-#include "pipeline_binary.h"
 #include "shim.h"
 
 enum { NNGPU_RING = 64 }; // validation messages kept; later ones are counted, not kept
@@ -40,7 +39,8 @@ struct nngpu_instance {
 // Functions of extensions: NULL where the device was made without them.
 #define NNGPU_EXTENSION_FUNCTIONS(X) \
     X(GetMemoryHostPointerPropertiesEXT) X(GetMemoryFdKHR) X(GetMemoryFdPropertiesKHR) X(GetSemaphoreFdKHR) \
-    X(GetCalibratedTimestampsEXT)
+    X(GetCalibratedTimestampsEXT) X(CreatePipelineBinariesKHR) X(DestroyPipelineBinaryKHR) X(GetPipelineKeyKHR) \
+    X(GetPipelineBinaryDataKHR) X(ReleaseCapturedPipelineDataKHR)
 
 struct nngpu_device {
     VkDevice handle;
@@ -53,11 +53,6 @@ struct nngpu_device {
 #undef X
     PFN_vkWaitSemaphores WaitSemaphores;
     PFN_vkGetSemaphoreCounterValue GetSemaphoreCounterValue;
-    NngpuCreatePipelineBinaries CreatePipelineBinaries; // this and the next four: NULL without the extension
-    NngpuDestroyPipelineBinary DestroyPipelineBinary;
-    NngpuGetPipelineKey GetPipelineKey;
-    NngpuGetPipelineBinaryData GetPipelineBinaryData;
-    NngpuReleaseCapturedData ReleaseCapturedData;
 };
 
 // nngpu_pipeline_chain is nngpu_pipeline with a pNext chain of VkComputePipelineCreateInfo, whose flags go before the

@@ -41,13 +41,22 @@ func (d *Device) NewPipelineLayout(set SetLayout, pushBytes int) (PipelineLayout
 	return PipelineLayout(v.value), check("vkCreatePipelineLayout", v.result)
 }
 
-// NewPipeline compiles SPIR-V words to a compute pipeline with specialisation constants 0 to 2 = local, as far as the
+// Workgroup is the shape of the workgroups of a pipeline. Subgroup is the size of its subgroups, all of which are full
+// then: Local[0] is a multiple of it. 0 leaves both to the driver; else the device has FeatureMatrix.
+type Workgroup struct {
+	Local    [3]uint32
+	Subgroup uint32
+}
+
+func (w *Workgroup) words() []uint32 { return append(w.Local[:], w.Subgroup) }
+
+// NewPipeline compiles SPIR-V words to a compute pipeline with specialisation constants 0 to 2 = w.Local, as far as the
 // code has them. cache may be 0. Safe for concurrent use, with the same cache too.
-func (d *Device) NewPipeline(code []uint32, layout PipelineLayout, local [3]uint32, cache PipelineCache) (Pipeline, error) {
+func (d *Device) NewPipeline(code []uint32, layout PipelineLayout, w Workgroup, cache PipelineCache) (Pipeline, error) {
 	if err := d.fault(CallNewPipeline, "vkCreateComputePipelines"); err != nil {
 		return 0, err
 	}
-	v := C.nngpu_pipeline(d.c, firstWord32(code), C.uint64_t(len(code)*4), C.uint64_t(layout), firstWord32(local[:]),
+	v := C.nngpu_pipeline(d.c, firstWord32(code), C.uint64_t(len(code)*4), C.uint64_t(layout), firstWord32(w.words()),
 		C.uint64_t(cache))
 	return Pipeline(v.value), check("vkCreateComputePipelines", v.result)
 }

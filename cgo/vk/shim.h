@@ -87,6 +87,8 @@ typedef struct nngpu_physical_info {
     uint32_t semaphore_fd;    // VK_KHR_external_semaphore_fd
     uint32_t pipeline_binary; // VK_KHR_pipeline_binary, with VK_KHR_maintenance5, on 1.3: features present
     uint32_t float16;         // shaderFloat16: feature present
+    uint32_t int8;            // shaderInt8: feature present
+    uint32_t matrix;          // NNGPU_FEATURE_MATRIX can be asked for
     uint32_t calibrated;      // VK_EXT_calibrated_timestamps, for the device's clock and CLOCK_MONOTONIC
     uint64_t host_align;    // minImportedHostPointerAlignment, bytes
     uint64_t max_allocation;
@@ -154,6 +156,8 @@ enum {
     NNGPU_FEATURE_SEMAPHORE_FD = 64,    // VK_KHR_external_semaphore_fd
     NNGPU_FEATURE_FLOAT16 = 128,        // shaderFloat16
     NNGPU_FEATURE_CALIBRATED = 256,     // VK_EXT_calibrated_timestamps
+    NNGPU_FEATURE_INT8 = 512,           // shaderInt8
+    NNGPU_FEATURE_MATRIX = 1024,        // VK_KHR_cooperative_matrix, the Vulkan memory model, control of subgroups
 };
 
 enum { NNGPU_MAX_QUEUES = 2 };
@@ -349,7 +353,8 @@ nngpu_value nngpu_set_layout(nngpu_device *dev, const uint32_t *types, uint32_t 
 nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint32_t push_bytes);
 
 // nngpu_pipeline makes a compute pipeline from SPIR-V with entry point "main" and specialisation
-// constants 0 to 2 = local[0] to local[2], as far as the module has them. cache may be 0.
+// constants 0 to 2 = local[0] to local[2], as far as the module has them. local[3] is the size of its subgroups, which
+// are full then, or 0 for the driver's choice. cache may be 0.
 //
 // Ownership: borrows code, layout and cache; the result belongs to the caller. The shader module is gone on
 //            return.

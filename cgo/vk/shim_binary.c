@@ -5,22 +5,22 @@
 // No software implementation has VK_KHR_pipeline_binary: this file follows the specification and has not met a driver.
 
 static VkResult missing(const nngpu_device *dev) {
-    return dev->CreatePipelineBinaries != NULL && dev->DestroyPipelineBinary != NULL && dev->GetPipelineKey != NULL &&
-                   dev->GetPipelineBinaryData != NULL && dev->ReleaseCapturedData != NULL
+    return dev->CreatePipelineBinariesKHR != NULL && dev->DestroyPipelineBinaryKHR != NULL && dev->GetPipelineKeyKHR != NULL &&
+                   dev->GetPipelineBinaryDataKHR != NULL && dev->ReleaseCapturedPipelineDataKHR != NULL
                ? VK_SUCCESS
                : VK_ERROR_EXTENSION_NOT_PRESENT;
 }
 
-static void copy_key(nngpu_binary *out, const NngpuPipelineBinaryKey *key) {
+static void copy_key(nngpu_binary *out, const VkPipelineBinaryKeyKHR *key) {
     out->key_bytes = key->keySize <= sizeof out->key ? key->keySize : 0;
     memcpy(out->key, key->key, out->key_bytes);
 }
 
 nngpu_binary nngpu_binary_global_key(nngpu_device *dev) {
     nngpu_binary out = {.result = missing(dev)};
-    NngpuPipelineBinaryKey key = {.sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_KEY};
+    VkPipelineBinaryKeyKHR key = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR};
     if (out.result == VK_SUCCESS) {
-        out.result = dev->GetPipelineKey(dev->handle, NULL, &key);
+        out.result = dev->GetPipelineKeyKHR(dev->handle, NULL, &key);
         copy_key(&out, &key);
     }
     return out;
@@ -32,19 +32,19 @@ nngpu_value nngpu_pipeline_binary(nngpu_device *dev, const uint32_t *code, uint6
     if (out.result != VK_SUCCESS) {
         return out;
     }
-    NngpuPipelineCreateFlags2 flags = {
-        .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_CREATE_FLAGS_2,
-        .flags = NNGPU_PIPELINE_CREATE_2_DISPATCH_BASE,
+    VkPipelineCreateFlags2CreateInfoKHR flags = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR,
+        .flags = VK_PIPELINE_CREATE_2_DISPATCH_BASE_BIT_KHR,
     };
-    NngpuPipelineBinaryInfo info = {
-        .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_INFO,
+    VkPipelineBinaryInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_INFO_KHR,
         .binaryCount = count,
-        .pPipelineBinaries = (const NngpuPipelineBinary *)binaries, // handles are 64 bits wide, see internal.h
+        .pPipelineBinaries = (const VkPipelineBinaryKHR *)binaries, // handles are 64 bits wide, see internal.h
     };
     if (count > 0) {
         flags.pNext = &info;
     } else {
-        flags.flags |= NNGPU_PIPELINE_CREATE_2_CAPTURE_DATA;
+        flags.flags |= VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR;
     }
     return nngpu_pipeline_chain(dev, code, code_bytes, layout, local, 0, &flags); // no cache: it is forbidden here
 }
@@ -54,30 +54,30 @@ nngpu_value nngpu_binary_capture(nngpu_device *dev, uint64_t pipeline, uint64_t 
     if (out.result != VK_SUCCESS) {
         return out;
     }
-    NngpuPipelineBinaryCreateInfo info = {
-        .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_CREATE_INFO,
+    VkPipelineBinaryCreateInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR,
         .pipeline = NNGPU_HANDLE(VkPipeline, pipeline),
     };
-    NngpuPipelineBinaryHandlesInfo handles = {.sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_HANDLES_INFO};
-    out.result = dev->CreatePipelineBinaries(dev->handle, &info, NULL, &handles); // counts
+    VkPipelineBinaryHandlesInfoKHR handles = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR};
+    out.result = dev->CreatePipelineBinariesKHR(dev->handle, &info, NULL, &handles); // counts
     if (out.result != VK_SUCCESS || handles.pipelineBinaryCount > max) {
         out.result = out.result != VK_SUCCESS ? out.result : VK_ERROR_TOO_MANY_OBJECTS;
         return out;
     }
     memset(binaries, 0, max * sizeof *binaries);
-    handles.pPipelineBinaries = (NngpuPipelineBinary *)binaries;
-    out.result = dev->CreatePipelineBinaries(dev->handle, &info, NULL, &handles);
+    handles.pPipelineBinaries = (VkPipelineBinaryKHR *)binaries;
+    out.result = dev->CreatePipelineBinariesKHR(dev->handle, &info, NULL, &handles);
     out.value = handles.pipelineBinaryCount;
     return out;
 }
 
 int32_t nngpu_binary_release(nngpu_device *dev, uint64_t pipeline) {
-    NngpuReleaseCapturedPipelineData info = {
-        .sType = (VkStructureType)NNGPU_STYPE_RELEASE_CAPTURED_PIPELINE_DATA,
+    VkReleaseCapturedPipelineDataInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_RELEASE_CAPTURED_PIPELINE_DATA_INFO_KHR,
         .pipeline = NNGPU_HANDLE(VkPipeline, pipeline),
     };
     VkResult r = missing(dev);
-    return r == VK_SUCCESS ? dev->ReleaseCapturedData(dev->handle, &info, NULL) : r;
+    return r == VK_SUCCESS ? dev->ReleaseCapturedPipelineDataKHR(dev->handle, &info, NULL) : r;
 }
 
 nngpu_binary nngpu_binary_data(nngpu_device *dev, uint64_t binary, uint8_t *data, uint64_t bytes) {
@@ -85,13 +85,13 @@ nngpu_binary nngpu_binary_data(nngpu_device *dev, uint64_t binary, uint8_t *data
     if (out.result != VK_SUCCESS) {
         return out;
     }
-    NngpuPipelineBinaryDataInfo info = {
-        .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_DATA_INFO,
-        .pipelineBinary = NNGPU_HANDLE(NngpuPipelineBinary, binary),
+    VkPipelineBinaryDataInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_DATA_INFO_KHR,
+        .pipelineBinary = NNGPU_HANDLE(VkPipelineBinaryKHR, binary),
     };
-    NngpuPipelineBinaryKey key = {.sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_KEY};
+    VkPipelineBinaryKeyKHR key = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR};
     size_t size = bytes;
-    out.result = dev->GetPipelineBinaryData(dev->handle, &info, &key, &size, bytes > 0 ? data : NULL);
+    out.result = dev->GetPipelineBinaryDataKHR(dev->handle, &info, &key, &size, bytes > 0 ? data : NULL);
     out.bytes = size;
     copy_key(&out, &key);
     return out;
@@ -100,29 +100,29 @@ nngpu_binary nngpu_binary_data(nngpu_device *dev, uint64_t binary, uint8_t *data
 nngpu_value nngpu_binary_create(nngpu_device *dev, const uint8_t *key, uint32_t key_bytes, const uint8_t *data,
                                 uint64_t bytes) {
     nngpu_value out = {.result = missing(dev)};
-    NngpuPipelineBinaryKey k = {.sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_KEY, .keySize = key_bytes};
+    VkPipelineBinaryKeyKHR k = {.sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_KEY_KHR, .keySize = key_bytes};
     if (out.result != VK_SUCCESS || key_bytes > sizeof k.key) {
         out.result = out.result != VK_SUCCESS ? out.result : VK_ERROR_UNKNOWN;
         return out;
     }
     memcpy(k.key, key, key_bytes);
-    NngpuPipelineBinaryData d = {.dataSize = bytes, .pData = (void *)data};
-    NngpuPipelineBinaryKeysAndData both = {.binaryCount = 1, .pPipelineBinaryKeys = &k, .pPipelineBinaryData = &d};
-    NngpuPipelineBinaryCreateInfo info = {
-        .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_CREATE_INFO, .pKeysAndDataInfo = &both};
-    NngpuPipelineBinary binary = VK_NULL_HANDLE;
-    NngpuPipelineBinaryHandlesInfo handles = {
-        .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_HANDLES_INFO,
+    VkPipelineBinaryDataKHR d = {.dataSize = bytes, .pData = (void *)data};
+    VkPipelineBinaryKeysAndDataKHR both = {.binaryCount = 1, .pPipelineBinaryKeys = &k, .pPipelineBinaryData = &d};
+    VkPipelineBinaryCreateInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR, .pKeysAndDataInfo = &both};
+    VkPipelineBinaryKHR binary = VK_NULL_HANDLE;
+    VkPipelineBinaryHandlesInfoKHR handles = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR,
         .pipelineBinaryCount = 1,
         .pPipelineBinaries = &binary,
     };
-    out.result = dev->CreatePipelineBinaries(dev->handle, &info, NULL, &handles);
+    out.result = dev->CreatePipelineBinariesKHR(dev->handle, &info, NULL, &handles);
     out.value = NNGPU_VALUE(binary);
     return out;
 }
 
 void nngpu_binary_destroy(nngpu_device *dev, uint64_t binary) {
-    if (binary != 0 && dev->DestroyPipelineBinary != NULL) {
-        dev->DestroyPipelineBinary(dev->handle, NNGPU_HANDLE(NngpuPipelineBinary, binary), NULL);
+    if (binary != 0 && dev->DestroyPipelineBinaryKHR != NULL) {
+        dev->DestroyPipelineBinaryKHR(dev->handle, NNGPU_HANDLE(VkPipelineBinaryKHR, binary), NULL);
     }
 }

@@ -24,17 +24,12 @@ static int load(nngpu_instance *inst, nngpu_device *dev) {
         dev->GetSemaphoreCounterValue =
             (PFN_vkGetSemaphoreCounterValue)get(dev->handle, "vkGetSemaphoreCounterValueKHR");
     }
-    dev->CreatePipelineBinaries = (NngpuCreatePipelineBinaries)get(dev->handle, "vkCreatePipelineBinariesKHR");
-    dev->DestroyPipelineBinary = (NngpuDestroyPipelineBinary)get(dev->handle, "vkDestroyPipelineBinaryKHR");
-    dev->GetPipelineKey = (NngpuGetPipelineKey)get(dev->handle, "vkGetPipelineKeyKHR");
-    dev->GetPipelineBinaryData = (NngpuGetPipelineBinaryData)get(dev->handle, "vkGetPipelineBinaryDataKHR");
-    dev->ReleaseCapturedData = (NngpuReleaseCapturedData)get(dev->handle, "vkReleaseCapturedPipelineDataKHR");
     return ok && dev->WaitSemaphores != NULL && dev->GetSemaphoreCounterValue != NULL;
 }
 
 static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice physical, uint32_t api,
                        nngpu_queues queues, uint32_t features) {
-    const char *extensions[13];
+    const char *extensions[14];
     const float priorities[NNGPU_MAX_QUEUES] = {1, 0.25f};
     VkDeviceQueueGlobalPriorityCreateInfoKHR global = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
@@ -53,11 +48,24 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
         .shaderIntegerDotProduct = VK_TRUE};
     VkPhysicalDeviceShaderFloat16Int8Features float16 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES, .shaderFloat16 = VK_TRUE};
-    NngpuOneFeature binaries = {
-        .sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_FEATURES, .feature = VK_TRUE};
-    NngpuOneFeature maintenance5 = {
-        .sType = (VkStructureType)NNGPU_STYPE_MAINTENANCE_5_FEATURES, .pNext = &binaries, .feature = VK_TRUE};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
+        .shaderFloat16 = (features & NNGPU_FEATURE_FLOAT16) != 0,
+        .shaderInt8 = (features & NNGPU_FEATURE_INT8) != 0};
+    VkPhysicalDevicePipelineBinaryFeaturesKHR binaries = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_BINARY_FEATURES_KHR, .pipelineBinaries = VK_TRUE};
+    VkPhysicalDeviceMaintenance5FeaturesKHR maintenance5 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR, .pNext = &binaries, .maintenance5 = VK_TRUE};
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES, .vulkanMemoryModel = VK_TRUE};
+    VkPhysicalDeviceSubgroupSizeControlFeatures subgroups = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+        .pNext = &memory_model,
+        .subgroupSizeControl = VK_TRUE,
+        .computeFullSubgroups = VK_TRUE};
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
+        .pNext = &subgroups,
+        .cooperativeMatrix = VK_TRUE};
     VkPhysicalDeviceFeatures core = {.robustBufferAccess = (features & NNGPU_FEATURE_ROBUST) != 0};
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
@@ -93,7 +101,7 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
     if ((features & NNGPU_FEATURE_SEMAPHORE_FD) != 0) {
         extensions[info.enabledExtensionCount++] = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
     }
-    if ((features & NNGPU_FEATURE_FLOAT16) != 0) {
+    if ((features & (NNGPU_FEATURE_FLOAT16 | NNGPU_FEATURE_INT8)) != 0) {
         float16.pNext = (void *)info.pNext;
         info.pNext = &float16;
         if (api < VK_API_VERSION_1_2) {
@@ -103,11 +111,16 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
     if ((features & NNGPU_FEATURE_CALIBRATED) != 0) {
         extensions[info.enabledExtensionCount++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
     }
+    if ((features & NNGPU_FEATURE_MATRIX) != 0) { // on 1.3, which has the other two
+        memory_model.pNext = (void *)info.pNext;
+        info.pNext = &matrix;
+        extensions[info.enabledExtensionCount++] = VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME;
+    }
     if ((features & NNGPU_FEATURE_PIPELINE_BINARY) != 0) {
         binaries.pNext = (void *)info.pNext;
         info.pNext = &maintenance5;
-        extensions[info.enabledExtensionCount++] = NNGPU_PIPELINE_BINARY_EXTENSION;
-        extensions[info.enabledExtensionCount++] = NNGPU_MAINTENANCE_5_EXTENSION;
+        extensions[info.enabledExtensionCount++] = VK_KHR_PIPELINE_BINARY_EXTENSION_NAME;
+        extensions[info.enabledExtensionCount++] = VK_KHR_MAINTENANCE_5_EXTENSION_NAME;
     }
     PFN_vkCreateDevice create_device = (PFN_vkCreateDevice)inst->proc(inst->handle, "vkCreateDevice");
     VkResult r = create_device(physical, &info, NULL, &dev->handle);

@@ -51,8 +51,10 @@ static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngp
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot_features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
-    NngpuOneFeature binaries = {.sType = (VkStructureType)NNGPU_STYPE_PIPELINE_BINARY_FEATURES};
-    NngpuOneFeature maintenance5 = {.sType = (VkStructureType)NNGPU_STYPE_MAINTENANCE_5_FEATURES, .pNext = &binaries};
+    VkPhysicalDevicePipelineBinaryFeaturesKHR binaries = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_BINARY_FEATURES_KHR};
+    VkPhysicalDeviceMaintenance5FeaturesKHR maintenance5 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_5_FEATURES_KHR, .pNext = &binaries};
     VkPhysicalDeviceShaderFloat16Int8Features float16_features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
@@ -77,8 +79,9 @@ static void query_features(nngpu_instance *inst, VkPhysicalDevice physical, nngp
     get(physical, &features);
     out->timeline = timeline_features.timelineSemaphore;
     out->integer_dot = dot_features.shaderIntegerDotProduct;
-    out->pipeline_binary = maintenance5.feature && binaries.feature;
+    out->pipeline_binary = maintenance5.maintenance5 && binaries.pipelineBinaries;
     out->float16 = float16_features.shaderFloat16;
+    out->int8 = float16_features.shaderInt8;
     out->robust = features.features.robustBufferAccess;
 }
 
@@ -141,6 +144,29 @@ static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nn
                     dot_properties.integerDotProduct4x8BitPackedMixedSignednessAccelerated;
 }
 
+// has_matrices tells whether kernels can use cooperative matrices in full subgroups of a size that they state.
+// Preconditions: Vulkan 1.3 and VK_KHR_cooperative_matrix.
+static int has_matrices(nngpu_instance *inst, VkPhysicalDevice physical) {
+    VkPhysicalDeviceVulkanMemoryModelFeatures memory_model = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+    VkPhysicalDeviceSubgroupSizeControlFeatures subgroups = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES, .pNext = &memory_model};
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrix = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, .pNext = &subgroups};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &matrix};
+    VkPhysicalDeviceSubgroupSizeControlProperties sizes = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &sizes};
+    PFN_vkGetPhysicalDeviceFeatures2 get_features =
+        (PFN_vkGetPhysicalDeviceFeatures2)inst->proc(inst->handle, "vkGetPhysicalDeviceFeatures2");
+    PFN_vkGetPhysicalDeviceProperties2 get_properties =
+        (PFN_vkGetPhysicalDeviceProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceProperties2");
+    get_features(physical, &features);
+    get_properties(physical, &properties);
+    return matrix.cooperativeMatrix && memory_model.vulkanMemoryModel && subgroups.subgroupSizeControl &&
+           subgroups.computeFullSubgroups && (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+}
+
 // calibrates tells whether the device's clock and CLOCK_MONOTONIC can be read at one moment.
 static int calibrates(nngpu_instance *inst, VkPhysicalDevice physical) {
     PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT get = (PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)inst->proc(
@@ -175,11 +201,13 @@ nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t handle, 
         out.priority = listed(&list, VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME)   ? NNGPU_PRIORITY_KHR
                        : listed(&list, VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME) ? NNGPU_PRIORITY_EXT
                                                                               : 0;
+        out.matrix = api >= VK_API_VERSION_1_3 && listed(&list, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) &&
+                     has_matrices(inst, physical);
         int dot = available(&list, api, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
         query_features(inst, physical, &out,
                        available(&list, api, VK_API_VERSION_1_2, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME), dot,
-                       api >= VK_API_VERSION_1_3 && listed(&list, NNGPU_PIPELINE_BINARY_EXTENSION) &&
-                           listed(&list, NNGPU_MAINTENANCE_5_EXTENSION),
+                       api >= VK_API_VERSION_1_3 && listed(&list, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME) &&
+                           listed(&list, VK_KHR_MAINTENANCE_5_EXTENSION_NAME),
                        available(&list, api, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME));
         out.calibrated =
             listed(&list, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) && calibrates(inst, physical);
@@ -227,36 +255,22 @@ nngpu_families nngpu_physical_families(nngpu_instance *inst, uint64_t handle) {
     return out;
 }
 
-// VK_KHR_cooperative_matrix, which the headers here do not have yet; numbers of the Vulkan registry.
-#define NNGPU_COOPERATIVE_MATRIX_EXTENSION "VK_KHR_cooperative_matrix"
-enum { NNGPU_STYPE_COOPERATIVE_MATRIX_PROPERTIES = 1000506001 };
-
-typedef struct NngpuMatrixProperties { // VkCooperativeMatrixPropertiesKHR
-    VkStructureType sType;
-    void *pNext;
-    uint32_t m, n, k;
-    uint32_t a, b, c, result; // VkComponentTypeKHR
-    VkBool32 saturating;
-    uint32_t scope; // VkScopeKHR
-} NngpuMatrixProperties;
-
-typedef VkResult(VKAPI_PTR *NngpuGetMatrices)(VkPhysicalDevice, uint32_t *, NngpuMatrixProperties *);
-
 nngpu_matrices nngpu_physical_matrices(nngpu_instance *inst, uint64_t handle) {
     nngpu_matrices out = {0};
     VkPhysicalDevice physical = NNGPU_HANDLE(VkPhysicalDevice, handle);
     extension_list list = device_extensions(inst, physical);
-    int there = list.result == VK_SUCCESS && listed(&list, NNGPU_COOPERATIVE_MATRIX_EXTENSION);
+    int there = list.result == VK_SUCCESS && listed(&list, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
     free(list.items);
-    NngpuGetMatrices get =
-        (NngpuGetMatrices)inst->proc(inst->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR get =
+        (PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)inst->proc(
+            inst->handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
     if (!there || get == NULL) {
         return out;
     }
-    NngpuMatrixProperties found[NNGPU_MAX_MATRICES];
+    VkCooperativeMatrixPropertiesKHR found[NNGPU_MAX_MATRICES];
     memset(found, 0, sizeof found);
     for (int i = 0; i < NNGPU_MAX_MATRICES; i++) {
-        found[i].sType = (VkStructureType)NNGPU_STYPE_COOPERATIVE_MATRIX_PROPERTIES;
+        found[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
     }
     uint32_t count = NNGPU_MAX_MATRICES;
     VkResult result = get(physical, &count, found);
@@ -265,12 +279,13 @@ nngpu_matrices nngpu_physical_matrices(nngpu_instance *inst, uint64_t handle) {
     }
     out.count = count;
     for (uint32_t i = 0; i < count; i++) {
-        const NngpuMatrixProperties *p = &found[i];
-        const uint32_t size[3] = {p->m, p->n, p->k}, type[4] = {p->a, p->b, p->c, p->result};
+        const VkCooperativeMatrixPropertiesKHR *p = &found[i];
+        const uint32_t size[3] = {p->MSize, p->NSize, p->KSize};
+        const uint32_t type[4] = {p->AType, p->BType, p->CType, p->ResultType};
         memcpy(out.size[i], size, sizeof size);
         memcpy(out.type[i], type, sizeof type);
         out.scope[i] = p->scope;
-        out.saturating[i] = p->saturating;
+        out.saturating[i] = p->saturatingAccumulation;
     }
     return out;
 }

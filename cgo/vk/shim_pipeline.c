@@ -71,12 +71,16 @@ nngpu_value nngpu_pipeline_chain(nngpu_device *dev, const uint32_t *code, uint64
     }
     VkSpecializationInfo constants = {
         .mapEntryCount = 3, .pMapEntries = entries, .dataSize = 3 * sizeof *local, .pData = local};
+    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO, .requiredSubgroupSize = local[3]};
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .pNext = chain,
         .flags = VK_PIPELINE_CREATE_DISPATCH_BASE_BIT,
         .stage = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+            .pNext = local[3] != 0 ? &subgroup : NULL,
+            .flags = local[3] != 0 ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0,
             .stage = VK_SHADER_STAGE_COMPUTE_BIT,
             .module = module,
             .pName = "main",

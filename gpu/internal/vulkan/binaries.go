@@ -90,8 +90,8 @@ func (t *pipelineTable) has(list []plan.Pipeline) bool {
 // the extension: tests put a fake here, and the calls behind have not met a driver.
 type binaryDevice interface {
 	BinaryKey() ([]byte, error)
-	CapturePipeline(code []uint32, layout vk.PipelineLayout, local [3]uint32) (vk.Pipeline, []vk.Binary, error)
-	PipelineOf(list []vk.Binary, code []uint32, layout vk.PipelineLayout, local [3]uint32) (vk.Pipeline, error)
+	CapturePipeline(code []uint32, layout vk.PipelineLayout, w vk.Workgroup) (vk.Pipeline, []vk.Binary, error)
+	PipelineOf(list []vk.Binary, code []uint32, layout vk.PipelineLayout, w vk.Workgroup) (vk.Pipeline, error)
 }
 
 // binaryTable keeps the binaries of pipelines, those compiled here and those taken over, in the place of a
@@ -118,18 +118,18 @@ func newBinaryTable(dev binaryDevice, has bool) *binaryTable {
 }
 
 // pipeline makes a pipeline of the binaries that are there, else compiles it and keeps its binaries.
-func (t *binaryTable) pipeline(key plan.Pipeline, code []uint32, layout vk.PipelineLayout) (vk.Pipeline, error) {
+func (t *binaryTable) pipeline(key plan.Pipeline, code []uint32, layout vk.PipelineLayout, w vk.Workgroup) (vk.Pipeline, error) {
 	t.mu.Lock()
 	list := t.list[key]
 	t.mu.Unlock()
 	if len(list) > 0 {
-		p, err := t.dev.PipelineOf(list, code, layout, key.Local)
+		p, err := t.dev.PipelineOf(list, code, layout, w)
 		if err == nil || errors.Is(err, vk.ErrDeviceLost) {
 			return p, err
 		}
 		t.forget(key) // a driver may refuse them for any reason
 	}
-	p, list, err := t.dev.CapturePipeline(code, layout, key.Local)
+	p, list, err := t.dev.CapturePipeline(code, layout, w)
 	if err != nil {
 		return 0, err
 	}

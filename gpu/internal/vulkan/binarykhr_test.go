@@ -34,30 +34,30 @@ func (f *fakeBinaries) BinaryKey() ([]byte, error) {
 	return f.key, nil
 }
 
-func (f *fakeBinaries) CapturePipeline(code []uint32, _ vk.PipelineLayout, local [3]uint32) (vk.Pipeline, []vk.Binary, error) {
+func (f *fakeBinaries) CapturePipeline(code []uint32, _ vk.PipelineLayout, w vk.Workgroup) (vk.Pipeline, []vk.Binary, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.compiled++
 	if f.none {
-		return vk.Pipeline(local[0]), nil, nil
+		return vk.Pipeline(w.Local[0]), nil, nil
 	}
-	return vk.Pipeline(local[0]), []vk.Binary{
-		{Key: []byte{byte(code[0]), byte(local[0])}, Data: fmt.Appendf(nil, "code %d of %d", code[0], local[0])},
+	return vk.Pipeline(w.Local[0]), []vk.Binary{
+		{Key: []byte{byte(code[0]), byte(w.Local[0])}, Data: fmt.Appendf(nil, "code %d of %d", code[0], w.Local[0])},
 		{Key: bytes.Repeat([]byte{7}, vk.MaxBinaryKey), Data: []byte{}},
 	}, nil
 }
 
-func (f *fakeBinaries) PipelineOf(list []vk.Binary, code []uint32, _ vk.PipelineLayout, local [3]uint32) (vk.Pipeline, error) {
+func (f *fakeBinaries) PipelineOf(list []vk.Binary, code []uint32, _ vk.PipelineLayout, w vk.Workgroup) (vk.Pipeline, error) {
 	if f.refuse != nil {
 		return 0, f.refuse
 	}
-	if want := fmt.Sprintf("code %d of %d", code[0], local[0]); len(list) != 2 || string(list[0].Data) != want {
+	if want := fmt.Sprintf("code %d of %d", code[0], w.Local[0]); len(list) != 2 || string(list[0].Data) != want {
 		return 0, fmt.Errorf("%d binaries, %q instead of %q", len(list), list[0].Data, want)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reused++
-	return vk.Pipeline(local[0]), nil
+	return vk.Pipeline(w.Local[0]), nil
 }
 
 var khrPipelines = []plan.Pipeline{
@@ -68,7 +68,7 @@ var khrPipelines = []plan.Pipeline{
 func compileAll(t *testing.T, b *binaryTable) {
 	t.Helper()
 	for _, key := range khrPipelines {
-		p, err := b.pipeline(key, []uint32{uint32(key.Kernel)}, 0)
+		p, err := b.pipeline(key, []uint32{uint32(key.Kernel)}, 0, vk.Workgroup{Local: key.Local})
 		require.NoError(t, err)
 		require.Equal(t, vk.Pipeline(key.Local[0]), p)
 	}
@@ -110,7 +110,7 @@ func TestBinaryTable(t *testing.T) {
 	fifth := &fakeBinaries{key: key, refuse: vk.ErrDeviceLost}
 	e := newBinaryTable(fifth, true)
 	e.add(data)
-	_, err := e.pipeline(khrPipelines[0], []uint32{1}, 0)
+	_, err := e.pipeline(khrPipelines[0], []uint32{1}, 0, vk.Workgroup{Local: khrPipelines[0].Local})
 	require.ErrorIs(t, err, vk.ErrDeviceLost)
 	require.Zero(t, fifth.compiled)
 
@@ -131,7 +131,7 @@ func TestBinaryTableConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for k := range 50 {
 				key := plan.Pipeline{Kernel: khrPipelines[(i+k)%3].Kernel, Local: plan.Flat(uint32(k%7 + 1))}
-				if _, err := table.pipeline(key, []uint32{uint32(key.Kernel)}, 0); err != nil {
+				if _, err := table.pipeline(key, []uint32{uint32(key.Kernel)}, 0, vk.Workgroup{Local: key.Local}); err != nil {
 					panic(err)
 				}
 				table.add(table.encode())

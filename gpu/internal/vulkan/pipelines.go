@@ -193,13 +193,14 @@ func (t *pipelineTable) compile(ctx context.Context, key plan.Pipeline) (vk.Pipe
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint32(code[4*i:])
 	}
+	w := vk.Workgroup{Local: key.Local}
 	if t.khr != nil {
-		p, err := t.khr.pipeline(key, words, l.pipeline)
+		p, err := t.khr.pipeline(key, words, l.pipeline, w)
 		return p, t.dev.failure(where, err)
 	}
 	t.cacheMu.RLock()
 	defer t.cacheMu.RUnlock()
-	p, err := t.dev.dev.NewPipeline(words, l.pipeline, key.Local, t.cache)
+	p, err := t.dev.dev.NewPipeline(words, l.pipeline, w, t.cache)
 	return p, t.dev.failure(where, err)
 }
 

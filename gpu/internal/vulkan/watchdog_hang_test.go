@@ -79,7 +79,7 @@ func hang(t *testing.T, selector string) {
 	require.NoError(t, b.zero())
 	l, err := d.pipelines.layout("s")
 	require.NoError(t, err)
-	p, err := d.dev.NewPipeline(endlessShader, l.pipeline, [3]uint32{1, 1, 1}, 0)
+	p, err := d.dev.NewPipeline(endlessShader, l.pipeline, vk.Workgroup{Local: [3]uint32{1, 1, 1}}, 0)
 	require.NoError(t, err)
 	pool, err := d.dev.NewDescriptorPool(1, 1, 0, 0)
 	require.NoError(t, err)
