@@ -50,6 +50,8 @@ lint: ## gofmt, go vet, staticcheck, shellcheck (if installed)
 	for module in . examples/digits/train; do $(GO) -C $$module vet ./... && $(GO) -C $$module run $(STATICCHECK) ./... || exit 1; done
 	@if command -v shellcheck >/dev/null; then shellcheck -x tools/*.sh .ci/run; fi
 
+# Kernels for cooperative matrices are compiled by the glslc of .tools/mesa26/bin, which tools/setup.sh matrix unpacks from
+# Debian sid. Without it, or with another version than shaders/gen/matrix.go names, they stay as they are, with a message.
 .PHONY: generate
 generate: ## compiles the shaders and writes their registry, names of enumerations, docs/operators.md
 	@tools/setup.sh generate

@@ -299,7 +299,6 @@ type Device struct {
 
 // Matrix is a product of matrices that a device computes as one, A [M, K] times B [K, N] added to C: the sizes, the types
 // of the elements such as "f16" and "s32", whose invocations share the matrices, and whether sums of integers saturate.
-// No kernel uses them yet.
 type Matrix struct {
 	M          uint32 `json:"m"`
 	N          uint32 `json:"n"`

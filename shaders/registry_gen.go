@@ -308,246 +308,342 @@ const (
 	ConvGemmWindowQ8DotSharedX64x64Split      Kernel = 301
 	ConvGemmWindowQ8DotSharedX64x64SplitWzp   Kernel = 302
 	ConvGemmWindowQ8DotSharedX64x64Wzp        Kernel = 303
-	ConvPackColumnsF16                        Kernel = 304
-	ConvPackColumnsF32                        Kernel = 305
-	ConvPackColumnsQ8                         Kernel = 306
-	ConvPackColumnsQ8Dot                      Kernel = 307
-	ConvPackF16                               Kernel = 308
-	ConvPackF32                               Kernel = 309
-	ConvPackQ8                                Kernel = 310
-	ConvPackQ8Dot                             Kernel = 311
-	DataConcatE1                              Kernel = 312
-	DataConcatE2                              Kernel = 313
-	DataConcatE4                              Kernel = 314
-	DataCopyW1D3                              Kernel = 315
-	DataCopyW1D6                              Kernel = 316
-	DataCopyW2D3                              Kernel = 317
-	DataCopyW2D6                              Kernel = 318
-	DataCopyW4D3                              Kernel = 319
-	DataCopyW4D6                              Kernel = 320
-	DataGatherLanesE1                         Kernel = 321
-	DataGatherLanesE2                         Kernel = 322
-	DataGatherLanesE4                         Kernel = 323
-	DataGatherW1                              Kernel = 324
-	DataGatherW2                              Kernel = 325
-	DataGatherW4                              Kernel = 326
-	DataHashtable                             Kernel = 327
-	DataImageF16F16                           Kernel = 328
-	DataImageF16F32                           Kernel = 329
-	DataImageF16Q8                            Kernel = 330
-	DataImageU8F16                            Kernel = 331
-	DataImageU8F32                            Kernel = 332
-	DataImageU8Q8                             Kernel = 333
-	DataMirrorE1                              Kernel = 334
-	DataMirrorE2                              Kernel = 335
-	DataMirrorE4                              Kernel = 336
-	DataMirrorFedE1                           Kernel = 337
-	DataMirrorFedE2                           Kernel = 338
-	DataMirrorFedE4                           Kernel = 339
-	DataMirrorLanesE1                         Kernel = 340
-	DataMirrorLanesE2                         Kernel = 341
-	DataMirrorLanesE4                         Kernel = 342
-	DataPadE1                                 Kernel = 343
-	DataPadE2                                 Kernel = 344
-	DataPadE4                                 Kernel = 345
-	DataPadFedE1                              Kernel = 346
-	DataPadFedE2                              Kernel = 347
-	DataPadFedE4                              Kernel = 348
-	DataPadLanesE1                            Kernel = 349
-	DataPadLanesE2                            Kernel = 350
-	DataPadLanesE4                            Kernel = 351
-	DataReshapeE1                             Kernel = 352
-	DataReshapeE2                             Kernel = 353
-	DataReshapeE4                             Kernel = 354
-	DataRgbE1                                 Kernel = 355
-	DataRgbE4                                 Kernel = 356
-	DataSelectE1                              Kernel = 357
-	DataSelectE2                              Kernel = 358
-	DataSelectE4                              Kernel = 359
-	DataStridedE1                             Kernel = 360
-	DataStridedE2                             Kernel = 361
-	DataStridedE4                             Kernel = 362
-	DataTransposeE1                           Kernel = 363
-	DataTransposeE2                           Kernel = 364
-	DataTransposeE4                           Kernel = 365
-	DataTransposeFedE1                        Kernel = 366
-	DataTransposeFedE2                        Kernel = 367
-	DataTransposeFedE4                        Kernel = 368
-	DequantizeF16                             Kernel = 369
-	DequantizeF32                             Kernel = 370
-	DequantizeWideF32                         Kernel = 371
-	Detections                                Kernel = 372
-	DetectionsClasses                         Kernel = 373
-	FoldMaxColumnF16F16                       Kernel = 374
-	FoldMaxColumnF32F32                       Kernel = 375
-	FoldMaxColumnQ8Q8                         Kernel = 376
-	FoldMaxRowF16F16                          Kernel = 377
-	FoldMaxRowF32F32                          Kernel = 378
-	FoldMaxRowQ8Q8                            Kernel = 379
-	FoldMinColumnF16F16                       Kernel = 380
-	FoldMinColumnF32F32                       Kernel = 381
-	FoldMinColumnQ8Q8                         Kernel = 382
-	FoldMinRowF16F16                          Kernel = 383
-	FoldMinRowF32F32                          Kernel = 384
-	FoldMinRowQ8Q8                            Kernel = 385
-	FoldPlaceColumnF16I32                     Kernel = 386
-	FoldPlaceColumnF16Key                     Kernel = 387
-	FoldPlaceColumnF32I32                     Kernel = 388
-	FoldPlaceColumnF32Key                     Kernel = 389
-	FoldPlaceColumnI32I32                     Kernel = 390
-	FoldPlaceColumnI32Key                     Kernel = 391
-	FoldPlaceColumnKeyI32                     Kernel = 392
-	FoldPlaceColumnKeyKey                     Kernel = 393
-	FoldPlaceColumnQ8I32                      Kernel = 394
-	FoldPlaceColumnQ8Key                      Kernel = 395
-	FoldPlaceRowF16I32                        Kernel = 396
-	FoldPlaceRowF16Key                        Kernel = 397
-	FoldPlaceRowF32I32                        Kernel = 398
-	FoldPlaceRowF32Key                        Kernel = 399
-	FoldPlaceRowI32I32                        Kernel = 400
-	FoldPlaceRowI32Key                        Kernel = 401
-	FoldPlaceRowKeyI32                        Kernel = 402
-	FoldPlaceRowKeyKey                        Kernel = 403
-	FoldPlaceRowQ8I32                         Kernel = 404
-	FoldPlaceRowQ8Key                         Kernel = 405
-	FoldProdColumnF16F16                      Kernel = 406
-	FoldProdColumnF16F32                      Kernel = 407
-	FoldProdColumnF32F16                      Kernel = 408
-	FoldProdColumnF32F32                      Kernel = 409
-	FoldProdRowF16F16                         Kernel = 410
-	FoldProdRowF16F32                         Kernel = 411
-	FoldProdRowF32F16                         Kernel = 412
-	FoldProdRowF32F32                         Kernel = 413
-	Keypoint                                  Kernel = 414
-	LogSoftmaxColumnF16                       Kernel = 415
-	LogSoftmaxColumnF32                       Kernel = 416
-	LogSoftmaxRowF16                          Kernel = 417
-	LogSoftmaxRowF32                          Kernel = 418
-	LogSoftmaxRowLongF16                      Kernel = 419
-	LogSoftmaxRowLongF32                      Kernel = 420
-	LrnColumnF16                              Kernel = 421
-	LrnColumnF32                              Kernel = 422
-	LrnRowF16                                 Kernel = 423
-	LrnRowF32                                 Kernel = 424
-	LshBits                                   Kernel = 425
-	LshHash                                   Kernel = 426
-	LshSign                                   Kernel = 427
-	Lut8                                      Kernel = 428
-	MeanFedF16                                Kernel = 429
-	MeanFedF32                                Kernel = 430
-	MeanFedQ8                                 Kernel = 431
-	MeasureMove                               Kernel = 432
-	MeasureMoveSum                            Kernel = 433
-	MeasureMoveSumTexel                       Kernel = 434
-	MeasureMoveTexel                          Kernel = 435
-	MeasureMultiplyDot                        Kernel = 436
-	MeasureMultiplyF16                        Kernel = 437
-	MeasureMultiplyF32                        Kernel = 438
-	MultinomialDraw                           Kernel = 439
-	MultinomialSumF16                         Kernel = 440
-	MultinomialSumF32                         Kernel = 441
-	NmsLimit                                  Kernel = 442
-	NmsSelect                                 Kernel = 443
-	NmsSum                                    Kernel = 444
-	NmsTake                                   Kernel = 445
-	NmsTakeBoxes                              Kernel = 446
-	PoolAverageF16                            Kernel = 447
-	PoolAverageF32                            Kernel = 448
-	PoolAverageF32Texel                       Kernel = 449
-	PoolAverageQ8                             Kernel = 450
-	PoolAverageQ8Texel                        Kernel = 451
-	PoolL2F16                                 Kernel = 452
-	PoolL2F32                                 Kernel = 453
-	PoolMaxF16                                Kernel = 454
-	PoolMaxF32                                Kernel = 455
-	PoolMaxF32Texel                           Kernel = 456
-	PoolMaxQ8                                 Kernel = 457
-	PoolMaxQ8Texel                            Kernel = 458
-	ProgramF16                                Kernel = 459
-	ProgramF32                                Kernel = 460
-	ProposalsDecode                           Kernel = 461
-	ProposalsFilter                           Kernel = 462
-	ProposalsTake                             Kernel = 463
-	QuantizeF16                               Kernel = 464
-	QuantizeF32                               Kernel = 465
-	QuantizeWideF32                           Kernel = 466
-	ResizeBilinearF16                         Kernel = 467
-	ResizeBilinearF32                         Kernel = 468
-	ResizeBilinearF32Texel                    Kernel = 469
-	ResizeBilinearQ8                          Kernel = 470
-	ResizeBilinearQ8Texel                     Kernel = 471
-	ResizeNearestW1                           Kernel = 472
-	ResizeNearestW2                           Kernel = 473
-	ResizeNearestW4                           Kernel = 474
-	RoiAlign                                  Kernel = 475
-	RoiPool                                   Kernel = 476
-	ScoresBest                                Kernel = 477
-	ScoresChosen                              Kernel = 478
-	ScoresClasses                             Kernel = 479
-	Selftest                                  Kernel = 480
-	SelftestDot                               Kernel = 481
-	SoftmaxColumnF16                          Kernel = 482
-	SoftmaxColumnF32                          Kernel = 483
-	SoftmaxColumnQ8                           Kernel = 484
-	SoftmaxRowF16                             Kernel = 485
-	SoftmaxRowF32                             Kernel = 486
-	SoftmaxRowLongF16                         Kernel = 487
-	SoftmaxRowLongF32                         Kernel = 488
-	SoftmaxRowQ8                              Kernel = 489
-	SumColumnF16F16                           Kernel = 490
-	SumColumnF16F32                           Kernel = 491
-	SumColumnF32F16                           Kernel = 492
-	SumColumnF32F32                           Kernel = 493
-	SumColumnI32I32                           Kernel = 494
-	SumColumnI32Q8                            Kernel = 495
-	SumColumnQ8I32                            Kernel = 496
-	SumColumnQ8Q8                             Kernel = 497
-	SumRowF16F16                              Kernel = 498
-	SumRowF16F32                              Kernel = 499
-	SumRowF32F16                              Kernel = 500
-	SumRowF32F32                              Kernel = 501
-	SumRowI32I32                              Kernel = 502
-	SumRowI32Q8                               Kernel = 503
-	SumRowQ8I32                               Kernel = 504
-	SumRowQ8Q8                                Kernel = 505
-	SuppressChoose                            Kernel = 506
-	SuppressCompare                           Kernel = 507
-	TopkMerge                                 Kernel = 508
-	TopkSortF16                               Kernel = 509
-	TopkSortF32                               Kernel = 510
-	TopkSortI32                               Kernel = 511
-	TopkSortQ8                                Kernel = 512
-	TopkTakeE1                                Kernel = 513
-	TopkTakeE2                                Kernel = 514
-	TopkTakeE4                                Kernel = 515
-	UnaryAbsF16                               Kernel = 516
-	UnaryAbsF32                               Kernel = 517
-	UnaryAbsI32                               Kernel = 518
-	UnaryClampF16                             Kernel = 519
-	UnaryClampF32                             Kernel = 520
-	UnaryEluF16                               Kernel = 521
-	UnaryEluF32                               Kernel = 522
-	UnaryExpF16                               Kernel = 523
-	UnaryExpF32                               Kernel = 524
-	UnaryFloorF16                             Kernel = 525
-	UnaryFloorF32                             Kernel = 526
-	UnaryHardswishF16                         Kernel = 527
-	UnaryHardswishF32                         Kernel = 528
-	UnaryLogF16                               Kernel = 529
-	UnaryLogF32                               Kernel = 530
-	UnaryLogisticF16                          Kernel = 531
-	UnaryLogisticF32                          Kernel = 532
-	UnaryNegF16                               Kernel = 533
-	UnaryNegF32                               Kernel = 534
-	UnaryNegI32                               Kernel = 535
-	UnaryRsqrtF16                             Kernel = 536
-	UnaryRsqrtF32                             Kernel = 537
-	UnarySinF16                               Kernel = 538
-	UnarySinF32                               Kernel = 539
-	UnarySqrtF16                              Kernel = 540
-	UnarySqrtF32                              Kernel = 541
-	UnaryTanhF16                              Kernel = 542
-	UnaryTanhF32                              Kernel = 543
+	ConvMatrixF16X16x16x16X128x128            Kernel = 304
+	ConvMatrixF16X16x16x16X32x32              Kernel = 305
+	ConvMatrixF16X16x16x16X64x64              Kernel = 306
+	ConvMatrixF16X16x8x16X128x128             Kernel = 307
+	ConvMatrixF16X16x8x16X32x32               Kernel = 308
+	ConvMatrixF16X16x8x16X64x64               Kernel = 309
+	ConvMatrixF16X16x8x8X128x128              Kernel = 310
+	ConvMatrixF16X16x8x8X32x32                Kernel = 311
+	ConvMatrixF16X16x8x8X64x64                Kernel = 312
+	ConvMatrixF16X8x16x16X128x128             Kernel = 313
+	ConvMatrixF16X8x16x16X32x32               Kernel = 314
+	ConvMatrixF16X8x16x16X64x64               Kernel = 315
+	ConvMatrixF16X8x8x8X32x32                 Kernel = 316
+	ConvMatrixF32X16x16x16X128x128            Kernel = 317
+	ConvMatrixF32X16x16x16X32x32              Kernel = 318
+	ConvMatrixF32X16x16x16X64x64              Kernel = 319
+	ConvMatrixF32X16x8x16X128x128             Kernel = 320
+	ConvMatrixF32X16x8x16X32x32               Kernel = 321
+	ConvMatrixF32X16x8x16X64x64               Kernel = 322
+	ConvMatrixF32X16x8x8X128x128              Kernel = 323
+	ConvMatrixF32X16x8x8X32x32                Kernel = 324
+	ConvMatrixF32X16x8x8X64x64                Kernel = 325
+	ConvMatrixF32X8x16x16X128x128             Kernel = 326
+	ConvMatrixF32X8x16x16X32x32               Kernel = 327
+	ConvMatrixF32X8x16x16X64x64               Kernel = 328
+	ConvMatrixF32X8x8x8X32x32                 Kernel = 329
+	ConvMatrixQ8X16x16x16X128x128             Kernel = 330
+	ConvMatrixQ8X16x16x16X32x32               Kernel = 331
+	ConvMatrixQ8X16x16x16X32x32Wzp            Kernel = 332
+	ConvMatrixQ8X16x16x16X64x64               Kernel = 333
+	ConvMatrixQ8X16x16x16X64x64Wzp            Kernel = 334
+	ConvMatrixQ8X16x16x32X128x128             Kernel = 335
+	ConvMatrixQ8X16x16x32X32x32               Kernel = 336
+	ConvMatrixQ8X16x16x32X32x32Wzp            Kernel = 337
+	ConvMatrixQ8X16x16x32X64x64               Kernel = 338
+	ConvMatrixQ8X16x16x32X64x64Wzp            Kernel = 339
+	ConvMatrixQ8X16x8x32X128x128              Kernel = 340
+	ConvMatrixQ8X16x8x32X32x32                Kernel = 341
+	ConvMatrixQ8X16x8x32X32x32Wzp             Kernel = 342
+	ConvMatrixQ8X16x8x32X64x64                Kernel = 343
+	ConvMatrixQ8X16x8x32X64x64Wzp             Kernel = 344
+	ConvMatrixQ8X8x16x32X128x128              Kernel = 345
+	ConvMatrixQ8X8x16x32X32x32                Kernel = 346
+	ConvMatrixQ8X8x16x32X32x32Wzp             Kernel = 347
+	ConvMatrixQ8X8x16x32X64x64                Kernel = 348
+	ConvMatrixQ8X8x16x32X64x64Wzp             Kernel = 349
+	ConvMatrixQ8X8x8x8X32x32                  Kernel = 350
+	ConvMatrixQ8X8x8x8X32x32Wzp               Kernel = 351
+	ConvMatrixWindowF16X16x16x16X128x128      Kernel = 352
+	ConvMatrixWindowF16X16x16x16X32x32        Kernel = 353
+	ConvMatrixWindowF16X16x16x16X64x64        Kernel = 354
+	ConvMatrixWindowF16X16x8x16X128x128       Kernel = 355
+	ConvMatrixWindowF16X16x8x16X32x32         Kernel = 356
+	ConvMatrixWindowF16X16x8x16X64x64         Kernel = 357
+	ConvMatrixWindowF16X16x8x8X128x128        Kernel = 358
+	ConvMatrixWindowF16X16x8x8X32x32          Kernel = 359
+	ConvMatrixWindowF16X16x8x8X64x64          Kernel = 360
+	ConvMatrixWindowF16X8x16x16X128x128       Kernel = 361
+	ConvMatrixWindowF16X8x16x16X32x32         Kernel = 362
+	ConvMatrixWindowF16X8x16x16X64x64         Kernel = 363
+	ConvMatrixWindowF16X8x8x8X32x32           Kernel = 364
+	ConvMatrixWindowF32X16x16x16X128x128      Kernel = 365
+	ConvMatrixWindowF32X16x16x16X32x32        Kernel = 366
+	ConvMatrixWindowF32X16x16x16X64x64        Kernel = 367
+	ConvMatrixWindowF32X16x8x16X128x128       Kernel = 368
+	ConvMatrixWindowF32X16x8x16X32x32         Kernel = 369
+	ConvMatrixWindowF32X16x8x16X64x64         Kernel = 370
+	ConvMatrixWindowF32X16x8x8X128x128        Kernel = 371
+	ConvMatrixWindowF32X16x8x8X32x32          Kernel = 372
+	ConvMatrixWindowF32X16x8x8X64x64          Kernel = 373
+	ConvMatrixWindowF32X8x16x16X128x128       Kernel = 374
+	ConvMatrixWindowF32X8x16x16X32x32         Kernel = 375
+	ConvMatrixWindowF32X8x16x16X64x64         Kernel = 376
+	ConvMatrixWindowF32X8x8x8X32x32           Kernel = 377
+	ConvMatrixWindowQ8X16x16x16X128x128       Kernel = 378
+	ConvMatrixWindowQ8X16x16x16X32x32         Kernel = 379
+	ConvMatrixWindowQ8X16x16x16X32x32Wzp      Kernel = 380
+	ConvMatrixWindowQ8X16x16x16X64x64         Kernel = 381
+	ConvMatrixWindowQ8X16x16x16X64x64Wzp      Kernel = 382
+	ConvMatrixWindowQ8X16x16x32X128x128       Kernel = 383
+	ConvMatrixWindowQ8X16x16x32X32x32         Kernel = 384
+	ConvMatrixWindowQ8X16x16x32X32x32Wzp      Kernel = 385
+	ConvMatrixWindowQ8X16x16x32X64x64         Kernel = 386
+	ConvMatrixWindowQ8X16x16x32X64x64Wzp      Kernel = 387
+	ConvMatrixWindowQ8X16x8x32X128x128        Kernel = 388
+	ConvMatrixWindowQ8X16x8x32X32x32          Kernel = 389
+	ConvMatrixWindowQ8X16x8x32X32x32Wzp       Kernel = 390
+	ConvMatrixWindowQ8X16x8x32X64x64          Kernel = 391
+	ConvMatrixWindowQ8X16x8x32X64x64Wzp       Kernel = 392
+	ConvMatrixWindowQ8X8x16x32X128x128        Kernel = 393
+	ConvMatrixWindowQ8X8x16x32X32x32          Kernel = 394
+	ConvMatrixWindowQ8X8x16x32X32x32Wzp       Kernel = 395
+	ConvMatrixWindowQ8X8x16x32X64x64          Kernel = 396
+	ConvMatrixWindowQ8X8x16x32X64x64Wzp       Kernel = 397
+	ConvMatrixWindowQ8X8x8x8X32x32            Kernel = 398
+	ConvMatrixWindowQ8X8x8x8X32x32Wzp         Kernel = 399
+	ConvPackColumnsF16                        Kernel = 400
+	ConvPackColumnsF32                        Kernel = 401
+	ConvPackColumnsQ8                         Kernel = 402
+	ConvPackColumnsQ8Dot                      Kernel = 403
+	ConvPackF16                               Kernel = 404
+	ConvPackF32                               Kernel = 405
+	ConvPackQ8                                Kernel = 406
+	ConvPackQ8Dot                             Kernel = 407
+	DataConcatE1                              Kernel = 408
+	DataConcatE2                              Kernel = 409
+	DataConcatE4                              Kernel = 410
+	DataCopyW1D3                              Kernel = 411
+	DataCopyW1D6                              Kernel = 412
+	DataCopyW2D3                              Kernel = 413
+	DataCopyW2D6                              Kernel = 414
+	DataCopyW4D3                              Kernel = 415
+	DataCopyW4D6                              Kernel = 416
+	DataGatherLanesE1                         Kernel = 417
+	DataGatherLanesE2                         Kernel = 418
+	DataGatherLanesE4                         Kernel = 419
+	DataGatherW1                              Kernel = 420
+	DataGatherW2                              Kernel = 421
+	DataGatherW4                              Kernel = 422
+	DataHashtable                             Kernel = 423
+	DataImageF16F16                           Kernel = 424
+	DataImageF16F32                           Kernel = 425
+	DataImageF16Q8                            Kernel = 426
+	DataImageU8F16                            Kernel = 427
+	DataImageU8F32                            Kernel = 428
+	DataImageU8Q8                             Kernel = 429
+	DataMirrorE1                              Kernel = 430
+	DataMirrorE2                              Kernel = 431
+	DataMirrorE4                              Kernel = 432
+	DataMirrorFedE1                           Kernel = 433
+	DataMirrorFedE2                           Kernel = 434
+	DataMirrorFedE4                           Kernel = 435
+	DataMirrorLanesE1                         Kernel = 436
+	DataMirrorLanesE2                         Kernel = 437
+	DataMirrorLanesE4                         Kernel = 438
+	DataPadE1                                 Kernel = 439
+	DataPadE2                                 Kernel = 440
+	DataPadE4                                 Kernel = 441
+	DataPadFedE1                              Kernel = 442
+	DataPadFedE2                              Kernel = 443
+	DataPadFedE4                              Kernel = 444
+	DataPadLanesE1                            Kernel = 445
+	DataPadLanesE2                            Kernel = 446
+	DataPadLanesE4                            Kernel = 447
+	DataReshapeE1                             Kernel = 448
+	DataReshapeE2                             Kernel = 449
+	DataReshapeE4                             Kernel = 450
+	DataRgbE1                                 Kernel = 451
+	DataRgbE4                                 Kernel = 452
+	DataSelectE1                              Kernel = 453
+	DataSelectE2                              Kernel = 454
+	DataSelectE4                              Kernel = 455
+	DataStridedE1                             Kernel = 456
+	DataStridedE2                             Kernel = 457
+	DataStridedE4                             Kernel = 458
+	DataTransposeE1                           Kernel = 459
+	DataTransposeE2                           Kernel = 460
+	DataTransposeE4                           Kernel = 461
+	DataTransposeFedE1                        Kernel = 462
+	DataTransposeFedE2                        Kernel = 463
+	DataTransposeFedE4                        Kernel = 464
+	DequantizeF16                             Kernel = 465
+	DequantizeF32                             Kernel = 466
+	DequantizeWideF32                         Kernel = 467
+	Detections                                Kernel = 468
+	DetectionsClasses                         Kernel = 469
+	FoldMaxColumnF16F16                       Kernel = 470
+	FoldMaxColumnF32F32                       Kernel = 471
+	FoldMaxColumnQ8Q8                         Kernel = 472
+	FoldMaxRowF16F16                          Kernel = 473
+	FoldMaxRowF32F32                          Kernel = 474
+	FoldMaxRowQ8Q8                            Kernel = 475
+	FoldMinColumnF16F16                       Kernel = 476
+	FoldMinColumnF32F32                       Kernel = 477
+	FoldMinColumnQ8Q8                         Kernel = 478
+	FoldMinRowF16F16                          Kernel = 479
+	FoldMinRowF32F32                          Kernel = 480
+	FoldMinRowQ8Q8                            Kernel = 481
+	FoldPlaceColumnF16I32                     Kernel = 482
+	FoldPlaceColumnF16Key                     Kernel = 483
+	FoldPlaceColumnF32I32                     Kernel = 484
+	FoldPlaceColumnF32Key                     Kernel = 485
+	FoldPlaceColumnI32I32                     Kernel = 486
+	FoldPlaceColumnI32Key                     Kernel = 487
+	FoldPlaceColumnKeyI32                     Kernel = 488
+	FoldPlaceColumnKeyKey                     Kernel = 489
+	FoldPlaceColumnQ8I32                      Kernel = 490
+	FoldPlaceColumnQ8Key                      Kernel = 491
+	FoldPlaceRowF16I32                        Kernel = 492
+	FoldPlaceRowF16Key                        Kernel = 493
+	FoldPlaceRowF32I32                        Kernel = 494
+	FoldPlaceRowF32Key                        Kernel = 495
+	FoldPlaceRowI32I32                        Kernel = 496
+	FoldPlaceRowI32Key                        Kernel = 497
+	FoldPlaceRowKeyI32                        Kernel = 498
+	FoldPlaceRowKeyKey                        Kernel = 499
+	FoldPlaceRowQ8I32                         Kernel = 500
+	FoldPlaceRowQ8Key                         Kernel = 501
+	FoldProdColumnF16F16                      Kernel = 502
+	FoldProdColumnF16F32                      Kernel = 503
+	FoldProdColumnF32F16                      Kernel = 504
+	FoldProdColumnF32F32                      Kernel = 505
+	FoldProdRowF16F16                         Kernel = 506
+	FoldProdRowF16F32                         Kernel = 507
+	FoldProdRowF32F16                         Kernel = 508
+	FoldProdRowF32F32                         Kernel = 509
+	Keypoint                                  Kernel = 510
+	LogSoftmaxColumnF16                       Kernel = 511
+	LogSoftmaxColumnF32                       Kernel = 512
+	LogSoftmaxRowF16                          Kernel = 513
+	LogSoftmaxRowF32                          Kernel = 514
+	LogSoftmaxRowLongF16                      Kernel = 515
+	LogSoftmaxRowLongF32                      Kernel = 516
+	LrnColumnF16                              Kernel = 517
+	LrnColumnF32                              Kernel = 518
+	LrnRowF16                                 Kernel = 519
+	LrnRowF32                                 Kernel = 520
+	LshBits                                   Kernel = 521
+	LshHash                                   Kernel = 522
+	LshSign                                   Kernel = 523
+	Lut8                                      Kernel = 524
+	MeanFedF16                                Kernel = 525
+	MeanFedF32                                Kernel = 526
+	MeanFedQ8                                 Kernel = 527
+	MeasureMove                               Kernel = 528
+	MeasureMoveSum                            Kernel = 529
+	MeasureMoveSumTexel                       Kernel = 530
+	MeasureMoveTexel                          Kernel = 531
+	MeasureMultiplyDot                        Kernel = 532
+	MeasureMultiplyF16                        Kernel = 533
+	MeasureMultiplyF32                        Kernel = 534
+	MultinomialDraw                           Kernel = 535
+	MultinomialSumF16                         Kernel = 536
+	MultinomialSumF32                         Kernel = 537
+	NmsLimit                                  Kernel = 538
+	NmsSelect                                 Kernel = 539
+	NmsSum                                    Kernel = 540
+	NmsTake                                   Kernel = 541
+	NmsTakeBoxes                              Kernel = 542
+	PoolAverageF16                            Kernel = 543
+	PoolAverageF32                            Kernel = 544
+	PoolAverageF32Texel                       Kernel = 545
+	PoolAverageQ8                             Kernel = 546
+	PoolAverageQ8Texel                        Kernel = 547
+	PoolL2F16                                 Kernel = 548
+	PoolL2F32                                 Kernel = 549
+	PoolMaxF16                                Kernel = 550
+	PoolMaxF32                                Kernel = 551
+	PoolMaxF32Texel                           Kernel = 552
+	PoolMaxQ8                                 Kernel = 553
+	PoolMaxQ8Texel                            Kernel = 554
+	ProgramF16                                Kernel = 555
+	ProgramF32                                Kernel = 556
+	ProposalsDecode                           Kernel = 557
+	ProposalsFilter                           Kernel = 558
+	ProposalsTake                             Kernel = 559
+	QuantizeF16                               Kernel = 560
+	QuantizeF32                               Kernel = 561
+	QuantizeWideF32                           Kernel = 562
+	ResizeBilinearF16                         Kernel = 563
+	ResizeBilinearF32                         Kernel = 564
+	ResizeBilinearF32Texel                    Kernel = 565
+	ResizeBilinearQ8                          Kernel = 566
+	ResizeBilinearQ8Texel                     Kernel = 567
+	ResizeNearestW1                           Kernel = 568
+	ResizeNearestW2                           Kernel = 569
+	ResizeNearestW4                           Kernel = 570
+	RoiAlign                                  Kernel = 571
+	RoiPool                                   Kernel = 572
+	ScoresBest                                Kernel = 573
+	ScoresChosen                              Kernel = 574
+	ScoresClasses                             Kernel = 575
+	Selftest                                  Kernel = 576
+	SelftestDot                               Kernel = 577
+	SoftmaxColumnF16                          Kernel = 578
+	SoftmaxColumnF32                          Kernel = 579
+	SoftmaxColumnQ8                           Kernel = 580
+	SoftmaxRowF16                             Kernel = 581
+	SoftmaxRowF32                             Kernel = 582
+	SoftmaxRowLongF16                         Kernel = 583
+	SoftmaxRowLongF32                         Kernel = 584
+	SoftmaxRowQ8                              Kernel = 585
+	SumColumnF16F16                           Kernel = 586
+	SumColumnF16F32                           Kernel = 587
+	SumColumnF32F16                           Kernel = 588
+	SumColumnF32F32                           Kernel = 589
+	SumColumnI32I32                           Kernel = 590
+	SumColumnI32Q8                            Kernel = 591
+	SumColumnQ8I32                            Kernel = 592
+	SumColumnQ8Q8                             Kernel = 593
+	SumRowF16F16                              Kernel = 594
+	SumRowF16F32                              Kernel = 595
+	SumRowF32F16                              Kernel = 596
+	SumRowF32F32                              Kernel = 597
+	SumRowI32I32                              Kernel = 598
+	SumRowI32Q8                               Kernel = 599
+	SumRowQ8I32                               Kernel = 600
+	SumRowQ8Q8                                Kernel = 601
+	SuppressChoose                            Kernel = 602
+	SuppressCompare                           Kernel = 603
+	TopkMerge                                 Kernel = 604
+	TopkSortF16                               Kernel = 605
+	TopkSortF32                               Kernel = 606
+	TopkSortI32                               Kernel = 607
+	TopkSortQ8                                Kernel = 608
+	TopkTakeE1                                Kernel = 609
+	TopkTakeE2                                Kernel = 610
+	TopkTakeE4                                Kernel = 611
+	UnaryAbsF16                               Kernel = 612
+	UnaryAbsF32                               Kernel = 613
+	UnaryAbsI32                               Kernel = 614
+	UnaryClampF16                             Kernel = 615
+	UnaryClampF32                             Kernel = 616
+	UnaryEluF16                               Kernel = 617
+	UnaryEluF32                               Kernel = 618
+	UnaryExpF16                               Kernel = 619
+	UnaryExpF32                               Kernel = 620
+	UnaryFloorF16                             Kernel = 621
+	UnaryFloorF32                             Kernel = 622
+	UnaryHardswishF16                         Kernel = 623
+	UnaryHardswishF32                         Kernel = 624
+	UnaryLogF16                               Kernel = 625
+	UnaryLogF32                               Kernel = 626
+	UnaryLogisticF16                          Kernel = 627
+	UnaryLogisticF32                          Kernel = 628
+	UnaryNegF16                               Kernel = 629
+	UnaryNegF32                               Kernel = 630
+	UnaryNegI32                               Kernel = 631
+	UnaryRsqrtF16                             Kernel = 632
+	UnaryRsqrtF32                             Kernel = 633
+	UnarySinF16                               Kernel = 634
+	UnarySinF32                               Kernel = 635
+	UnarySqrtF16                              Kernel = 636
+	UnarySqrtF32                              Kernel = 637
+	UnaryTanhF16                              Kernel = 638
+	UnaryTanhF32                              Kernel = 639
 )
 
 var infos = [...]family.Info{
@@ -855,6 +951,102 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_window_q8_dot_shared_64x64_split", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
 	{Name: "conv_gemm_window_q8_dot_shared_64x64_split_wzp", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
 	{Name: "conv_gemm_window_q8_dot_shared_64x64_wzp", Bindings: "ssss", PushWords: 24, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
+	{Name: "conv_matrix_f16_16x16x16_128x128", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_f16_16x16x16_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f16_16x16x16_64x64", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_f16_16x8x16_128x128", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_f16_16x8x16_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f16_16x8x16_64x64", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_f16_16x8x8_128x128", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_f16_16x8x8_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f16_16x8x8_64x64", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_f16_8x16x16_128x128", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_f16_8x16x16_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f16_8x16x16_64x64", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_f16_8x8x8_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f32_16x16x16_128x128", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_f32_16x16x16_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f32_16x16x16_64x64", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_f32_16x8x16_128x128", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_f32_16x8x16_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f32_16x8x16_64x64", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_f32_16x8x8_128x128", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_f32_16x8x8_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f32_16x8x8_64x64", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_f32_8x16x16_128x128", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_f32_8x16x16_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_f32_8x16x16_64x64", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_f32_8x8x8_32x32", Bindings: "ssss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_16x16x16_128x128", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_q8_16x16x16_32x32", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_16x16x16_32x32_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_16x16x16_64x64", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_q8_16x16x16_64x64_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_q8_16x16x32_128x128", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_q8_16x16x32_32x32", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_16x16x32_32x32_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_16x16x32_64x64", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_q8_16x16x32_64x64_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_q8_16x8x32_128x128", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_q8_16x8x32_32x32", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_16x8x32_32x32_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_16x8x32_64x64", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_q8_16x8x32_64x64_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_q8_8x16x32_128x128", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_q8_8x16x32_32x32", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_8x16x32_32x32_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_8x16x32_64x64", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_q8_8x16x32_64x64_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_q8_8x8x8_32x32", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_q8_8x8x8_32x32_wzp", Bindings: "ssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f16_16x16x16_128x128", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_f16_16x16x16_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f16_16x16x16_64x64", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_f16_16x8x16_128x128", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_f16_16x8x16_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f16_16x8x16_64x64", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_f16_16x8x8_128x128", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_f16_16x8x8_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f16_16x8x8_64x64", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_f16_8x16x16_128x128", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_f16_8x16x16_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f16_8x16x16_64x64", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_f16_8x8x8_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f32_16x16x16_128x128", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_f32_16x16x16_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f32_16x16x16_64x64", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_f32_16x8x16_128x128", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_f32_16x8x16_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f32_16x8x16_64x64", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_f32_16x8x8_128x128", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_f32_16x8x8_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f32_16x8x8_64x64", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_f32_8x16x16_128x128", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_f32_8x16x16_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_f32_8x16x16_64x64", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_f32_8x8x8_32x32", Bindings: "ssss", PushWords: 23, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_16x16x16_128x128", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_q8_16x16x16_32x32", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_16x16x16_32x32_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_16x16x16_64x64", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_q8_16x16x16_64x64_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_q8_16x16x32_128x128", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_q8_16x16x32_32x32", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_16x16x32_32x32_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_16x16x32_64x64", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_q8_16x16x32_64x64_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_q8_16x8x32_128x128", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_q8_16x8x32_32x32", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_16x8x32_32x32_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_16x8x32_64x64", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_q8_16x8x32_64x64_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_q8_8x16x32_128x128", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 20480}},
+	{Name: "conv_matrix_window_q8_8x16x32_32x32", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_8x16x32_32x32_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_8x16x32_64x64", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_q8_8x16x32_64x64_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}, SharedBytes: 10240}},
+	{Name: "conv_matrix_window_q8_8x8x8_32x32", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
+	{Name: "conv_matrix_window_q8_8x8x8_32x32_wzp", Bindings: "ssss", PushWords: 28, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}, SharedBytes: 5120}},
 	{Name: "conv_pack_columns_f16", Bindings: "ss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_pack_columns_f32", Bindings: "ss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_pack_columns_q8", Bindings: "ss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
@@ -1390,6 +1582,102 @@ var keys = [len(infos)]family.Key{
 	ConvGemmWindowQ8DotSharedX64x64Split:      family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, Shared: true, Split: true},
 	ConvGemmWindowQ8DotSharedX64x64SplitWzp:   family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true, Split: true},
 	ConvGemmWindowQ8DotSharedX64x64Wzp:        family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true},
+	ConvMatrixF16X16x16x16X128x128:            family.Gemm{Elem: "f16", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X16x16x16X32x32:              family.Gemm{Elem: "f16", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X16x16x16X64x64:              family.Gemm{Elem: "f16", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X16x8x16X128x128:             family.Gemm{Elem: "f16", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X16x8x16X32x32:               family.Gemm{Elem: "f16", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X16x8x16X64x64:               family.Gemm{Elem: "f16", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X16x8x8X128x128:              family.Gemm{Elem: "f16", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X16x8x8X32x32:                family.Gemm{Elem: "f16", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X16x8x8X64x64:                family.Gemm{Elem: "f16", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X8x16x16X128x128:             family.Gemm{Elem: "f16", M: 128, N: 128, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X8x16x16X32x32:               family.Gemm{Elem: "f16", M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X8x16x16X64x64:               family.Gemm{Elem: "f16", M: 64, N: 64, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF16X8x8x8X32x32:                 family.Gemm{Elem: "f16", M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x16x16X128x128:            family.Gemm{Elem: "f32", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x16x16X32x32:              family.Gemm{Elem: "f32", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x16x16X64x64:              family.Gemm{Elem: "f32", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x8x16X128x128:             family.Gemm{Elem: "f32", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x8x16X32x32:               family.Gemm{Elem: "f32", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x8x16X64x64:               family.Gemm{Elem: "f32", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x8x8X128x128:              family.Gemm{Elem: "f32", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x8x8X32x32:                family.Gemm{Elem: "f32", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X16x8x8X64x64:                family.Gemm{Elem: "f32", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X8x16x16X128x128:             family.Gemm{Elem: "f32", M: 128, N: 128, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X8x16x16X32x32:               family.Gemm{Elem: "f32", M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X8x16x16X64x64:               family.Gemm{Elem: "f32", M: 64, N: 64, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixF32X8x8x8X32x32:                 family.Gemm{Elem: "f32", M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixQ8X16x16x16X128x128:             family.Gemm{Elem: "q8", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x16X32x32:               family.Gemm{Elem: "q8", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x16X32x32Wzp:            family.Gemm{Elem: "q8", M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x16X64x64:               family.Gemm{Elem: "q8", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x16X64x64Wzp:            family.Gemm{Elem: "q8", M: 64, N: 64, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x32X128x128:             family.Gemm{Elem: "q8", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x32X32x32:               family.Gemm{Elem: "q8", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x32X32x32Wzp:            family.Gemm{Elem: "q8", M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x32X64x64:               family.Gemm{Elem: "q8", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x16x32X64x64Wzp:            family.Gemm{Elem: "q8", M: 64, N: 64, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x8x32X128x128:              family.Gemm{Elem: "q8", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x8x32X32x32:                family.Gemm{Elem: "q8", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x8x32X32x32Wzp:             family.Gemm{Elem: "q8", M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x8x32X64x64:                family.Gemm{Elem: "q8", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X16x8x32X64x64Wzp:             family.Gemm{Elem: "q8", M: 64, N: 64, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X8x16x32X128x128:              family.Gemm{Elem: "q8", M: 128, N: 128, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X8x16x32X32x32:                family.Gemm{Elem: "q8", M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X8x16x32X32x32Wzp:             family.Gemm{Elem: "q8", M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X8x16x32X64x64:                family.Gemm{Elem: "q8", M: 64, N: 64, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X8x16x32X64x64Wzp:             family.Gemm{Elem: "q8", M: 64, N: 64, ZeroPoint: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X8x8x8X32x32:                  family.Gemm{Elem: "q8", M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}},
+	ConvMatrixQ8X8x8x8X32x32Wzp:               family.Gemm{Elem: "q8", M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowF16X16x16x16X128x128:      family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X16x16x16X32x32:        family.Gemm{Elem: "f16", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X16x16x16X64x64:        family.Gemm{Elem: "f16", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X16x8x16X128x128:       family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X16x8x16X32x32:         family.Gemm{Elem: "f16", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X16x8x16X64x64:         family.Gemm{Elem: "f16", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X16x8x8X128x128:        family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X16x8x8X32x32:          family.Gemm{Elem: "f16", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X16x8x8X64x64:          family.Gemm{Elem: "f16", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X8x16x16X128x128:       family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X8x16x16X32x32:         family.Gemm{Elem: "f16", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X8x16x16X64x64:         family.Gemm{Elem: "f16", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF16X8x8x8X32x32:           family.Gemm{Elem: "f16", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x16x16X128x128:      family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x16x16X32x32:        family.Gemm{Elem: "f32", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x16x16X64x64:        family.Gemm{Elem: "f32", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x8x16X128x128:       family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x8x16X32x32:         family.Gemm{Elem: "f32", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x8x16X64x64:         family.Gemm{Elem: "f32", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x8x8X128x128:        family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x8x8X32x32:          family.Gemm{Elem: "f32", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X16x8x8X64x64:          family.Gemm{Elem: "f32", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X8x16x16X128x128:       family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X8x16x16X32x32:         family.Gemm{Elem: "f32", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X8x16x16X64x64:         family.Gemm{Elem: "f32", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowF32X8x8x8X32x32:           family.Gemm{Elem: "f32", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	ConvMatrixWindowQ8X16x16x16X128x128:       family.Gemm{Elem: "q8", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x16X32x32:         family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x16X32x32Wzp:      family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x16X64x64:         family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x16X64x64Wzp:      family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x32X128x128:       family.Gemm{Elem: "q8", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x32X32x32:         family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x32X32x32Wzp:      family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x32X64x64:         family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x16x32X64x64Wzp:      family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x8x32X128x128:        family.Gemm{Elem: "q8", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x8x32X32x32:          family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x8x32X32x32Wzp:       family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x8x32X64x64:          family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X16x8x32X64x64Wzp:       family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, ZeroPoint: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X8x16x32X128x128:        family.Gemm{Elem: "q8", Window: true, M: 128, N: 128, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X8x16x32X32x32:          family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X8x16x32X32x32Wzp:       family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X8x16x32X64x64:          family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X8x16x32X64x64Wzp:       family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, ZeroPoint: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X8x8x8X32x32:            family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}},
+	ConvMatrixWindowQ8X8x8x8X32x32Wzp:         family.Gemm{Elem: "q8", Window: true, M: 32, N: 32, ZeroPoint: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}},
 	ConvPackColumnsF16:                        family.Pack{Elem: "f16", Columns: true},
 	ConvPackColumnsF32:                        family.Pack{Elem: "f32", Columns: true},
 	ConvPackColumnsQ8:                         family.Pack{Elem: "q8", Columns: true},
@@ -1597,4 +1885,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "7dcceeca29694bc0abacfc4ad37df2cff68828a942a6461588817ccfd65fe412"
+const SetID = "e106a527715e1876afac30cfa2d05fdf0e3e0061e3f8941e9315b566785024f5"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # go vet and all tests, those of the digits trainer too, on every Vulkan driver found, then networks and a tenth of the
-# conformance models once more as if the devices were GPUs, then the same and the examples once more on a newer lavapipe.
+# conformance models once more as if the devices were GPUs, then the kernels of cooperative matrices on a lavapipe that has
+# them, then the same as before and the examples once more on a newer lavapipe.
 # Run by "make test" after set-up.
 # GO names the go command, GOTEST_FLAGS more flags for go test.
 set -euo pipefail
@@ -8,6 +9,7 @@ cd "$(dirname "$0")/.."
 go=${GO:-go}
 read -r -a flags <<<"${GOTEST_FLAGS:-}"
 newer=$PWD/.tools/mesa25/lvp_icd.json
+matrix=$PWD/.tools/mesa26
 
 export NNGPU_VALIDATION=${NNGPU_VALIDATION:-1} # the layers must have nothing to say
 export NNGPU_POISON=${NNGPU_POISON:-1}         # memory starts as NaN, so that nothing unwritten is read unseen
@@ -23,6 +25,17 @@ echo "A minute of random requests under the race detector:"
 echo "As if the devices were GPUs: networks and a tenth of the conformance models:"
 NNGPU_CLASS=gpu NNGPU_CONFORMANCE_PART=10 "$go" test "${flags[@]}" -run '^(TestNetworks|TestDevices|TestConformance|TestControlFlow)$' \
 	./tests/models ./tests/networks ./tests/conformance
+
+# The validation layers are those of the same place, which know the extension.
+if [ -x "$matrix/run" ]; then
+	echo "Cooperative matrices, on the lavapipe of ${matrix#"$PWD"/} as if it were a GPU:"
+	there=(env NNGPU_DEVICE=lavapipe "NNGPU_LAVAPIPE=$matrix/lvp_icd.json" "NNGPU_REQUIRE=lavapipe,matrix")
+	"${there[@]}" "$go" test -exec "$matrix/run" "${flags[@]}" -run '^(TestMatrixVariants|TestTrials)$' ./gpu/internal/lower ./gpu
+	"${there[@]}" NNGPU_CLASS=gpu NNGPU_SELFTEST=off NNGPU_CONFORMANCE_PART=10 "$go" test -exec "$matrix/run" "${flags[@]}" \
+		-run '^(TestConvByMatrices|TestNetworks|TestDevices|TestConformance)$' ./tests/differential ./tests/models ./tests/networks ./tests/conformance
+else
+	echo "No lavapipe with cooperative matrices: their tests are left out."
+fi
 
 if [ ! -e "$newer" ]; then
 	echo "No newer lavapipe on this system: the second run is left out."

@@ -16,6 +16,9 @@ type Gemm struct {
 	Shared bool
 	Split  bool // Shared: workgroups sum parts of the products, which GemmSum adds up
 	Rows   bool // Shared: the filter is bound as it is, channel by channel
+	// Matrix: by cooperative matrices in shared memory; the filter is a storage buffer. Floats of 32 bits become ones of 16
+	// on the way there. The zero value: without.
+	Matrix Matrix
 }
 
 // Name implements Key.
@@ -24,12 +27,17 @@ func (k Gemm) Name() string {
 	if k.Dot {
 		access = on(k.Access == TexelStores, "_store")
 	}
+	if m := k.Matrix; m != (Matrix{}) {
+		return fmt.Sprintf("conv_matrix%s_%s_%dx%dx%d_%dx%d%s", on(k.Window, "_window"), k.Elem, m.M, m.N, m.K, k.M, k.N, on(k.ZeroPoint, "_wzp"))
+	}
 	return fmt.Sprintf("conv_gemm%s_%s%s%s_%dx%d%s%s%s%s%s", on(k.Window, "_window"), k.Elem, on(k.Dot, "_dot"), on(k.Shared, "_shared"),
 		k.M, k.N, on(k.Split, "_split"), on(k.Rows, "_rows"), on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
 }
 
 // Floor implements Varied.
-func (k Gemm) Floor() bool { return k.N == 8 && k.Access == Buffers && !k.Dot && !k.Shared }
+func (k Gemm) Floor() bool {
+	return k.N == 8 && k.Access == Buffers && !k.Dot && !k.Shared && k.Matrix == (Matrix{})
+}
 
 // GemmSum is the key of conv/gemm_sum.comp, which ends products that were computed in parts (Gemm.Split).
 type GemmSum struct{ Elem Elem }

@@ -5,6 +5,8 @@
 // the SPIR-V. Lowering asks package shaders for a key. Knows neither Vulkan nor the generator.
 package family
 
+import "fmt"
+
 // Key asks for one variant of a family.
 type Key interface {
 	// Name is that of the variant, in snake case: of its file, in plans, caches and profiles.
@@ -74,21 +76,34 @@ type Info struct {
 	// Workgroup is the shape of a workgroup; 0 where the dispatch chooses it, by the specialisation constant of that
 	// dimension's number.
 	Workgroup [3]uint32
+	// Subgroups is how many full subgroups, in a row, a workgroup has; 0 where they are not counted.
+	Subgroups uint32
 	Needs     Needs
 }
 
 // Needs is what a kernel asks of a device beyond Vulkan 1.1. The generator reads it from the SPIR-V, but for
 // SubgroupSize, which that does not say.
 type Needs struct {
-	IntegerDot   bool // VK_KHR_shader_integer_dot_product
-	Float16      bool // shaderFloat16: arithmetic, not storage
-	Int8         bool // shaderInt8: arithmetic
-	Storage8     bool // storageBuffer8BitAccess
-	Storage16    bool // storageBuffer16BitAccess
-	Matrix       bool // VK_KHR_cooperative_matrix
+	IntegerDot   bool   // VK_KHR_shader_integer_dot_product
+	Float16      bool   // shaderFloat16: arithmetic, not storage
+	Int8         bool   // shaderInt8: arithmetic
+	Storage8     bool   // storageBuffer8BitAccess
+	Storage16    bool   // storageBuffer16BitAccess
+	Matrix       Matrix // VK_KHR_cooperative_matrix; the zero value: none
 	SharedBytes  uint32
 	Subgroup     SubgroupOps
 	SubgroupSize uint32 // 0: any
+}
+
+// Matrix is a product of matrices that a subgroup computes as one: [M, K] times [K, N], both of type In, added to [M, N] of
+// type Sum. Types have the names f16, f32, s8, s32, u8, u32.
+type Matrix struct {
+	M, N, K int
+	In, Sum string
+}
+
+func (m Matrix) String() string {
+	return fmt.Sprintf("%dx%dx%d %s to %s", m.M, m.N, m.K, m.In, m.Sum)
 }
 
 // SubgroupOps is a set of VkSubgroupFeatureFlagBits.

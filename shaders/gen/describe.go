@@ -27,6 +27,7 @@ const (
 	opVariable              = 59
 	opDecorate              = 71
 	opMemberDecorate        = 72
+	opTypeMatrix            = 4456 // of SPV_KHR_cooperative_matrix
 
 	modeLocalSize        = 17
 	decorationSpecID     = 1
@@ -40,6 +41,9 @@ const (
 	classWorkgroup       = 4
 	classPushConstant    = 9
 	classStorageBuffer   = 12
+	useA                 = 0 // of cooperative matrices
+	useB                 = 1
+	useSum               = 2
 )
 
 // capabilities has what each one asks of a device; nothing for those that every device has.
@@ -59,7 +63,19 @@ var capabilities = map[uint32]func(*family.Needs){
 	4448: func(n *family.Needs) { n.Storage8 = true },
 	6018: func(n *family.Needs) { n.IntegerDot = true }, // DotProductInput4x8BitPacked
 	6019: func(n *family.Needs) { n.IntegerDot = true }, // DotProduct
-	6022: func(n *family.Needs) { n.Matrix = true },
+	5345: func(*family.Needs) {},                        // VulkanMemoryModel: devices with cooperative matrices have it
+	6022: func(*family.Needs) {},                        // CooperativeMatrixKHR: the types say which
+}
+
+// numberType is the name of the type that w, an OpTypeInt or OpTypeFloat, declares: f16, s8.
+func numberType(w []uint32) string {
+	letter := "u"
+	if w[0]&0xffff == opTypeFloat {
+		letter = "f"
+	} else if w[3] != 0 {
+		letter = "s"
+	}
+	return letter + fmt.Sprint(w[2])
 }
 
 // describe reads from the code of a module what it binds, the shape of its workgroups and what it needs.
@@ -69,6 +85,7 @@ func describe(code []byte) (info family.Info, err error) {
 		words[i] = binary.LittleEndian.Uint32(code[4*i:])
 	}
 	bytes := map[uint32]uint32{}     // by type
+	names := map[uint32]string{}     // of types of numbers
 	letters := map[uint32]byte{}     // by type, of what is bound
 	pointee := map[uint32]uint32{}   // by pointer type
 	value := map[uint32]uint32{}     // of constants
@@ -106,6 +123,17 @@ func describe(code []byte) (info family.Info, err error) {
 			}
 		case opTypeInt, opTypeFloat:
 			bytes[w[1]] = w[2] / 8
+			names[w[1]] = numberType(w)
+		case opTypeMatrix:
+			m, rows, cols := &n.Matrix, int(value[w[4]]), int(value[w[5]])
+			switch value[w[6]] {
+			case useA:
+				m.M, m.K, m.In = rows, cols, names[w[2]]
+			case useB:
+				m.K, m.N = rows, cols
+			case useSum:
+				m.M, m.N, m.Sum = rows, cols, names[w[2]]
+			}
 		case opTypeVector:
 			bytes[w[1]] = bytes[w[2]] * w[3]
 		case opTypeArray:

@@ -18,7 +18,7 @@ func TestDescribe(t *testing.T) {
 		info, err := describe(code)
 		require.NoError(t, err, k)
 		want := *k.Info()
-		info.Name, info.Cost, info.Needs.SubgroupSize = want.Name, want.Cost, want.Needs.SubgroupSize
+		info.Name, info.Cost, info.Needs.SubgroupSize, info.Subgroups = want.Name, want.Cost, want.Needs.SubgroupSize, want.Subgroups
 		require.Equal(t, want, info)
 	}
 }

@@ -1,5 +1,6 @@
 // Command gen compiles the shader manifest to SPIR-V and writes the typed registry. It needs glslc and
-// spirv-opt (Debian: glslc, spirv-tools). Run by `make generate`, from the folder shaders/.
+// spirv-opt (Debian: glslc, spirv-tools), and newer ones for cooperative matrices (see matrix.go). Run by `make generate`,
+// from the folder shaders/.
 package main
 
 import (
@@ -30,6 +31,8 @@ type variant struct {
 	defines      map[string]string // macros that freeze the variant
 	cost         family.Cost       // see family.Info
 	subgroupSize uint32
+	subgroups    uint32 // see family.Info
+	matrix       bool   // compiled by the tools of matrixTools
 }
 
 // passes unroll and scalarise: SwiftShader neither unrolls after specialisation nor keeps arrays in
@@ -85,8 +88,12 @@ func run(only string) error {
 func compileAll(list []variant, only string) error {
 	var work errgroup.Group
 	work.SetLimit(2)
+	skip, err := withoutMatrix(list)
+	if err != nil {
+		return err
+	}
 	for i := range list {
-		if v := &list[i]; strings.HasPrefix(v.name, only) {
+		if v := &list[i]; strings.HasPrefix(v.name, only) && !(v.matrix && skip) {
 			work.Go(func() error {
 				if err := compile(v); err != nil {
 					return fmt.Errorf("%s: %w", v.name, err)
@@ -99,6 +106,10 @@ func compileAll(list []variant, only string) error {
 }
 
 func compile(v *variant) error {
+	glslc, spirvOpt := "glslc", "spirv-opt"
+	if v.matrix {
+		glslc, spirvOpt = filepath.Join(matrixTools, glslc), filepath.Join(matrixTools, spirvOpt)
+	}
 	out := filepath.Join("spv", v.name+".spv")
 	tmp := filepath.Join(os.TempDir(), "nngpu-gen-"+v.name+".spv") // not among the files that are embedded
 	args := []string{"--target-env=vulkan1.1", "-O0", "-I", "include", "-fshader-stage=compute", "-o", tmp}
@@ -107,12 +118,12 @@ func compile(v *variant) error {
 	}
 	args = append(args, v.source)
 	defer os.Remove(tmp)
-	if b, err := exec.Command("glslc", args...).CombinedOutput(); err != nil {
+	if b, err := exec.Command(glslc, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("glslc: %w\n%s", err, b)
 	}
 	opt := append([]string{"--target-env=vulkan1.1"}, passes...)
 	opt = append(opt, tmp, "-o", out)
-	if b, err := exec.Command("spirv-opt", opt...).CombinedOutput(); err != nil {
+	if b, err := exec.Command(spirvOpt, opt...).CombinedOutput(); err != nil {
 		return fmt.Errorf("spirv-opt: %w\n%s", err, b)
 	}
 	return nil
@@ -169,7 +180,7 @@ func writeRegistry(list []variant) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
-		info.Name, info.Cost, info.Needs.SubgroupSize = v.name, v.cost, v.subgroupSize
+		info.Name, info.Cost, info.Needs.SubgroupSize, info.Subgroups = v.name, v.cost, v.subgroupSize, v.subgroups
 		fmt.Fprintf(&b, "%s,\n", strings.TrimPrefix(literal(reflect.ValueOf(info)), "family.Info"))
 		if v.key != nil {
 			fmt.Fprintf(&keys, "%s: %s,\n", camel(v.name), literal(reflect.ValueOf(v.key)))

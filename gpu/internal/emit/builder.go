@@ -200,9 +200,9 @@ func (b *Builder) Dispatch(k shaders.Kernel, localX uint32, count int, push []ui
 	b.dispatch(k, plan.Flat(localX), grid, push, c, bindings)
 }
 
-// DispatchGroups appends a dispatch of so many workgroups, whose shape the kernel's description fixes.
+// DispatchGroups appends a dispatch of so many workgroups, whose shape follows from the kernel's description.
 func (b *Builder) DispatchGroups(k shaders.Kernel, groups [3]uint32, push []uint32, c Cost, bindings ...Binding) {
-	b.dispatch(k, k.Info().Workgroup, groups, push, c, bindings)
+	b.dispatch(k, b.Facts.Workgroup(k.Info(), 0), groups, push, c, bindings)
 }
 
 func (b *Builder) dispatch(k shaders.Kernel, local, groups [3]uint32, push []uint32, c Cost, bindings []Binding) {

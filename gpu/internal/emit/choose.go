@@ -28,7 +28,7 @@ func Choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed floa
 	for _, k := range shaders.Variants[K]() {
 		speed, why := score(k)
 		kernel := shaders.Of(k)
-		if speed <= 0 || b.Facts.Avoid.Has(kernel) || b.Facts.Lacks(kernel.Info(), localShape(kernel.Info(), localX)) != nil {
+		if speed <= 0 || b.Facts.Avoid.Has(kernel) || b.Facts.Lacks(kernel.Info(), b.Facts.Workgroup(kernel.Info(), localX)) != nil {
 			continue
 		}
 		list = append(list, candidate{k, speed, why})
@@ -53,15 +53,6 @@ func Choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed floa
 		b.Because(fmt.Sprintf("score %.2f, next %s %.2f", best.speed, list[next].key.Name(), list[next].speed))
 	}
 	return best.key, true
-}
-
-// localShape is the shape of a kernel's workgroups: localX in a row where the description leaves that open.
-func localShape(k *family.Info, localX uint32) [3]uint32 {
-	shape := k.Workgroup
-	if shape[0] == 0 {
-		shape[0] = localX
-	}
-	return shape
 }
 
 // AccessSpeed scores how a kernel reaches x and y: loads through texels of format f are faster on the software devices,

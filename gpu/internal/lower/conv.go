@@ -256,6 +256,10 @@ func lowerGemmFloat(b *emit.Builder, c *conv) {
 		lowerDirect(b, c.node, filterTooLarge)
 		return
 	}
+	if k.Matrix != (family.Matrix{}) {
+		lowerMatrixFloat(b, c, k)
+		return
+	}
 	slab := func(run [2]int) emit.Value {
 		if c.W.Const == nil || c.turned {
 			return packedOnDevice(b, c, k, run)
@@ -298,6 +302,10 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 	k, ok := chooseGemm(b, c, !exact)
 	if !ok {
 		lowerDirect(b, c.node, filterTooLarge)
+		return
+	}
+	if k.Matrix != (family.Matrix{}) {
+		lowerMatrixQ8(b, c, k, q)
 		return
 	}
 	// Where sums of floats are not exact, they are flushed to integers and requantised with shifts.

@@ -16,11 +16,16 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
 	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
 		zero := c.W.Type.IsQuant8() // by type, not by value: a network whose filters have many zero points needs one kernel then
-		if k.Elem != elem(c.X.Type) || k.Window != c.window() || k.ZeroPoint != (k.Dot && zero) || k.Flush != (flush && !k.Dot) {
+		matrix := k.Matrix != (family.Matrix{})
+		exact := k.Dot || matrix
+		if k.Elem != elem(c.X.Type) || k.Window != c.window() || k.ZeroPoint != (exact && zero) || k.Flush != (flush && !exact) {
 			return 0, ""
 		}
 		if c.grouped && c.multiplier%k.N != 0 {
 			return 0, "" // a tile is of one group
+		}
+		if matrix {
+			return matrixSpeed(b.Facts, c, k, b.Graph.Relaxed)
 		}
 		if k.Shared {
 			return sharedSpeed(b.Facts, c, k)
@@ -136,6 +141,9 @@ func Quick(f *plan.Facts, p plan.Pipeline) plan.Pipeline {
 			k.Access = family.Texels
 		} else if k.Shared {
 			k.Dot, k.ZeroPoint = false, false
+		}
+		if k.Matrix != (family.Matrix{}) {
+			k = unpacked(f, k)
 		}
 		k.Shared, k.Split, k.Rows, k.M, k.N = false, false, false, 1, 8
 		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
@@ -37,6 +38,10 @@ type Facts struct {
 	IntegerDotFast bool
 	// Float16: arithmetic with floats of 16 bits is a feature of the device and enabled.
 	Float16 bool
+	// Int8: arithmetic with integers of 8 bits is a feature of the device and enabled.
+	Int8 bool
+	// Matrices are the products that subgroups compute as one: VK_KHR_cooperative_matrix.
+	Matrices []family.Matrix `json:",omitempty"`
 	// StorageTexelRGBA32F: storage texel buffers of this format can be written.
 	StorageTexelRGBA32F bool
 	// BuffersOnly: tensors are bound as storage buffers alone. Packed weights and tables may be texels all the same, of
@@ -82,8 +87,26 @@ func (f *Facts) Lacks(k *family.Info, local [3]uint32) error {
 		return fmt.Errorf("subgroup operations %#x; the device has %#x", n.Subgroup, f.SubgroupOps)
 	case n.SubgroupSize != 0 && n.SubgroupSize != f.SubgroupSize:
 		return fmt.Errorf("subgroups of %d; the device has %d", n.SubgroupSize, f.SubgroupSize)
-	case n.Int8 || n.Storage8 || n.Storage16 || n.Matrix: // no device is opened with these yet
-		return errors.New("8-bit arithmetic, 8- or 16-bit storage or cooperative matrices, which are not used of devices")
+	case n.Int8 && !f.Int8:
+		return errors.New("arithmetic with 8-bit integers, which the device lacks")
+	case n.Matrix != (family.Matrix{}) && !slices.Contains(f.Matrices, n.Matrix):
+		return fmt.Errorf("cooperative matrices %v, which the device lacks", n.Matrix)
+	case k.Subgroups != 0 && local != f.Workgroup(k, 0):
+		return fmt.Errorf("%d full subgroups of %d; a workgroup of %v", k.Subgroups, f.SubgroupSize, local)
+	case n.Storage8 || n.Storage16: // no device is opened with these yet
+		return errors.New("8- or 16-bit storage, which is not used of devices")
 	}
 	return nil
+}
+
+// Workgroup is the shape of the workgroups of a kernel of description k: localX in a row where that leaves it open.
+func (f *Facts) Workgroup(k *family.Info, localX uint32) [3]uint32 {
+	shape := k.Workgroup
+	switch {
+	case k.Subgroups != 0:
+		shape[0] = k.Subgroups * f.SubgroupSize
+	case shape[0] == 0:
+		shape[0] = localX
+	}
+	return shape
 }

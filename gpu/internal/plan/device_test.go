@@ -12,6 +12,7 @@ import (
 var able = Facts{
 	MaxLocal: [3]uint32{256, 128, 64}, MaxInvocations: 256, SharedBytes: 16 << 10, SubgroupSize: 8,
 	SubgroupOps: family.SubgroupVote | family.SubgroupArithmetic, IntegerDot: true, IntegerDotFast: true, Float16: true,
+	Int8: true, Matrices: []family.Matrix{{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
 	StorageTexelRGBA32F: true, TexelStores: true,
 }
 
@@ -34,7 +35,8 @@ func TestLacks(t *testing.T) {
 		{"shared memory", family.Needs{SharedBytes: 16<<10 + 1}, Flat(1), "shared memory"},
 		{"subgroup operations", family.Needs{Subgroup: family.SubgroupShuffle}, Flat(1), "subgroup operations"},
 		{"a size of subgroups", family.Needs{SubgroupSize: 32}, Flat(1), "subgroups of 32"},
-		{"cooperative matrices", family.Needs{Matrix: true}, Flat(1), "cooperative matrices"},
+		{"cooperative matrices", family.Needs{Matrix: able.Matrices[0]}, Flat(1), ""},
+		{"others", family.Needs{Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f16"}}, Flat(1), "cooperative matrices 16x8x16 f16 to f16"},
 		{"8-bit storage", family.Needs{Storage8: true}, Flat(1), "storage"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -51,6 +53,7 @@ func TestLacks(t *testing.T) {
 func TestWithout(t *testing.T) {
 	needs := map[string]family.Needs{
 		"shared": {SharedBytes: 1}, "subgroup": {Subgroup: family.SubgroupVote}, "f16": {Float16: true}, "dot": {IntegerDot: true},
+		"int8": {Int8: true}, "matrix": {Matrix: able.Matrices[0]},
 	}
 	for name, n := range needs {
 		f := able
@@ -58,7 +61,7 @@ func TestWithout(t *testing.T) {
 		require.NoError(t, f.Without(name))
 		require.Error(t, f.Lacks(&family.Info{Needs: n}, Flat(1)), name)
 		for other, n := range needs {
-			if other != name {
+			if other != name && !(name == "subgroup" && other == "matrix") { // which subgroups hold
 				require.NoError(t, f.Lacks(&family.Info{Needs: n}, Flat(1)), "%s without %s", other, name)
 			}
 		}

@@ -12,15 +12,16 @@ var features = []struct {
 	remove func(*Facts)
 }{
 	{"shared", func(f *Facts) { f.SharedBytes = 0 }},
-	{"subgroup", func(f *Facts) { f.SubgroupSize, f.SubgroupOps = 1, 0 }},
-	{"int8", func(*Facts) {}}, // 8-bit arithmetic and storage: no device is opened with them yet, see Facts.Lacks
+	{"subgroup", func(f *Facts) { f.SubgroupSize, f.SubgroupOps, f.Matrices = 1, 0, nil }},
+	{"matrix", func(f *Facts) { f.Matrices = nil }},
+	{"int8", func(f *Facts) { f.Int8 = false }},
 	{"f16", func(f *Facts) { f.Float16 = false }},
 	{"dot", func(f *Facts) { f.IntegerDot, f.IntegerDotFast = false, false }},
 	{"texel", func(f *Facts) { f.BuffersOnly, f.StorageTexelRGBA32F, f.TexelStores = true, false, false }},
 }
 
-// Without takes from f the features that a list with commas names: shared memory, subgroups, 8-bit and 16-bit float
-// arithmetic, packed dot products, texel buffers for tensors. The empty list names none.
+// Without takes from f the features that a list with commas names: shared memory, subgroups, cooperative matrices,
+// 8-bit and 16-bit float arithmetic, packed dot products, texel buffers for tensors. The empty list names none.
 func (f *Facts) Without(list string) error {
 	if list == "" {
 		return nil

@@ -135,6 +135,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 		feature vk.Features
 	}{
 		{info.Facts.IntegerDot, vk.FeatureIntegerDot}, {info.Facts.Float16, vk.FeatureFloat16},
+		{info.Facts.Int8, vk.FeatureInt8}, {len(info.Facts.Matrices) > 0, vk.FeatureMatrix},
 		{info.Properties.Calibrated, vk.FeatureCalibrated}, {info.Properties.Binaries, vk.FeatureBinaries},
 		{info.Properties.SyncFD, vk.FeatureSyncFD},
 		{info.Properties.Robust && os.Getenv("NNGPU_ROBUST") == "1", vk.FeatureRobust},

@@ -30,6 +30,7 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 		IntegerDot:          p.IntegerDot,
 		IntegerDotFast:      p.IntegerDot && p.IntegerDotFast,
 		Float16:             p.Float16,
+		Int8:                p.Int8,
 		StorageTexelRGBA32F: p.StorageTexelRGBA32F,
 		Unified:             unified(p),
 	}
@@ -41,6 +42,17 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 		f.TimestampPeriod = p.TimestampPeriod
 	}
 	return f
+}
+
+// matrices are the products of list that kernels can use: of subgroups, of one type with sums of another, which do not
+// saturate.
+func matrices(p *vk.Properties, list []vk.Matrix) (out []family.Matrix) {
+	for _, m := range list {
+		if p.Matrix && m.Scope == "subgroup" && m.A == m.B && m.C == m.Result && !m.Saturating {
+			out = append(out, family.Matrix{M: int(m.M), N: int(m.N), K: int(m.K), In: m.A, Sum: m.C})
+		}
+	}
+	return out
 }
 
 // pretend makes of f what the environment asks for: NNGPU_WITHOUT lists features to be taken away, NNGPU_CLASS names the

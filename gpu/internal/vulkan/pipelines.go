@@ -13,6 +13,7 @@ import (
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // pushBytes is the size of the push constants of every pipeline layout, so that layouts differ by their
@@ -193,7 +194,7 @@ func (t *pipelineTable) compile(ctx context.Context, key plan.Pipeline) (vk.Pipe
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint32(code[4*i:])
 	}
-	w := vk.Workgroup{Local: key.Local}
+	w := t.dev.workgroup(key)
 	if t.khr != nil {
 		p, err := t.khr.pipeline(key, words, l.pipeline, w)
 		return p, t.dev.failure(where, err)
@@ -202,6 +203,16 @@ func (t *pipelineTable) compile(ctx context.Context, key plan.Pipeline) (vk.Pipe
 	defer t.cacheMu.RUnlock()
 	p, err := t.dev.dev.NewPipeline(words, l.pipeline, w, t.cache)
 	return p, t.dev.failure(where, err)
+}
+
+// workgroup is that of key. Cooperative matrices are in the hands of full subgroups, of the size that workgroups of such
+// kernels are counted in.
+func (d *Device) workgroup(key plan.Pipeline) vk.Workgroup {
+	w := vk.Workgroup{Local: key.Local}
+	if key.Kernel.Info().Needs.Matrix != (family.Matrix{}) {
+		w.Subgroup = d.info.Facts.SubgroupSize
+	}
+	return w
 }
 
 // layout returns the layout for a list of binding letters.

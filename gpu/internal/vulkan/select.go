@@ -130,10 +130,11 @@ func describe(p vk.Physical) DeviceInfo {
 	case family < 0:
 		d.Unusable = fmt.Errorf("no compute queue: %w", vk.ErrIncompatibleDriver)
 	default:
+		d.Matrices = p.Matrices()
 		d.Facts = facts(props, p.QueueFamilies()[family])
+		d.Facts.Matrices = matrices(props, d.Matrices)
 		d.Unusable = pretend(&d.Facts)
 		d.External = external(props)
-		d.Matrices = p.Matrices()
 	}
 	return d
 }

@@ -1,0 +1,251 @@
+#version 450
+// Convolution as an implicit matrix product by cooperative matrices. One workgroup computes BM output pixels times BN
+// output channels; each of its ROWS x COLS subgroups a part of that, in products of matrices that are added up in its
+// registers.
+//
+// Floats: y[p][n] = clamp(bias[n] + s[p][n], lo, hi); 8 bits: y[p][n] = clamp(requantise(bias[n] + s[p][n]) + zero, lo, hi);
+// s[p][n] = sum over taps t, channels k of x[window(p) at t][k] * w[t][k][n]
+//
+// With xs = x ^ flip and the weights signed, and their zero points xz and wz:
+// sum (xs - xz)(w - wz) = sum xs w - wz sum xs + c[n]; the host folds c[n] into the bias. What lies in the padding of a
+// quad of x meets weights of wz, and so adds nothing.
+//
+// macro               | meaning
+// BM, BN              | tile of a workgroup: pixels, channels
+// ROWS, COLS          | its subgroups, along each of them
+// TM, TN, TK          | shape of a product of matrices: [TM, TK] times [TK, TN]
+// TAPS                | 1: any window, stride, dilation, padding; 0: 1x1 without any of them, pixels are rows of x
+// WZP                 | 1: wz is not 0
+// ELEM_F32, _F16, _Q8 | type of x and y; floats of 32 bits become ones of 16 on the way to shared memory; sums are float32
+//                     | or int32
+//
+// A sum goes along one line of taps, and along the channels of each, in quads: STEP of them at a time, 64 bytes of a row in
+// shared memory. Weights: [tile of BN channels][step][channel of BN][64 bytes], zeroes behind the last quad, and channels
+// beyond the last one too. Workgroups: x counts tiles of pixels, y tiles of channels; their size is a number of whole
+// subgroups, each a multiple of 4 invocations.
+#pragma use_vulkan_memory_model
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#include "common.glsl"
+#include "divide.glsl"
+#include "tensor.glsl"
+#include "window.glsl"
+
+layout(set = 0, binding = 0) readonly buffer X { QUAD x[]; };
+layout(set = 0, binding = 1) readonly buffer W { uvec4 w[]; };
+#ifdef ELEM_Q8
+#define SHIFT 1
+#define IN int8_t
+#define SUM int
+const int QUADS = 4; // of a cell
+layout(set = 0, binding = 2) readonly buffer C { ivec4 channel[]; };
+#include "channels.glsl"
+#else
+#define IN float16_t
+#define SUM float
+const int QUADS = 2;
+layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
+#endif
+layout(set = 0, binding = 3) writeonly buffer Y { QUAD y[]; };
+
+layout(push_constant) uniform P {
+    int pixels;   // rows of y
+    int kq;       // quads of a row of x
+    int outQuads; // quads of a row of y
+    int steps;    // of a sum
+#ifdef ELEM_Q8
+    uint flip;      // makes x signed: 0 or 0x80808080
+    int wz;         // zero point of w
+    int doubleMask; // rounding, see requant.glsl
+    int zero;       // zero point of y
+    int lo, hi;     // clamp of y
+#else
+    float lo, hi;
+#endif
+#if TAPS
+#ifdef ELEM_Q8
+    uint outside; // xs where that is outside of the image: four times its zero point
+#endif
+    Divisor rowQuads, width; // kq, taps in a row of the window
+    int taps;
+    int inH, inW, outH, outW;
+    int strideH, strideW, dilationH, dilationW, padTop, padLeft;
+#endif
+};
+
+// A cell is 16 bytes: of a row of operands, 4 to a step, or a quad of sums. Rows are a cell longer, so that those of a
+// matrix begin at different banks. Rows of 8 bytes in a matrix need pointers to 8 bytes.
+const int CELLS = 4;
+const int PITCH = CELLS + 1;
+const int SUMS = BN / 4 + 1; // pitch of the sums
+const int RM = BM / ROWS / TM, RN = BN / COLS / TN; // products of a subgroup
+#define MOST(a, b) ((a) > (b) ? (a) : (b))
+#ifdef ELEM_Q8
+const int K_CELL = 16; // elements of a cell
+#else
+const int K_CELL = 8;
+#endif
+#if defined(ELEM_Q8) && TK == 8
+const int SCALE = 2;
+shared uvec2 cells[SCALE * MOST((BM + BN) * PITCH, ROWS * TM * SUMS)];
+void put(int i, uvec4 v) { cells[2 * i] = v.xy; cells[2 * i + 1] = v.zw; }
+uvec4 get(int i) { return uvec4(cells[2 * i], cells[2 * i + 1]); }
+#else
+const int SCALE = 1;
+shared uvec4 cells[MOST((BM + BN) * PITCH, ROWS * TM * SUMS)];
+void put(int i, uvec4 v) { cells[i] = v; }
+uvec4 get(int i) { return cells[i]; }
+#endif
+
+const int THREADS = int(gl_WorkGroupSize.x);
+const int LOAD_X = (BM * CELLS + THREADS - 1) / THREADS; // cells that an invocation brings of x in a step
+const int LOAD_W = (BN * CELLS + THREADS - 1) / THREADS; // and of w
+
+#define MATRIX_A coopmat<IN, gl_ScopeSubgroup, TM, TK, gl_MatrixUseA>
+#define MATRIX_B coopmat<IN, gl_ScopeSubgroup, TK, TN, gl_MatrixUseB>
+#define MATRIX_C coopmat<SUM, gl_ScopeSubgroup, TM, TN, gl_MatrixUseAccumulator>
+
+// What an invocation brings lies in the same place of all rows. It is on the way while the step before is computed.
+uvec4 heldX[LOAD_X], heldW[LOAD_W];
+#if TAPS
+ivec3 origin[LOAD_X]; // of the window of each row
+#endif
+
+// quadOf is the quad x[at] as it is in cells.
+#ifdef ELEM_Q8
+uint quadOf(int at) { return x[at] ^ flip; }
+#elif defined(ELEM_F16)
+uvec2 quadOf(int at) { return x[at]; }
+#else
+uvec2 quadOf(int at) { return packHalf4(x[at]); }
+#endif
+
+void fetch(int p0, int tile, int step) {
+    int me = int(gl_LocalInvocationID.x);
+    int q0 = (step * CELLS + (me & (CELLS - 1))) * QUADS;
+#if TAPS
+    int dy[QUADS], dx[QUADS], rest[QUADS];
+    bool there[QUADS];
+    [[unroll]] for (int j = 0; j < QUADS; j++) {
+        uint q, kx;
+        uint tap = divide(uint(q0 + j), rowQuads, q);
+        dy[j] = int(divide(tap, width, kx)) * dilationH;
+        dx[j] = int(kx) * dilationW;
+        rest[j] = int(q);
+        there[j] = int(tap) < taps;
+    }
+#endif
+    [[unroll]] for (int i = 0; i < LOAD_X; i++) {
+        uvec4 v;
+        [[unroll]] for (int j = 0; j < QUADS; j++) {
+#if TAPS
+            int iy = origin[i].y + dy[j], ix = origin[i].z + dx[j];
+            bool image = inside(iy, inH) && inside(ix, inW), on = there[j];
+            int at = image && on ? ((origin[i].x + iy) * inW + ix) * kq + rest[j] : 0;
+#else
+            bool on = q0 + j < kq;
+            int at = clamp(p0 + (me + i * THREADS) / CELLS, 0, max(pixels - 1, 0)) * kq + min(q0 + j, kq - 1);
+#endif
+#ifdef ELEM_Q8
+            uint q = quadOf(at);
+#if TAPS
+            q = image ? q : outside;
+#endif
+            v[j] = on ? q : 0u;
+#else
+            uvec2 q = quadOf(at);
+#if TAPS
+            on = on && image;
+#endif
+            q = on ? q : uvec2(0u);
+            v[2 * j] = q.x;
+            v[2 * j + 1] = q.y;
+#endif
+        }
+        heldX[i] = v;
+    }
+    int wi = (tile * steps + step) * BN * CELLS;
+    [[unroll]] for (int i = 0; i < LOAD_W; i++) heldW[i] = w[wi + min(me + i * THREADS, BN * CELLS - 1)];
+}
+
+void main() {
+    int me = int(gl_LocalInvocationID.x);
+    int p0 = int(gl_WorkGroupID.x) * BM;
+    int tile = int(gl_WorkGroupID.y);
+    int srow = int(gl_SubgroupID) / COLS, scol = int(gl_SubgroupID) - srow * COLS;
+#if TAPS
+    [[unroll]] for (int i = 0; i < LOAD_X; i++)
+        origin[i] = windowOrigin(clamp(p0 + (me + i * THREADS) / CELLS, 0, max(pixels - 1, 0)), max(outW, 1), max(outH, 1), inH,
+                                 ivec2(strideH, strideW), ivec2(padTop, padLeft));
+#endif
+
+    MATRIX_C acc[RM][RN];
+    [[unroll]] for (int m = 0; m < RM; m++)
+        [[unroll]] for (int j = 0; j < RN; j++) acc[m][j] = MATRIX_C(SUM(0));
+#if WZP
+    MATRIX_C sumX[RM]; // sums of rows of x, in all columns
+    MATRIX_B ones = MATRIX_B(IN(1));
+    [[unroll]] for (int m = 0; m < RM; m++) sumX[m] = MATRIX_C(SUM(0));
+#endif
+
+    fetch(p0, tile, 0);
+    for (int step = 0; step < steps; step++) {
+        barrier(); // nobody reads the operands before these any more
+        [[unroll]] for (int i = 0; i < LOAD_X; i++) {
+            int at = me + i * THREADS;
+            if (at < BM * CELLS) put(at / CELLS * PITCH + at % CELLS, heldX[i]);
+        }
+        [[unroll]] for (int i = 0; i < LOAD_W; i++) {
+            int at = me + i * THREADS;
+            if (at < BN * CELLS) put((BM + at / CELLS) * PITCH + at % CELLS, heldW[i]);
+        }
+        barrier();
+        if (step + 1 < steps) fetch(p0, tile, step + 1);
+        [[unroll]] for (int k = 0; k < CELLS * K_CELL; k += TK) {
+            MATRIX_A a[RM];
+            [[unroll]] for (int m = 0; m < RM; m++)
+                coopMatLoad(a[m], cells, uint((srow * RM + m) * TM * PITCH * SCALE + k * SCALE / K_CELL), uint(PITCH * SCALE),
+                            gl_CooperativeMatrixLayoutRowMajor);
+            [[unroll]] for (int j = 0; j < RN; j++) {
+                MATRIX_B b;
+                coopMatLoad(b, cells, uint((BM + (scol * RN + j) * TN) * PITCH * SCALE + k * SCALE / K_CELL), uint(PITCH * SCALE),
+                            gl_CooperativeMatrixLayoutColumnMajor);
+                [[unroll]] for (int m = 0; m < RM; m++) acc[m][j] = coopMatMulAdd(a[m], b, acc[m][j]);
+            }
+#if WZP
+            [[unroll]] for (int m = 0; m < RM; m++) sumX[m] = coopMatMulAdd(a[m], ones, sumX[m]);
+#endif
+        }
+    }
+
+#if WZP
+    [[unroll]] for (int m = 0; m < RM; m++)
+        [[unroll]] for (int j = 0; j < RN; j++) acc[m][j] -= sumX[m] * wz;
+#endif
+    // The sums leave by shared memory, a row of matrices of each subgroup at a time: which invocation has which is not known.
+    for (int row = 0; row < RM; row++) {
+        barrier();
+        [[unroll]] for (int m = 0; m < RM; m++)
+            if (m == row) // an index that is no constant would put all sums into memory
+                [[unroll]] for (int j = 0; j < RN; j++)
+                    coopMatStore(acc[m][j], cells, uint((srow * TM * SUMS + (scol * RN + j) * TN / 4) * SCALE),
+                                 uint(SUMS * SCALE), gl_CooperativeMatrixLayoutRowMajor);
+        barrier();
+        for (int i = me; i < ROWS * TM * BN / 4; i += THREADS) {
+            int r = i / (BN / 4), c = i % (BN / 4);
+            int p = p0 + (r / TM * RM + row) * TM + r % TM, nq = tile * (BN / 4) + c;
+            if (p < pixels && nq < outQuads) {
+                uvec4 sums = get(r * SUMS + c);
+#ifdef ELEM_Q8
+                Channels of = channels(nq);
+                y[p * outQuads + nq] = packBytes(clamp(requantize(ivec4(sums) + of.bias, of, doubleMask) + zero, lo, hi));
+#else
+                y[p * outQuads + nq] = packQuad(clamp(uintBitsToFloat(sums) + bias[nq], lo, hi));
+#endif
+            }
+        }
+    }
+}
