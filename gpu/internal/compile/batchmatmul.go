@@ -19,8 +19,8 @@ const (
 const maxProducts = 1 << 10
 
 // expandBatchMatmul: several products of floats are one BATCH_MATMUL of three dimensions with the right matrices transposed,
-// where the device computes that at once. Elsewhere products by a constant are FULLY_CONNECTED with the transposed right matrix
-// as weights, each its own. Others are left to the kernels in the form that package lower has, where they are large, and where
+// where the device computes that at once. Elsewhere products by a constant, or of few rows, are FULLY_CONNECTED with the
+// transposed right matrix as weights, each its own. Others are left to the kernels in the form that package lower has, where they are large, and where
 // there is one and the right matrix is no matrix of weights. All else are groups of a convolution whose pixels are the rows of
 // the left matrices. Of int32, which no such kernel takes, it is the sum of products.
 func expandBatchMatmul(x *expansion, n *ir.Node) error {
@@ -64,10 +64,11 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 		least = apartTiledWork
 	}
 	large, constant, rows := m*units*depth >= least, x.graph.T(right).Const != nil, rightPerm[1] == 1
-	if large && constant && rows && 1 < batch && batch <= maxGroups {
-		return x.productsApart(n, x.arranged(n.In[0], leftSizes, leftPerm), right, batch, m, units, depth)
+	few := m < lower.PackedRows
+	if large && (constant && rows || few) && 1 < batch && batch <= maxGroups {
+		return x.productsApart(n, x.arranged(n.In[0], leftSizes, leftPerm), x.arranged(right, rightSizes, rightPerm), batch, m, units, depth)
 	}
-	if batch == 1 && !rows || large && 1 < batch && batch <= maxProducts {
+	if batch == 1 && !rows && !few || large && 1 < batch && batch <= maxProducts {
 		if ok, err := x.products(n, [2][]int{leftSizes, leftPerm}, right, rightSizes, rows, m, units); ok || err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func (x *expansion) products(n *ir.Node, left [2][]int, right ir.ID, rightSizes 
 	return true, nil
 }
 
-// productsApart makes of batch matrices in left, [m, depth], and constant right, [units, depth], one FULLY_CONNECTED each.
+// productsApart makes of batch matrices in left, [m, depth], and right, [units, depth], one FULLY_CONNECTED each.
 func (x *expansion) productsApart(n *ir.Node, left, right ir.ID, batch, m, units, depth int) error {
 	if err := x.checkRoom(len(x.nodes) + batch + 6); err != nil {
 		return err
@@ -124,9 +125,13 @@ func (x *expansion) productsApart(n *ir.Node, left, right ir.ID, batch, m, units
 	if err != nil {
 		return err
 	}
-	lefts, weights := x.split(x.reshaped(left, batch*m, depth), batch), *x.graph.T(right)
-	weights.Shape = []int{batch * units, depth}
-	rights := x.split(x.graph.Add(weights), batch)
+	if w := *x.graph.T(right); w.Const != nil {
+		w.Shape = []int{batch * units, depth}
+		right = x.graph.Add(w)
+	} else {
+		right = x.reshaped(right, batch*units, depth)
+	}
+	lefts, rights := x.split(x.reshaped(left, batch*m, depth), batch), x.split(right, batch)
 	outs := make([]ir.ID, batch)
 	for i := range outs {
 		outs[i] = x.into(x.shaped(n.Out[0], m, units), nn.OpFullyConnected, ops.FullyConnected{}, lefts[i], rights[i], bias)

@@ -28,9 +28,11 @@ func TestBatchMatmulBecomes(t *testing.T) {
 		want        []nn.OperationType // without RESHAPE
 	}{
 		{"one, weights as they are", nn.TensorFloat32, nn.Dims{3, 4}, nn.Dims{5, 4}, false, true, false, []nn.OperationType{fc}},
-		{"one", nn.TensorFloat16, nn.Dims{1, 4, 3}, nn.Dims{1, 4, 5}, true, false, false, []nn.OperationType{move, all}},
+		{"one", nn.TensorFloat16, nn.Dims{1, 3, 4}, nn.Dims{1, 3, 5}, true, false, false, []nn.OperationType{move, all}},
+		{"one of few rows", nn.TensorFloat16, nn.Dims{1, 4, 3}, nn.Dims{1, 4, 5}, true, false, false, []nn.OperationType{move, move, fc}},
+		{"several of few rows", nn.TensorFloat32, nn.Dims{2, 1, 256}, nn.Dims{2, 129, 256}, false, true, false, []nn.OperationType{nn.OpSplit, nn.OpSplit, fc, fc, nn.OpConcatenation}},
 		{"one by a constant", nn.TensorFloat32, nn.Dims{3, 4}, nn.Dims{4, 5}, false, false, true, []nn.OperationType{fc}},
-		{"sums too long for a tile", nn.TensorFloat32, nn.Dims{1, 1 << 16}, nn.Dims{1 << 16, 2}, false, false, false, []nn.OperationType{move, fc}},
+		{"sums too long for a tile", nn.TensorFloat32, nn.Dims{4, 1 << 16}, nn.Dims{1 << 16, 2}, false, false, false, []nn.OperationType{move, fc}},
 		{"several", nn.TensorQuant8AsymmSigned, nn.Dims{2, 3, 3, 4}, nn.Dims{2, 3, 5, 4}, false, true, false, []nn.OperationType{move, conv, move}},
 		{"several, right to be moved", nn.TensorFloat32, nn.Dims{6, 4, 3}, nn.Dims{6, 4, 5}, true, false, false, []nn.OperationType{move, move, conv, move}},
 		{"several by constants", nn.TensorFloat32, nn.Dims{6, 3, 4}, nn.Dims{6, 4, 5}, false, false, true, []nn.OperationType{move, conv, move}},

@@ -223,7 +223,7 @@ func lowerTransposed(b *emit.Builder, n *ir.Node) {
 
 func lowerProduct(b *emit.Builder, c *conv) {
 	switch {
-	case !c.constant() && c.pixels < packedRows:
+	case !c.constant() && c.pixels < PackedRows:
 		lowerDirect(b, c.node, "the filter is known at run time only, for few rows")
 	case c.X.Type.IsQuant8():
 		lowerGemmQ8(b, c)

@@ -12,8 +12,8 @@ import (
 // Filters that are known at run time only are brought to the form that the matrix products read by the device, once for all
 // nodes that have the same. So are those of transposed convolutions that come to here.
 
-// packedRows is the number of output rows from which that is faster than reading the filter as it is for each of them.
-const packedRows = 4
+// PackedRows is the number of output rows from which that is faster than reading the filter as it is for each of them.
+const PackedRows = 4
 
 // packing names what the device makes of a tensor.
 type packing struct {
