@@ -58,7 +58,10 @@ func newContest(f *plan.Facts, p *plan.Plan) *contest {
 		s := p.Steps[i]
 		c.fullRun += f.StepTime(&s)
 		if s.Kernel != shaders.Copy {
-			quick := lower.Quick(f, s.Pipeline())
+			quick, ok := lower.Quick(f, s.Pipeline())
+			if !ok {
+				continue
+			}
 			s.Kernel, s.Local = quick.Kernel, quick.Local
 			seen[quick] = true
 		}

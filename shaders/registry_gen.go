@@ -412,238 +412,256 @@ const (
 	ConvPackF32                               Kernel = 405
 	ConvPackQ8                                Kernel = 406
 	ConvPackQ8Dot                             Kernel = 407
-	DataConcatE1                              Kernel = 408
-	DataConcatE2                              Kernel = 409
-	DataConcatE4                              Kernel = 410
-	DataCopyW1D3                              Kernel = 411
-	DataCopyW1D6                              Kernel = 412
-	DataCopyW2D3                              Kernel = 413
-	DataCopyW2D6                              Kernel = 414
-	DataCopyW4D3                              Kernel = 415
-	DataCopyW4D6                              Kernel = 416
-	DataGatherLanesE1                         Kernel = 417
-	DataGatherLanesE2                         Kernel = 418
-	DataGatherLanesE4                         Kernel = 419
-	DataGatherW1                              Kernel = 420
-	DataGatherW2                              Kernel = 421
-	DataGatherW4                              Kernel = 422
-	DataHashtable                             Kernel = 423
-	DataImageF16F16                           Kernel = 424
-	DataImageF16F32                           Kernel = 425
-	DataImageF16Q8                            Kernel = 426
-	DataImageU8F16                            Kernel = 427
-	DataImageU8F32                            Kernel = 428
-	DataImageU8Q8                             Kernel = 429
-	DataMirrorE1                              Kernel = 430
-	DataMirrorE2                              Kernel = 431
-	DataMirrorE4                              Kernel = 432
-	DataMirrorFedE1                           Kernel = 433
-	DataMirrorFedE2                           Kernel = 434
-	DataMirrorFedE4                           Kernel = 435
-	DataMirrorLanesE1                         Kernel = 436
-	DataMirrorLanesE2                         Kernel = 437
-	DataMirrorLanesE4                         Kernel = 438
-	DataPadE1                                 Kernel = 439
-	DataPadE2                                 Kernel = 440
-	DataPadE4                                 Kernel = 441
-	DataPadFedE1                              Kernel = 442
-	DataPadFedE2                              Kernel = 443
-	DataPadFedE4                              Kernel = 444
-	DataPadLanesE1                            Kernel = 445
-	DataPadLanesE2                            Kernel = 446
-	DataPadLanesE4                            Kernel = 447
-	DataReshapeE1                             Kernel = 448
-	DataReshapeE2                             Kernel = 449
-	DataReshapeE4                             Kernel = 450
-	DataRgbE1                                 Kernel = 451
-	DataRgbE4                                 Kernel = 452
-	DataSelectE1                              Kernel = 453
-	DataSelectE2                              Kernel = 454
-	DataSelectE4                              Kernel = 455
-	DataStridedE1                             Kernel = 456
-	DataStridedE2                             Kernel = 457
-	DataStridedE4                             Kernel = 458
-	DataTransposeE1                           Kernel = 459
-	DataTransposeE2                           Kernel = 460
-	DataTransposeE4                           Kernel = 461
-	DataTransposeFedE1                        Kernel = 462
-	DataTransposeFedE2                        Kernel = 463
-	DataTransposeFedE4                        Kernel = 464
-	DequantizeF16                             Kernel = 465
-	DequantizeF32                             Kernel = 466
-	DequantizeWideF32                         Kernel = 467
-	Detections                                Kernel = 468
-	DetectionsClasses                         Kernel = 469
-	FoldMaxColumnF16F16                       Kernel = 470
-	FoldMaxColumnF32F32                       Kernel = 471
-	FoldMaxColumnQ8Q8                         Kernel = 472
-	FoldMaxRowF16F16                          Kernel = 473
-	FoldMaxRowF32F32                          Kernel = 474
-	FoldMaxRowQ8Q8                            Kernel = 475
-	FoldMinColumnF16F16                       Kernel = 476
-	FoldMinColumnF32F32                       Kernel = 477
-	FoldMinColumnQ8Q8                         Kernel = 478
-	FoldMinRowF16F16                          Kernel = 479
-	FoldMinRowF32F32                          Kernel = 480
-	FoldMinRowQ8Q8                            Kernel = 481
-	FoldPlaceColumnF16I32                     Kernel = 482
-	FoldPlaceColumnF16Key                     Kernel = 483
-	FoldPlaceColumnF32I32                     Kernel = 484
-	FoldPlaceColumnF32Key                     Kernel = 485
-	FoldPlaceColumnI32I32                     Kernel = 486
-	FoldPlaceColumnI32Key                     Kernel = 487
-	FoldPlaceColumnKeyI32                     Kernel = 488
-	FoldPlaceColumnKeyKey                     Kernel = 489
-	FoldPlaceColumnQ8I32                      Kernel = 490
-	FoldPlaceColumnQ8Key                      Kernel = 491
-	FoldPlaceRowF16I32                        Kernel = 492
-	FoldPlaceRowF16Key                        Kernel = 493
-	FoldPlaceRowF32I32                        Kernel = 494
-	FoldPlaceRowF32Key                        Kernel = 495
-	FoldPlaceRowI32I32                        Kernel = 496
-	FoldPlaceRowI32Key                        Kernel = 497
-	FoldPlaceRowKeyI32                        Kernel = 498
-	FoldPlaceRowKeyKey                        Kernel = 499
-	FoldPlaceRowQ8I32                         Kernel = 500
-	FoldPlaceRowQ8Key                         Kernel = 501
-	FoldProdColumnF16F16                      Kernel = 502
-	FoldProdColumnF16F32                      Kernel = 503
-	FoldProdColumnF32F16                      Kernel = 504
-	FoldProdColumnF32F32                      Kernel = 505
-	FoldProdRowF16F16                         Kernel = 506
-	FoldProdRowF16F32                         Kernel = 507
-	FoldProdRowF32F16                         Kernel = 508
-	FoldProdRowF32F32                         Kernel = 509
-	Keypoint                                  Kernel = 510
-	LogSoftmaxColumnF16                       Kernel = 511
-	LogSoftmaxColumnF32                       Kernel = 512
-	LogSoftmaxRowF16                          Kernel = 513
-	LogSoftmaxRowF32                          Kernel = 514
-	LogSoftmaxRowLongF16                      Kernel = 515
-	LogSoftmaxRowLongF32                      Kernel = 516
-	LrnColumnF16                              Kernel = 517
-	LrnColumnF32                              Kernel = 518
-	LrnRowF16                                 Kernel = 519
-	LrnRowF32                                 Kernel = 520
-	LshBits                                   Kernel = 521
-	LshHash                                   Kernel = 522
-	LshSign                                   Kernel = 523
-	Lut8                                      Kernel = 524
-	MeanFedF16                                Kernel = 525
-	MeanFedF32                                Kernel = 526
-	MeanFedQ8                                 Kernel = 527
-	MeasureMove                               Kernel = 528
-	MeasureMoveSum                            Kernel = 529
-	MeasureMoveSumTexel                       Kernel = 530
-	MeasureMoveTexel                          Kernel = 531
-	MeasureMultiplyDot                        Kernel = 532
-	MeasureMultiplyF16                        Kernel = 533
-	MeasureMultiplyF32                        Kernel = 534
-	MultinomialDraw                           Kernel = 535
-	MultinomialSumF16                         Kernel = 536
-	MultinomialSumF32                         Kernel = 537
-	NmsLimit                                  Kernel = 538
-	NmsSelect                                 Kernel = 539
-	NmsSum                                    Kernel = 540
-	NmsTake                                   Kernel = 541
-	NmsTakeBoxes                              Kernel = 542
-	PoolAverageF16                            Kernel = 543
-	PoolAverageF32                            Kernel = 544
-	PoolAverageF32Texel                       Kernel = 545
-	PoolAverageQ8                             Kernel = 546
-	PoolAverageQ8Texel                        Kernel = 547
-	PoolL2F16                                 Kernel = 548
-	PoolL2F32                                 Kernel = 549
-	PoolMaxF16                                Kernel = 550
-	PoolMaxF32                                Kernel = 551
-	PoolMaxF32Texel                           Kernel = 552
-	PoolMaxQ8                                 Kernel = 553
-	PoolMaxQ8Texel                            Kernel = 554
-	ProgramF16                                Kernel = 555
-	ProgramF32                                Kernel = 556
-	ProposalsDecode                           Kernel = 557
-	ProposalsFilter                           Kernel = 558
-	ProposalsTake                             Kernel = 559
-	QuantizeF16                               Kernel = 560
-	QuantizeF32                               Kernel = 561
-	QuantizeWideF32                           Kernel = 562
-	ResizeBilinearF16                         Kernel = 563
-	ResizeBilinearF32                         Kernel = 564
-	ResizeBilinearF32Texel                    Kernel = 565
-	ResizeBilinearQ8                          Kernel = 566
-	ResizeBilinearQ8Texel                     Kernel = 567
-	ResizeNearestW1                           Kernel = 568
-	ResizeNearestW2                           Kernel = 569
-	ResizeNearestW4                           Kernel = 570
-	RoiAlign                                  Kernel = 571
-	RoiPool                                   Kernel = 572
-	ScoresBest                                Kernel = 573
-	ScoresChosen                              Kernel = 574
-	ScoresClasses                             Kernel = 575
-	Selftest                                  Kernel = 576
-	SelftestDot                               Kernel = 577
-	SoftmaxColumnF16                          Kernel = 578
-	SoftmaxColumnF32                          Kernel = 579
-	SoftmaxColumnQ8                           Kernel = 580
-	SoftmaxRowF16                             Kernel = 581
-	SoftmaxRowF32                             Kernel = 582
-	SoftmaxRowLongF16                         Kernel = 583
-	SoftmaxRowLongF32                         Kernel = 584
-	SoftmaxRowQ8                              Kernel = 585
-	SumColumnF16F16                           Kernel = 586
-	SumColumnF16F32                           Kernel = 587
-	SumColumnF32F16                           Kernel = 588
-	SumColumnF32F32                           Kernel = 589
-	SumColumnI32I32                           Kernel = 590
-	SumColumnI32Q8                            Kernel = 591
-	SumColumnQ8I32                            Kernel = 592
-	SumColumnQ8Q8                             Kernel = 593
-	SumRowF16F16                              Kernel = 594
-	SumRowF16F32                              Kernel = 595
-	SumRowF32F16                              Kernel = 596
-	SumRowF32F32                              Kernel = 597
-	SumRowI32I32                              Kernel = 598
-	SumRowI32Q8                               Kernel = 599
-	SumRowQ8I32                               Kernel = 600
-	SumRowQ8Q8                                Kernel = 601
-	SuppressChoose                            Kernel = 602
-	SuppressCompare                           Kernel = 603
-	TopkMerge                                 Kernel = 604
-	TopkSortF16                               Kernel = 605
-	TopkSortF32                               Kernel = 606
-	TopkSortI32                               Kernel = 607
-	TopkSortQ8                                Kernel = 608
-	TopkTakeE1                                Kernel = 609
-	TopkTakeE2                                Kernel = 610
-	TopkTakeE4                                Kernel = 611
-	UnaryAbsF16                               Kernel = 612
-	UnaryAbsF32                               Kernel = 613
-	UnaryAbsI32                               Kernel = 614
-	UnaryClampF16                             Kernel = 615
-	UnaryClampF32                             Kernel = 616
-	UnaryEluF16                               Kernel = 617
-	UnaryEluF32                               Kernel = 618
-	UnaryExpF16                               Kernel = 619
-	UnaryExpF32                               Kernel = 620
-	UnaryFloorF16                             Kernel = 621
-	UnaryFloorF32                             Kernel = 622
-	UnaryHardswishF16                         Kernel = 623
-	UnaryHardswishF32                         Kernel = 624
-	UnaryLogF16                               Kernel = 625
-	UnaryLogF32                               Kernel = 626
-	UnaryLogisticF16                          Kernel = 627
-	UnaryLogisticF32                          Kernel = 628
-	UnaryNegF16                               Kernel = 629
-	UnaryNegF32                               Kernel = 630
-	UnaryNegI32                               Kernel = 631
-	UnaryRsqrtF16                             Kernel = 632
-	UnaryRsqrtF32                             Kernel = 633
-	UnarySinF16                               Kernel = 634
-	UnarySinF32                               Kernel = 635
-	UnarySqrtF16                              Kernel = 636
-	UnarySqrtF32                              Kernel = 637
-	UnaryTanhF16                              Kernel = 638
-	UnaryTanhF32                              Kernel = 639
+	ConvWinogradInputF16X2x2                  Kernel = 408
+	ConvWinogradInputF16X4x4                  Kernel = 409
+	ConvWinogradInputF32X2x2                  Kernel = 410
+	ConvWinogradInputF32X2x2Texel             Kernel = 411
+	ConvWinogradInputF32X2x2TexelStore        Kernel = 412
+	ConvWinogradInputF32X4x4                  Kernel = 413
+	ConvWinogradInputF32X4x4Texel             Kernel = 414
+	ConvWinogradInputF32X4x4TexelStore        Kernel = 415
+	ConvWinogradOutputF16X2x2                 Kernel = 416
+	ConvWinogradOutputF16X2x2Texel            Kernel = 417
+	ConvWinogradOutputF16X4x4                 Kernel = 418
+	ConvWinogradOutputF16X4x4Texel            Kernel = 419
+	ConvWinogradOutputF32X2x2                 Kernel = 420
+	ConvWinogradOutputF32X2x2Texel            Kernel = 421
+	ConvWinogradOutputF32X2x2TexelStore       Kernel = 422
+	ConvWinogradOutputF32X4x4                 Kernel = 423
+	ConvWinogradOutputF32X4x4Texel            Kernel = 424
+	ConvWinogradOutputF32X4x4TexelStore       Kernel = 425
+	DataConcatE1                              Kernel = 426
+	DataConcatE2                              Kernel = 427
+	DataConcatE4                              Kernel = 428
+	DataCopyW1D3                              Kernel = 429
+	DataCopyW1D6                              Kernel = 430
+	DataCopyW2D3                              Kernel = 431
+	DataCopyW2D6                              Kernel = 432
+	DataCopyW4D3                              Kernel = 433
+	DataCopyW4D6                              Kernel = 434
+	DataGatherLanesE1                         Kernel = 435
+	DataGatherLanesE2                         Kernel = 436
+	DataGatherLanesE4                         Kernel = 437
+	DataGatherW1                              Kernel = 438
+	DataGatherW2                              Kernel = 439
+	DataGatherW4                              Kernel = 440
+	DataHashtable                             Kernel = 441
+	DataImageF16F16                           Kernel = 442
+	DataImageF16F32                           Kernel = 443
+	DataImageF16Q8                            Kernel = 444
+	DataImageU8F16                            Kernel = 445
+	DataImageU8F32                            Kernel = 446
+	DataImageU8Q8                             Kernel = 447
+	DataMirrorE1                              Kernel = 448
+	DataMirrorE2                              Kernel = 449
+	DataMirrorE4                              Kernel = 450
+	DataMirrorFedE1                           Kernel = 451
+	DataMirrorFedE2                           Kernel = 452
+	DataMirrorFedE4                           Kernel = 453
+	DataMirrorLanesE1                         Kernel = 454
+	DataMirrorLanesE2                         Kernel = 455
+	DataMirrorLanesE4                         Kernel = 456
+	DataPadE1                                 Kernel = 457
+	DataPadE2                                 Kernel = 458
+	DataPadE4                                 Kernel = 459
+	DataPadFedE1                              Kernel = 460
+	DataPadFedE2                              Kernel = 461
+	DataPadFedE4                              Kernel = 462
+	DataPadLanesE1                            Kernel = 463
+	DataPadLanesE2                            Kernel = 464
+	DataPadLanesE4                            Kernel = 465
+	DataReshapeE1                             Kernel = 466
+	DataReshapeE2                             Kernel = 467
+	DataReshapeE4                             Kernel = 468
+	DataRgbE1                                 Kernel = 469
+	DataRgbE4                                 Kernel = 470
+	DataSelectE1                              Kernel = 471
+	DataSelectE2                              Kernel = 472
+	DataSelectE4                              Kernel = 473
+	DataStridedE1                             Kernel = 474
+	DataStridedE2                             Kernel = 475
+	DataStridedE4                             Kernel = 476
+	DataTransposeE1                           Kernel = 477
+	DataTransposeE2                           Kernel = 478
+	DataTransposeE4                           Kernel = 479
+	DataTransposeFedE1                        Kernel = 480
+	DataTransposeFedE2                        Kernel = 481
+	DataTransposeFedE4                        Kernel = 482
+	DequantizeF16                             Kernel = 483
+	DequantizeF32                             Kernel = 484
+	DequantizeWideF32                         Kernel = 485
+	Detections                                Kernel = 486
+	DetectionsClasses                         Kernel = 487
+	FoldMaxColumnF16F16                       Kernel = 488
+	FoldMaxColumnF32F32                       Kernel = 489
+	FoldMaxColumnQ8Q8                         Kernel = 490
+	FoldMaxRowF16F16                          Kernel = 491
+	FoldMaxRowF32F32                          Kernel = 492
+	FoldMaxRowQ8Q8                            Kernel = 493
+	FoldMinColumnF16F16                       Kernel = 494
+	FoldMinColumnF32F32                       Kernel = 495
+	FoldMinColumnQ8Q8                         Kernel = 496
+	FoldMinRowF16F16                          Kernel = 497
+	FoldMinRowF32F32                          Kernel = 498
+	FoldMinRowQ8Q8                            Kernel = 499
+	FoldPlaceColumnF16I32                     Kernel = 500
+	FoldPlaceColumnF16Key                     Kernel = 501
+	FoldPlaceColumnF32I32                     Kernel = 502
+	FoldPlaceColumnF32Key                     Kernel = 503
+	FoldPlaceColumnI32I32                     Kernel = 504
+	FoldPlaceColumnI32Key                     Kernel = 505
+	FoldPlaceColumnKeyI32                     Kernel = 506
+	FoldPlaceColumnKeyKey                     Kernel = 507
+	FoldPlaceColumnQ8I32                      Kernel = 508
+	FoldPlaceColumnQ8Key                      Kernel = 509
+	FoldPlaceRowF16I32                        Kernel = 510
+	FoldPlaceRowF16Key                        Kernel = 511
+	FoldPlaceRowF32I32                        Kernel = 512
+	FoldPlaceRowF32Key                        Kernel = 513
+	FoldPlaceRowI32I32                        Kernel = 514
+	FoldPlaceRowI32Key                        Kernel = 515
+	FoldPlaceRowKeyI32                        Kernel = 516
+	FoldPlaceRowKeyKey                        Kernel = 517
+	FoldPlaceRowQ8I32                         Kernel = 518
+	FoldPlaceRowQ8Key                         Kernel = 519
+	FoldProdColumnF16F16                      Kernel = 520
+	FoldProdColumnF16F32                      Kernel = 521
+	FoldProdColumnF32F16                      Kernel = 522
+	FoldProdColumnF32F32                      Kernel = 523
+	FoldProdRowF16F16                         Kernel = 524
+	FoldProdRowF16F32                         Kernel = 525
+	FoldProdRowF32F16                         Kernel = 526
+	FoldProdRowF32F32                         Kernel = 527
+	Keypoint                                  Kernel = 528
+	LogSoftmaxColumnF16                       Kernel = 529
+	LogSoftmaxColumnF32                       Kernel = 530
+	LogSoftmaxRowF16                          Kernel = 531
+	LogSoftmaxRowF32                          Kernel = 532
+	LogSoftmaxRowLongF16                      Kernel = 533
+	LogSoftmaxRowLongF32                      Kernel = 534
+	LrnColumnF16                              Kernel = 535
+	LrnColumnF32                              Kernel = 536
+	LrnRowF16                                 Kernel = 537
+	LrnRowF32                                 Kernel = 538
+	LshBits                                   Kernel = 539
+	LshHash                                   Kernel = 540
+	LshSign                                   Kernel = 541
+	Lut8                                      Kernel = 542
+	MeanFedF16                                Kernel = 543
+	MeanFedF32                                Kernel = 544
+	MeanFedQ8                                 Kernel = 545
+	MeasureMove                               Kernel = 546
+	MeasureMoveSum                            Kernel = 547
+	MeasureMoveSumTexel                       Kernel = 548
+	MeasureMoveTexel                          Kernel = 549
+	MeasureMultiplyDot                        Kernel = 550
+	MeasureMultiplyF16                        Kernel = 551
+	MeasureMultiplyF32                        Kernel = 552
+	MultinomialDraw                           Kernel = 553
+	MultinomialSumF16                         Kernel = 554
+	MultinomialSumF32                         Kernel = 555
+	NmsLimit                                  Kernel = 556
+	NmsSelect                                 Kernel = 557
+	NmsSum                                    Kernel = 558
+	NmsTake                                   Kernel = 559
+	NmsTakeBoxes                              Kernel = 560
+	PoolAverageF16                            Kernel = 561
+	PoolAverageF32                            Kernel = 562
+	PoolAverageF32Texel                       Kernel = 563
+	PoolAverageQ8                             Kernel = 564
+	PoolAverageQ8Texel                        Kernel = 565
+	PoolL2F16                                 Kernel = 566
+	PoolL2F32                                 Kernel = 567
+	PoolMaxF16                                Kernel = 568
+	PoolMaxF32                                Kernel = 569
+	PoolMaxF32Texel                           Kernel = 570
+	PoolMaxQ8                                 Kernel = 571
+	PoolMaxQ8Texel                            Kernel = 572
+	ProgramF16                                Kernel = 573
+	ProgramF32                                Kernel = 574
+	ProposalsDecode                           Kernel = 575
+	ProposalsFilter                           Kernel = 576
+	ProposalsTake                             Kernel = 577
+	QuantizeF16                               Kernel = 578
+	QuantizeF32                               Kernel = 579
+	QuantizeWideF32                           Kernel = 580
+	ResizeBilinearF16                         Kernel = 581
+	ResizeBilinearF32                         Kernel = 582
+	ResizeBilinearF32Texel                    Kernel = 583
+	ResizeBilinearQ8                          Kernel = 584
+	ResizeBilinearQ8Texel                     Kernel = 585
+	ResizeNearestW1                           Kernel = 586
+	ResizeNearestW2                           Kernel = 587
+	ResizeNearestW4                           Kernel = 588
+	RoiAlign                                  Kernel = 589
+	RoiPool                                   Kernel = 590
+	ScoresBest                                Kernel = 591
+	ScoresChosen                              Kernel = 592
+	ScoresClasses                             Kernel = 593
+	Selftest                                  Kernel = 594
+	SelftestDot                               Kernel = 595
+	SoftmaxColumnF16                          Kernel = 596
+	SoftmaxColumnF32                          Kernel = 597
+	SoftmaxColumnQ8                           Kernel = 598
+	SoftmaxRowF16                             Kernel = 599
+	SoftmaxRowF32                             Kernel = 600
+	SoftmaxRowLongF16                         Kernel = 601
+	SoftmaxRowLongF32                         Kernel = 602
+	SoftmaxRowQ8                              Kernel = 603
+	SumColumnF16F16                           Kernel = 604
+	SumColumnF16F32                           Kernel = 605
+	SumColumnF32F16                           Kernel = 606
+	SumColumnF32F32                           Kernel = 607
+	SumColumnI32I32                           Kernel = 608
+	SumColumnI32Q8                            Kernel = 609
+	SumColumnQ8I32                            Kernel = 610
+	SumColumnQ8Q8                             Kernel = 611
+	SumRowF16F16                              Kernel = 612
+	SumRowF16F32                              Kernel = 613
+	SumRowF32F16                              Kernel = 614
+	SumRowF32F32                              Kernel = 615
+	SumRowI32I32                              Kernel = 616
+	SumRowI32Q8                               Kernel = 617
+	SumRowQ8I32                               Kernel = 618
+	SumRowQ8Q8                                Kernel = 619
+	SuppressChoose                            Kernel = 620
+	SuppressCompare                           Kernel = 621
+	TopkMerge                                 Kernel = 622
+	TopkSortF16                               Kernel = 623
+	TopkSortF32                               Kernel = 624
+	TopkSortI32                               Kernel = 625
+	TopkSortQ8                                Kernel = 626
+	TopkTakeE1                                Kernel = 627
+	TopkTakeE2                                Kernel = 628
+	TopkTakeE4                                Kernel = 629
+	UnaryAbsF16                               Kernel = 630
+	UnaryAbsF32                               Kernel = 631
+	UnaryAbsI32                               Kernel = 632
+	UnaryClampF16                             Kernel = 633
+	UnaryClampF32                             Kernel = 634
+	UnaryEluF16                               Kernel = 635
+	UnaryEluF32                               Kernel = 636
+	UnaryExpF16                               Kernel = 637
+	UnaryExpF32                               Kernel = 638
+	UnaryFloorF16                             Kernel = 639
+	UnaryFloorF32                             Kernel = 640
+	UnaryHardswishF16                         Kernel = 641
+	UnaryHardswishF32                         Kernel = 642
+	UnaryLogF16                               Kernel = 643
+	UnaryLogF32                               Kernel = 644
+	UnaryLogisticF16                          Kernel = 645
+	UnaryLogisticF32                          Kernel = 646
+	UnaryNegF16                               Kernel = 647
+	UnaryNegF32                               Kernel = 648
+	UnaryNegI32                               Kernel = 649
+	UnaryRsqrtF16                             Kernel = 650
+	UnaryRsqrtF32                             Kernel = 651
+	UnarySinF16                               Kernel = 652
+	UnarySinF32                               Kernel = 653
+	UnarySqrtF16                              Kernel = 654
+	UnarySqrtF32                              Kernel = 655
+	UnaryTanhF16                              Kernel = 656
+	UnaryTanhF32                              Kernel = 657
 )
 
 var infos = [...]family.Info{
@@ -830,8 +848,8 @@ var infos = [...]family.Info{
 	{Name: "conv_direct_transposed_f16", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_direct_transposed_f32", Bindings: "ssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_direct_transposed_q8", Bindings: "sssss", PushWords: 26, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f16_1x8", Bindings: "stss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f16_1x8", Bindings: "stss", PushWords: 9, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f16_shared_128x128", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f16_shared_128x128_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f16_shared_128x128_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -842,15 +860,15 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_f16_shared_64x64", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
 	{Name: "conv_gemm_f16_shared_64x64_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
 	{Name: "conv_gemm_f16_shared_64x64_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{SharedBytes: 18944}},
-	{Name: "conv_gemm_f32_1x8", Bindings: "stss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_1x8_texel", Bindings: "ttss", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 8, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_8x16", Bindings: "stss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_8x16_texel", Bindings: "ttss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_8x8", Bindings: "stss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 8, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_1x8", Bindings: "stss", PushWords: 9, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_1x8_texel", Bindings: "ttss", PushWords: 9, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_1x8_texel_store", Bindings: "ttsi", PushWords: 9, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x16", Bindings: "stss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x16_texel", Bindings: "ttss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x16_texel_store", Bindings: "ttsi", PushWords: 9, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x8", Bindings: "stss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 9, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_shared_128x128", Bindings: "ssss", PushWords: 8, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f32_shared_128x128_rows", Bindings: "ssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f32_shared_128x128_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -1055,6 +1073,24 @@ var infos = [...]family.Info{
 	{Name: "conv_pack_f32", Bindings: "ss", PushWords: 19, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_pack_q8", Bindings: "ss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_pack_q8_dot", Bindings: "ss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_input_f16_2x2", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_input_f16_4x4", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_input_f32_2x2", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_input_f32_2x2_texel", Bindings: "ts", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_input_f32_2x2_texel_store", Bindings: "ti", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_input_f32_4x4", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_input_f32_4x4_texel", Bindings: "ts", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_input_f32_4x4_texel_store", Bindings: "ti", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f16_2x2", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f16_2x2_texel", Bindings: "tss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f16_4x4", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f16_4x4_texel", Bindings: "tss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f32_2x2", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f32_2x2_texel", Bindings: "tss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f32_2x2_texel_store", Bindings: "tsi", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f32_4x4", Bindings: "sss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f32_4x4_texel", Bindings: "tss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "conv_winograd_output_f32_4x4_texel_store", Bindings: "tsi", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_concat_e1", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_concat_e2", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_concat_e4", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
@@ -1686,6 +1722,24 @@ var keys = [len(infos)]family.Key{
 	ConvPackF32:                               family.Pack{Elem: "f32"},
 	ConvPackQ8:                                family.Pack{Elem: "q8"},
 	ConvPackQ8Dot:                             family.Pack{Elem: "q8", Dot: true},
+	ConvWinogradInputF16X2x2:                  family.Winograd{Op: "input", Elem: "f16", Tile: 2},
+	ConvWinogradInputF16X4x4:                  family.Winograd{Op: "input", Elem: "f16", Tile: 4},
+	ConvWinogradInputF32X2x2:                  family.Winograd{Op: "input", Elem: "f32", Tile: 2},
+	ConvWinogradInputF32X2x2Texel:             family.Winograd{Op: "input", Elem: "f32", Tile: 2, Access: 1},
+	ConvWinogradInputF32X2x2TexelStore:        family.Winograd{Op: "input", Elem: "f32", Tile: 2, Access: 2},
+	ConvWinogradInputF32X4x4:                  family.Winograd{Op: "input", Elem: "f32", Tile: 4},
+	ConvWinogradInputF32X4x4Texel:             family.Winograd{Op: "input", Elem: "f32", Tile: 4, Access: 1},
+	ConvWinogradInputF32X4x4TexelStore:        family.Winograd{Op: "input", Elem: "f32", Tile: 4, Access: 2},
+	ConvWinogradOutputF16X2x2:                 family.Winograd{Op: "output", Elem: "f16", Tile: 2},
+	ConvWinogradOutputF16X2x2Texel:            family.Winograd{Op: "output", Elem: "f16", Tile: 2, Access: 1},
+	ConvWinogradOutputF16X4x4:                 family.Winograd{Op: "output", Elem: "f16", Tile: 4},
+	ConvWinogradOutputF16X4x4Texel:            family.Winograd{Op: "output", Elem: "f16", Tile: 4, Access: 1},
+	ConvWinogradOutputF32X2x2:                 family.Winograd{Op: "output", Elem: "f32", Tile: 2},
+	ConvWinogradOutputF32X2x2Texel:            family.Winograd{Op: "output", Elem: "f32", Tile: 2, Access: 1},
+	ConvWinogradOutputF32X2x2TexelStore:       family.Winograd{Op: "output", Elem: "f32", Tile: 2, Access: 2},
+	ConvWinogradOutputF32X4x4:                 family.Winograd{Op: "output", Elem: "f32", Tile: 4},
+	ConvWinogradOutputF32X4x4Texel:            family.Winograd{Op: "output", Elem: "f32", Tile: 4, Access: 1},
+	ConvWinogradOutputF32X4x4TexelStore:       family.Winograd{Op: "output", Elem: "f32", Tile: 4, Access: 2},
 	DataConcatE1:                              family.Move{Op: "concat", Bytes: 1},
 	DataConcatE2:                              family.Move{Op: "concat", Bytes: 2},
 	DataConcatE4:                              family.Move{Op: "concat", Bytes: 4},
@@ -1885,4 +1939,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "e106a527715e1876afac30cfa2d05fdf0e3e0061e3f8941e9315b566785024f5"
+const SetID = "9fe35910d189a557698c6acbecd3ce028c275b8941369ed81e7b53f9eb9d9d12"

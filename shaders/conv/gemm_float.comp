@@ -49,7 +49,9 @@ layout(push_constant) uniform P {
     int kq;       // quads of a row of x; TAPS: of those that a sum reads
     int outQuads; // quads of a row of y
     float lo, hi;
-#if TAPS
+#if !TAPS
+    int productRows; // rows of x, a multiple of TM, for one filter; the next ones are for the filter behind it
+#else
     int pitch;      // quads of a row of x
     int groupQuads; // of a row of y that read the same quads of x; the next ones read those behind
     int inH, inW, outH, outW;
@@ -95,7 +97,7 @@ void main() {
 #else
     int xi[TM];
     [[unroll]] for (int m = 0; m < TM; m++) xi[m] = min(p0 + m, pixels - 1) * kq;
-    int wi = tn * kq * 4 * TN4;
+    int wi = (p0 / productRows * tiles + tn) * kq * 4 * TN4;
     {
 #endif
         for (int q = 0; q < kq; q++) {

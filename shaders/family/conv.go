@@ -78,6 +78,29 @@ func (k Direct) Name() string {
 	return "conv_direct" + on(k.Depthwise, "_depthwise") + on(k.Grouped, "_grouped") + on(k.Transposed, "_transposed") + "_" + string(k.Elem)
 }
 
+// Winograd is the key of conv/winograd_input.comp and conv/winograd_output.comp, which bring inputs and results of
+// convolutions of 3x3 to and from the points of F(Tile, 3). The products between them are those of a Gemm of several filters.
+type Winograd struct {
+	Op     WinogradOp
+	Elem   Elem
+	Tile   int
+	Access Access
+}
+
+// WinogradOp is one of the two transforms.
+type WinogradOp string
+
+// Transforms.
+const (
+	WinogradInput  WinogradOp = "input"
+	WinogradOutput WinogradOp = "output"
+)
+
+// Name implements Key.
+func (k Winograd) Name() string {
+	return fmt.Sprintf("conv_winograd_%s_%s_%dx%d%s", k.Op, k.Elem, k.Tile, k.Tile, k.Access.suffix())
+}
+
 // Pack is the key of conv/pack.comp, which makes the tiles of filters and matrices that are known at run time only. Dot: for
 // packed dot products. Columns: what makes an output channel lies in a column, not in a row.
 type Pack struct {

@@ -11,7 +11,7 @@ var accesses = []family.Access{family.Buffers, family.Texels, family.TexelStores
 
 // convVariants: the kernels of conv/.
 func convVariants() []variant {
-	list := slices.Concat(depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants())
+	list := slices.Concat(depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants(), winogradVariants())
 	for _, window := range bools {
 		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {
 			for _, k := range gemmKeys(tile[0], tile[1]) {
@@ -95,6 +95,28 @@ func packVariants() []variant {
 		}
 	}
 	return list
+}
+
+// winogradVariants: float16 tensors are storage buffers, what lies between the kernels is float32 and reached in any way.
+func winogradVariants() []variant {
+	var list []variant
+	for _, tile := range []int{2, 4} {
+		for _, a := range accesses {
+			list = append(list, winogradVariant(family.WinogradInput, family.F32, tile, a), winogradVariant(family.WinogradOutput, family.F32, tile, a))
+		}
+		list = append(list, winogradVariant(family.WinogradInput, family.F16, tile, family.Buffers),
+			winogradVariant(family.WinogradOutput, family.F16, tile, family.Buffers), winogradVariant(family.WinogradOutput, family.F16, tile, family.Texels))
+	}
+	return list
+}
+
+func winogradVariant(op family.WinogradOp, elem family.Elem, tile int, a family.Access) variant {
+	return variant{
+		key: family.Winograd{Op: op, Elem: elem, Tile: tile, Access: a}, source: "conv/winograd_" + string(op) + ".comp", cost: family.CostTraffic,
+		defines: map[string]string{
+			elemMacro(elem): "1", "TILE": fmt.Sprint(tile), "X_TEXEL": digit(a != family.Buffers), "Y_TEXEL": digit(a == family.TexelStores),
+		},
+	}
 }
 
 func depthwiseVariants() []variant {

@@ -159,3 +159,23 @@ func TestWithout(t *testing.T) {
 		})
 	}
 }
+
+// TestConvByWinograd: sizes for which software devices choose it, which end tiles, quads and batches early.
+func TestConvByWinograd(t *testing.T) {
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		for i, tc := range []convCase{
+			{name: "same", in: nn.Dims{2, 41, 37, 27}, co: 29, kh: 3, kw: 3, stride: 1, dilation: 1, same: true, act: nn.ActRelu6},
+			{name: "valid", in: nn.Dims{1, 23, 58, 67}, co: 35, kh: 3, kw: 3, stride: 1, dilation: 1, act: nn.ActRelu},
+		} {
+			for _, f := range formats[:2] {
+				for _, nchw := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s/%s/nchw=%v", tc.name, f.name, nchw), func(t *testing.T) {
+						m := tc.model(f, nchw, rand.New(rand.NewPCG(uint64(i), 1)))
+						require.Contains(t, strings.Join(kernelsOf(t, d, m, uint64(i)), " "), "_winograd_")
+						Compare(t, d, m, convTolerance(&tc, f), uint64(i))
+					})
+				}
+			}
+		}
+	})
+}

@@ -251,6 +251,9 @@ func slabs(most int64, count, tileTexels int) [][2]int {
 }
 
 func lowerGemmFloat(b *emit.Builder, c *conv) {
+	if w := chooseWinograd(b.Facts, c); w != nil && lowerWinograd(b, w) {
+		return
+	}
 	k, ok := chooseGemm(b, c, false)
 	if !ok {
 		lowerDirect(b, c.node, filterTooLarge)
@@ -351,6 +354,9 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	x, y := b.Reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
 	tiles, rows := c.tiles(k), c.rows(k)
 	push := c.push(p.operands.Words(p.end...).Words(p.outside...))
+	if k.Elem != family.Q8 && !k.Window {
+		push = push.Ints(rows * k.M) // one filter for all
+	}
 	format := plan.FormatRGBA32F
 	if k.Dot {
 		format = plan.FormatRGBA32U

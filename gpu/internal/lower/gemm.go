@@ -133,9 +133,12 @@ func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
 	return 0.2, "packed dot products, which are slow"
 }
 
-// Quick is what plan.Facts.Quick would make of p: kernels that are fewer, and compile fast.
-func Quick(f *plan.Facts, p plan.Pipeline) plan.Pipeline {
+// Quick is what plan.Facts.Quick would make of p: kernels that are fewer, and compile fast; not ok for one that it has none for.
+func Quick(f *plan.Facts, p plan.Pipeline) (quick plan.Pipeline, ok bool) {
 	switch k := p.Kernel.Key().(type) {
+	case family.Winograd: // all three kernels are one product then
+		window := family.Gemm{Elem: k.Elem, Window: true, M: 1, N: 8, Access: k.Access}
+		return plan.Pipeline{Kernel: shaders.Of(window), Local: plan.Flat(gemmLocal(f))}, k.Op == family.WinogradInput
 	case family.Gemm:
 		if k.Shared && (k.Elem == family.F32 || k.Dot) && !f.BuffersOnly {
 			k.Access = family.Texels
@@ -146,12 +149,12 @@ func Quick(f *plan.Facts, p plan.Pipeline) plan.Pipeline {
 			k = unpacked(f, k)
 		}
 		k.Shared, k.Split, k.Rows, k.M, k.N = false, false, false, 1, 8
-		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}
+		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}, true
 	case family.Depthwise:
 		k.Width, k.Stride = 0, 0
 		p.Kernel = shaders.Of(k)
 	}
-	return p
+	return p, true
 }
 
 // Variants describes for people which kernels are chosen on a device.

@@ -1,0 +1,227 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nngpu/nngpu/gpu/internal/emit"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// winograd is a convolution of 3x3, stride 1, by F(m, 3) in both directions (shaders/include/winograd.glsl): a kernel brings
+// the input to (m+2)^2 points, matrix products multiply it there with the filter, another kernel makes results of them. What
+// lies between is scratch, so that large images go in bands of tiles.
+type winograd struct {
+	c              *conv
+	m              int // a tile is m x m results
+	points         int
+	tilesX, tilesY int // of an image
+	tiles          int // of all
+	rows           int // tiles of a band, in whole tiles of the products
+}
+
+// winogradRows is the number of tiles that the scratch of a band is a multiple of: pixels of a tile of the products.
+const winogradRows = 8
+
+// scratchQuads is the most that a band of an image may have of what lies between two kernels: 8 MiB, so that it stays in the
+// caches of the processor.
+const scratchQuads = 1 << 19
+
+// winogradOf returns c by F(m, 3); not ok where c is another convolution, or the device binds no band of it.
+func winogradOf(f *plan.Facts, c *conv, m int) (w *winograd, ok bool) {
+	if c.kH != 3 || c.kW != 3 || c.strideH != 1 || c.strideW != 1 || c.dilH != 1 || c.dilW != 1 ||
+		c.grouped || c.transposed || !c.constant() {
+		return nil, false
+	}
+	w = &winograd{c: c, m: m, points: (m + 2) * (m + 2), tilesX: (c.outW + m - 1) / m, tilesY: (c.outH + m - 1) / m}
+	w.tiles = w.tilesX * w.tilesY * c.Y.Shape[0]
+	most := min(f.MaxStorageRange/16, scratchQuads)
+	if !f.BuffersOnly {
+		most = min(most, f.MaxTexelElements)
+	}
+	row := w.points * max(c.InQuads(), c.OutQuads())
+	whole := max(1, int(most)/row/winogradRows) // tiles of the products in a band
+	all := (w.tiles + winogradRows - 1) / winogradRows
+	bands := (all + whole - 1) / whole
+	w.rows = (all + bands - 1) / bands * winogradRows
+	return w, int64(row*w.rows)*16 <= f.MaxStorageRange
+}
+
+// bands is the number of bands.
+func (w *winograd) bands() int { return (w.tiles + w.rows - 1) / w.rows }
+
+// product is the matrix product at all points, as a convolution.
+func (w *winograd) product() *conv {
+	return &conv{
+		Filter: pack.Filter{Taps: 1, In: w.c.In, Out: w.c.Out}, pixels: w.points * w.rows, kH: 1, kW: 1, strideH: 1, strideW: 1,
+	}
+}
+
+// together is the number of points whose filters one dispatch binds in tiles of k; 0: not even one.
+func (w *winograd) together(f *plan.Facts, k family.Gemm) int {
+	p := w.product()
+	filter := p.tiles(k) * p.tileTexels(k)
+	n := min(w.points, int(f.MaxTexelElements)/filter)
+	if n == w.points {
+		return n
+	}
+	for ; n > 0; n-- { // what it binds has to begin where the device lets it
+		if n*filter*16%plan.Align == 0 && n*w.rows*p.InQuads()*16%plan.Align == 0 && n*w.rows*p.OutQuads()*16%plan.Align == 0 {
+			break
+		}
+	}
+	return n
+}
+
+// Work in units of a product of two quads and its sum, in a tile of a matrix product. Measured.
+const (
+	edgeWork     = 1.3 // of a product in a window whose pixels may lie outside of the image
+	dispatchWork = 2e5 // of another dispatch
+)
+
+// Below these the time saved is not worth two more kernels to compile: so many times as fast, with so many floating-point
+// operations.
+const (
+	winogradGain = 1.4
+	littleWork   = 20e6
+)
+
+// speed scores w against the matrix product with a window, which is 1.
+func (w *winograd) speed(f *plan.Facts) float64 {
+	c := w.c
+	in, out, bands := float64(c.InQuads()), float64(c.OutQuads()), float64(w.bands())
+	moved := 15.0 // work of bringing a quad into memory and out of it
+	if f.SubgroupSize < 8 {
+		moved = 5
+	}
+	rows, points := bands*float64(w.rows), float64(w.points)
+	direct := (edgeWork*9*float64(c.pixels) + 9*moved) * 4 * in * out
+	return direct / (points*(rows+moved)*4*in*out + points*rows*moved*(in+out) + (3*bands-1)*dispatchWork)
+}
+
+// chooseWinograd returns the fastest way to compute c by Winograd's algorithm, nil where a window is faster. RATIONALE.md
+// says why its rounding is good enough for float32. On GPUs nothing was measured yet.
+func chooseWinograd(f *plan.Facts, c *conv) (best *winograd) {
+	if f.Class != plan.ClassCPU || f.Quick || c.flop() < littleWork {
+		return nil
+	}
+	fastest := winogradGain
+	for _, m := range [2]int{2, 4} {
+		if w, ok := winogradOf(f, c, m); ok && w.speed(f) > fastest {
+			best, fastest = w, w.speed(f)
+		}
+	}
+	return best
+}
+
+// lowerWinograd appends the steps of w; not ok, and nothing appended, where no product can do it.
+func lowerWinograd(b *emit.Builder, w *winograd) (ok bool) {
+	c := w.c
+	scratch := func(quads int) emit.Value { return b.Temp(int64(w.points*w.rows*quads) * 16) }
+	v, m := scratch(c.InQuads()), scratch(c.OutQuads())
+	product, ok := w.chooseProduct(b, v, m)
+	if !ok {
+		return false
+	}
+	why := fmt.Sprintf("Winograd F(%dx%d, 3x3): score %.2f", w.m, w.m, w.speed(b.Facts))
+	for first := 0; first < w.tiles; first += w.rows {
+		tiles := min(w.rows, w.tiles-first)
+		b.Instead(why)
+		w.input(b, v, first, tiles)
+		b.Instead(why)
+		w.multiply(b, product, v, m)
+		b.Instead(why)
+		w.output(b, m, first, tiles)
+	}
+	return true
+}
+
+// input appends the transform of so many tiles of x from the first on, and fills all rows of v.
+func (w *winograd) input(b *emit.Builder, v emit.Value, first, tiles int) {
+	c := w.c
+	x, count := b.Tensor(c.node.In[0]), w.rows*c.InQuads()
+	k := chooseTransform(b, family.Winograd{Op: family.WinogradInput, Elem: elem(c.X.Type), Tile: w.m}, x, v)
+	push := emit.Ints(count, c.InQuads(), first, first+tiles-1, w.tilesX, w.tilesY, c.inH, c.inW, c.padTop, c.padLeft)
+	read, write := b.Reach(k.Access, x, v, plan.FormatRGBA32F)
+	b.Quads(shaders.Of(k), count, push, emit.Cost{}, read, write)
+}
+
+// output appends the transform of m to so many tiles of y from the first on.
+func (w *winograd) output(b *emit.Builder, m emit.Value, first, tiles int) {
+	c := w.c
+	y, count := b.Tensor(c.node.Out[0]), tiles*c.OutQuads()
+	k := chooseTransform(b, family.Winograd{Op: family.WinogradOutput, Elem: elem(c.Y.Type), Tile: w.m}, m, y)
+	push := emit.Ints(count, c.OutQuads(), first, w.rows*c.OutQuads(), w.tilesX, w.tilesY, c.outH, c.outW).Words(pack.Bounds(c.Y, activation(c.node))...)
+	read, write := b.Reach(k.Access, m, y, plan.FormatRGBA32F)
+	b.Quads(shaders.Of(k), count, push, emit.Cost{}, read, b.Read(floatBias(b, c, c.OutQuads()*4), plan.FormatNone), write)
+}
+
+// chooseTransform returns the variant of k, whose access is open, for what it reads and writes.
+func chooseTransform(b *emit.Builder, want family.Winograd, x, y emit.Value) family.Winograd {
+	k, ok := emit.Choose(b, emit.QuadLocal, func(k family.Winograd) (float64, string) {
+		want.Access = k.Access
+		if k != want {
+			return 0, ""
+		}
+		return b.AccessSpeed(k.Access, x, y, plan.FormatRGBA32F), ""
+	})
+	if !ok {
+		panic("lower: no transform with storage buffers")
+	}
+	return k
+}
+
+// chooseProduct returns the matrix product of w, whose scratch is v and m.
+func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gemm, ok bool) {
+	p := w.product()
+	return chooseProduct(b, p, func(k family.Gemm) (x, y emit.Value, ok bool) {
+		n := w.together(b.Facts, k)
+		return w.part(b, v, p.InQuads(), 0, n), w.part(b, m, p.OutQuads(), 0, n), n > 0 && winogradRows%k.M == 0
+	})
+}
+
+// chooseProduct returns the matrix product for c, of float32 rows in scratch; reach says what a dispatch of k binds of the
+// rows and the result, and whether the device can bind that and a filter in its tiles.
+func chooseProduct(b *emit.Builder, c *conv, reach func(k family.Gemm) (x, y emit.Value, ok bool)) (k family.Gemm, ok bool) {
+	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
+		if k.Elem != family.F32 || k.Window || k.Shared {
+			return 0, ""
+		}
+		x, y, ok := reach(k)
+		if !ok {
+			return 0, ""
+		}
+		speed, why := tileSpeed(b.Facts, c, k)
+		return speed * b.AccessSpeed(k.Access, x, y, gemmTexels(k)), why
+	})
+}
+
+// part is v or m, whose rows are so many quads, at n points from the first on.
+func (w *winograd) part(b *emit.Builder, v emit.Value, quads, first, n int) emit.Value {
+	row := int64(w.rows*quads) * 16
+	return b.View(v, int64(first)*row, int64(n)*row)
+}
+
+// multiply appends the products k of v to m.
+func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
+	c, p := w.c, w.product()
+	tiles, filter := p.tiles(k), int64(p.tiles(k)*p.tileTexels(k))*16
+	recipe := c.Recipe("WinogradTiles", w.m, k.N)
+	weights := b.Packed(c.W.Const, recipe, int64(w.points)*filter, func() []byte {
+		return pack.FloatBytes(c.WinogradTiles(pack.Floats(c.W), w.m, k.N))
+	})
+	bias := b.Read(b.WeightsF32(make([]float32, 4*p.OutQuads())), plan.FormatNone)
+	per := w.together(b.Facts, k)
+	for first := 0; first < w.points; first += per {
+		n := min(per, w.points-first)
+		rows := n * w.rows / k.M
+		push := emit.Ints(rows*tiles, tiles, 0, n*w.rows, p.InQuads(), p.OutQuads()).
+			Floats(math.Inf(-1), math.Inf(1)).Ints(w.rows)
+		read, write := b.Reach(k.Access, w.part(b, v, p.InQuads(), first, n), w.part(b, m, p.OutQuads(), first, n), gemmTexels(k))
+		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*tiles, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)},
+			read, emit.Binding{Value: weights, Format: plan.FormatRGBA32F, Offset: int64(first) * filter, Size: int64(n) * filter}, bias, write)
+	}
+}
