@@ -11,7 +11,8 @@ var accesses = []family.Access{family.Buffers, family.Texels, family.TexelStores
 
 // convVariants: the kernels of conv/.
 func convVariants() []variant {
-	list := slices.Concat(depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants(), winogradVariants())
+	list := []variant{{name: "conv_patches", source: "conv/patches.comp"}}
+	list = slices.Concat(list, depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants(), winogradVariants())
 	for _, window := range bools {
 		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {
 			for _, k := range gemmKeys(tile[0], tile[1]) {

@@ -254,6 +254,9 @@ func lowerGemmFloat(b *emit.Builder, c *conv) {
 	if w := chooseWinograd(b.Facts, c); w != nil && lowerWinograd(b, w) {
 		return
 	}
+	if p, ok := choosePatches(b.Facts, c); ok && lowerPatches(b, p) {
+		return
+	}
 	k, ok := chooseGemm(b, c, false)
 	if !ok {
 		lowerDirect(b, c.node, filterTooLarge)

@@ -187,7 +187,7 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 // rows and the result, and whether the device can bind that and a filter in its tiles.
 func chooseProduct(b *emit.Builder, c *conv, reach func(k family.Gemm) (x, y emit.Value, ok bool)) (k family.Gemm, ok bool) {
 	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
-		if k.Elem != family.F32 || k.Window || k.Shared {
+		if k.Elem != family.F32 || k.Window || k.Shared || k.Matrix != (family.Matrix{}) {
 			return 0, ""
 		}
 		x, y, ok := reach(k)
