@@ -157,10 +157,21 @@ func (in *Input) Texels(p image.Image) []byte {
 	return grey
 }
 
+// Affine says what a colour v of 0 to 255 of a channel becomes: the real number v*scale + shift, which is then stored in the
+// type of the input. So who has pictures on a device can compute there what Bytes gives.
+func (in *Input) Affine(channel int) (scale, shift float64) {
+	t := in.tables[channel]
+	return t.scale, t.shift
+}
+
+// Planar reports whether the input has a plane for each channel, one behind the other.
+func (in *Input) Planar() bool { return in.planar }
+
 // colourTable holds the elements that the colours 0..255 of one channel become.
 type colourTable struct {
-	size int
-	data []byte // 256 elements
+	size         int
+	data         []byte // 256 elements
+	scale, shift float64
 }
 
 func (t *colourTable) put(out []byte, colour uint8) {
@@ -181,10 +192,16 @@ func newColourTable(o *nn.Operand, n Normalisation, channel int) (colourTable, e
 	if err != nil {
 		return colourTable{}, err
 	}
+	t := colourTable{size: o.Type.Bytes(), data: data, shift: n.apply(0, channel)}
+	t.scale = n.apply(1, channel) - t.shift
 	if plain, near := plainColours(o.Type, data); o.Type.IsQuant8() && (n.Empty() || near && !n.Exact) {
-		data = plain
+		first := 0.
+		if o.Type == nn.TensorQuant8AsymmSigned {
+			first = -128
+		}
+		t.data, t.scale, t.shift = plain, float64(o.Scale), (first-float64(o.ZeroPoint))*float64(o.Scale)
 	}
-	return colourTable{size: o.Type.Bytes(), data: data}, nil
+	return t, nil
 }
 
 // plainColours are the colours as elements of an 8-bit type, and whether the quantised ones are the same up to one step.

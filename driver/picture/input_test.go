@@ -88,6 +88,7 @@ func TestColours(t *testing.T) {
 			tc.o.Dims = nn.Dims{1, 2, 3, tc.channels}
 			file := encodePNG(t, one(tc.colour))
 			require.Equal(t, bytes.Repeat(tc.want, 6), bytesOf(t, file, &tc.o, tc.norm))
+			checkAffine(t, &tc.o, tc.norm)
 			// In planes, each element as often as there are pixels.
 			tc.o.Dims = nn.Dims{1, tc.channels, 4, 5}
 			var planes []byte
@@ -96,6 +97,32 @@ func TestColours(t *testing.T) {
 			}
 			require.Equal(t, planes, bytesOf(t, file, &tc.o, tc.norm))
 		})
+	}
+}
+
+// checkAffine: every colour becomes what Affine says, stored in the input's type.
+func checkAffine(t *testing.T, o *nn.Operand, n Normalisation) {
+	t.Helper()
+	in, err := NewInput(o, n)
+	require.NoError(t, err)
+	for k := range in.Channels {
+		scale, shift := in.Affine(k)
+		real := make([]float32, 256)
+		for v := range real {
+			real[v] = float32(float64(v)*scale + shift)
+		}
+		colours := *o
+		colours.Dims = nn.Dims{256}
+		want, err := colours.EncodeFloats(real)
+		require.NoError(t, err)
+		got := in.tables[k].data
+		if o.Type == nn.TensorFloat32 {
+			values, err := nn.Values[float32](got)
+			require.NoError(t, err)
+			require.InDeltaSlice(t, real, values, 1e-4, "channel %d", k)
+			continue
+		}
+		require.Equal(t, want, got, "channel %d", k)
 	}
 }
 
