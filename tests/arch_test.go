@@ -79,8 +79,10 @@ var layers = map[string][]string{
 
 	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "internal/networks", "internal/numbers", "driver", "driver/nn", "driver/validate",
 		"driver/importer", "driver/picture", "memory", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/against", "cmd/nngpu/internal/console",
-		"cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite"},
-	"cmd/nngpu/internal/canvas":   {"driver/layers", "driver/nn"},
+		"cmd/nngpu/internal/frames", "cmd/nngpu/internal/live", "cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite"},
+	"cmd/nngpu/internal/canvas": {"driver/layers", "driver/nn"},
+	"cmd/nngpu/internal/live": {".", "driver", "driver/importer", "driver/layers", "driver/nn", "driver/picture", "memory", "qos", "cmd/nngpu/internal/canvas",
+		"cmd/nngpu/internal/frames", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats", "cmd/nngpu/internal/y4m"},
 	"cmd/nngpu/internal/against":  {".", "driver", "driver/nn", "qos", "cmd/nngpu/internal/console", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},
 	"cmd/nngpu/internal/console":  {},
 	"cmd/nngpu/internal/frames":   {"driver/picture", "cmd/nngpu/internal/y4m"},

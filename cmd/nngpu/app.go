@@ -137,8 +137,8 @@ wrong; 3 the model is sound but refused, or the device cannot be used; 130 inter
 	}
 	for _, c := range []*cobra.Command{
 		a.infoCommand(), a.shaped(a.inspectCommand()), a.networked(a.shaped(a.compileCommand())), a.shaped(a.runCommand()), a.verifyCommand(),
-		a.conformanceCommand(), a.networked(a.shaped(a.benchCommand())), a.networked(a.shaped(a.profileCommand())), a.networked(a.shaped(a.tuneCommand())),
-		a.netCommand(),
+		a.conformanceCommand(), a.networked(a.shaped(a.benchCommand())), a.networked(a.shaped(a.profileCommand())),
+		a.networked(a.shaped(a.tuneCommand())), a.shaped(a.liveCommand()), a.netCommand(),
 		a.networked(a.shaped(a.coldCommand())), a.networked(a.shaped(a.prepareTimesCommand())), a.cacheCommand(), a.versionCommand(),
 	} {
 		root.AddCommand(c)

@@ -1,0 +1,122 @@
+package command
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/nngpu/nngpu/driver/nn/nntest"
+)
+
+var updatePictures = flag.Bool("update-pictures", false, "write what live networks show into testdata")
+
+// liveFrames is how many frames each network has.
+func liveFrames() int {
+	if os.Getenv("NNGPU_SOAK") == "1" {
+		return 100
+	}
+	return 10
+}
+
+// TestLiveNetworks has a network of each kind look at a picture, and compares what is drawn with pictures that were looked at.
+func TestLiveNetworks(t *testing.T) {
+	model := func(t *testing.T, name string) string { return nntest.Shared(t, "models", name, "model.tflite") }
+	for _, tc := range []struct {
+		network, kind, picture string
+		args                   []string
+	}{
+		{"mobilenet_v2_224_u8", "labels", "cat.png", []string{"--labels", "shared:images/imagenet_labels.txt"}},
+		{"deeplabv3_257_f32", "mask", "cat.png", []string{"--mean", "127.5", "--std", "127.5"}},
+		{"face_landmark_f16w", "points", "grace_hopper.png", []string{"--mean", "0", "--std", "255"}},
+		{"style_transfer_s8", "image", "cat.png", []string{"--mean", "0", "--std", "255", "--input", "shared:models/style_transfer_s8/input_1.bin"}},
+		{"ssd_mobilenet_v1_u8", "boxes", "cats_and_dogs.jpg", nil},
+		{"mobilenet_v2_224_u8", "raw", "cat.png", []string{"--as", "raw"}},
+	} {
+		t.Run(tc.kind, func(t *testing.T) {
+			path, source := model(t, tc.network), nntest.Shared(t, "images", tc.picture)
+			args := append([]string{path}, tc.args...)
+			for i, a := range args {
+				if name, cut := strings.CutPrefix(a, "shared:"); cut {
+					args[i] = nntest.Shared(t, name)
+				}
+			}
+			eachDevice(t, func(t *testing.T, device string) {
+				frames, shot := liveFrames(), filepath.Join(t.TempDir(), "shot.png")
+				if tc.kind == "image" {
+					frames /= 5 // which take long
+				}
+				s, v := liveOf(t, append(args, "--source", source, "--loop", "--fps", "0", "--frames", fmt.Sprint(frames),
+					"--screenshot", shot, "--device", device)...)
+				require.Equal(t, tc.kind, v["kind"])
+				require.Equal(t, []int{frames, frames}, []int{s.Frames, s.Met})
+				require.LessOrEqual(t, s.Moved.Results, int64(frames)*64<<10)
+				m, err := png.Decode(bytes.NewReader(read(t, shot)))
+				require.NoError(t, err)
+				comparePicture(t, filepath.Join("testdata", "live", tc.kind+".png"), shrink(m))
+			})
+		})
+	}
+}
+
+// shrunkBy is how many pixels go to one of the pictures that are kept.
+const shrunkBy = 4
+
+// shrink is the view and the panel, made smaller.
+func shrink(m image.Image) *image.RGBA {
+	small := image.NewRGBA(image.Rect(0, 0, canvasWidth/shrunkBy, canvasView/shrunkBy))
+	for y := range small.Rect.Dy() {
+		for x := range small.Rect.Dx() {
+			var sum [3]uint32
+			for i := range shrunkBy * shrunkBy {
+				r, g, b, _ := m.At(x*shrunkBy+i%shrunkBy, y*shrunkBy+i/shrunkBy).RGBA()
+				sum[0], sum[1], sum[2] = sum[0]+r>>8, sum[1]+g>>8, sum[2]+b>>8
+			}
+			const n = shrunkBy * shrunkBy
+			small.SetRGBA(x, y, color.RGBA{uint8(sum[0] / n), uint8(sum[1] / n), uint8(sum[2] / n), 255})
+		}
+	}
+	return small
+}
+
+// comparePicture compares with a picture that is kept. Devices round differently, so that the edge of a mask, a point, or the
+// last digit of a score may differ; what is drawn at another place, or in another colour, is far more.
+func comparePicture(t *testing.T, path string, got *image.RGBA) {
+	t.Helper()
+	if *updatePictures {
+		var b bytes.Buffer
+		require.NoError(t, png.Encode(&b, got))
+		write(t, path, b.Bytes())
+	}
+	want, err := png.Decode(bytes.NewReader(read(t, path)))
+	require.NoError(t, err)
+	require.Equal(t, got.Rect, want.Bounds())
+	var sum float64
+	far := 0
+	for y := range got.Rect.Dy() {
+		for x := range got.Rect.Dx() {
+			r, g, b, _ := want.At(x, y).RGBA()
+			c := got.RGBAAt(x, y)
+			for k, v := range [3]uint8{c.R, c.G, c.B} {
+				d := math.Abs(float64(v) - float64([3]uint32{r, g, b}[k]>>8))
+				sum += d
+				if d > 24 {
+					far++
+				}
+			}
+		}
+	}
+	n := float64(3 * got.Rect.Dx() * got.Rect.Dy())
+	t.Logf("colours differ by %.3f on average, %d of %.0f by more than 24", sum/n, far, n)
+	require.Less(t, sum/n, 1.0)
+	require.Less(t, float64(far), n/200)
+}
