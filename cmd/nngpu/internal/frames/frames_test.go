@@ -228,10 +228,10 @@ func TestSilence(t *testing.T) {
 		}
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
-		r, w = io.Pipe()
-		go func() { _, _ = io.WriteString(w, words) }()
-		defer w.Close()
-		s, err = Open(t.Context(), "-", Options{Input: r, Patience: 60 * time.Millisecond})
+		silent, writer := io.Pipe()
+		go func() { _, _ = io.WriteString(writer, words) }()
+		defer writer.Close()
+		s, err = Open(t.Context(), "-", Options{Input: silent, Patience: 60 * time.Millisecond})
 		for err == nil {
 			err = s.Next(t.Context(), func([]byte) error { return nil })
 		}
