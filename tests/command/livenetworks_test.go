@@ -120,3 +120,24 @@ func comparePicture(t *testing.T, path string, got *image.RGBA) {
 	require.Less(t, sum/n, 1.0)
 	require.Less(t, float64(far), n/200)
 }
+
+// TestLiveAgainst: beside a network of low priority that saturates the device, frames meet a deadline that they meet alone
+// with ease; without preemption they do not. Times are those of the machine, so that it is among the long tests.
+func TestLiveAgainst(t *testing.T) {
+	if os.Getenv("NNGPU_SOAK") != "1" {
+		t.Skip("a long test")
+	}
+	path, rival := nntest.Shared(t, "models", "face_landmark_f16w", "model.tflite"), nntest.Shared(t, "models", "deeplabv3_257_f32", "model.tflite")
+	eachDevice(t, func(t *testing.T, device string) {
+		args := []string{path, "--mean", "0", "--std", "255", "--source", nntest.Shared(t, "images", "grace_hopper.png"), "--loop", "--device", device}
+		alone, _ := liveOf(t, append(args, "--fps", "0", "--frames", "30")...)
+		// A third of the rate that it has alone, and four times the time that it takes.
+		rate, deadline := 1000/(3*alone.Latency.P50), 4*alone.Latency.P90
+		args = append(args, "--fps", fmt.Sprint(rate), "--frames", "200", "--deadline", fmt.Sprint(deadline, "ms"), "--against", rival)
+		loaded, _ := liveOf(t, args...)
+		whole, _ := liveOf(t, append(args, "--no-preempt")...)
+		t.Logf("%.1f frames a second, deadline %.0f ms: %d of %d meet it, without preemption %d", rate, deadline, loaded.Met, loaded.Frames, whole.Met)
+		require.GreaterOrEqual(t, loaded.Met, loaded.Frames*99/100)
+		require.Less(t, whole.Met, whole.Frames*99/100)
+	})
+}

@@ -72,7 +72,8 @@ type session struct {
 	rival   *driver.PreparedModel // nil: none
 	drawer  *drawer
 	history *history
-	free    chan *slot
+	slots   []*slot
+	free    chan *slot // those that nobody uses
 }
 
 // Run runs s on a device until it has had its frames, the source ends or ctx does. It returns what happened and the picture
@@ -86,8 +87,8 @@ func Run(ctx context.Context, dev *nngpu.Device, source *frames.Source, s *Setup
 	}
 	x := &session{Setup: s, source: source, client: client, history: newHistory(), free: make(chan *slot, slots)}
 	defer func() {
-		for len(x.free) > 0 {
-			(<-x.free).close()
+		for _, s := range x.slots {
+			s.close()
 		}
 	}()
 	if err := x.prepare(ctx); err != nil {
@@ -128,6 +129,7 @@ func (x *session) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		x.slots = append(x.slots, s)
 		x.free <- s
 	}
 	if x.Rival != nil {
