@@ -27,6 +27,7 @@ var portable = []string{
 	"qos", "memory/planner", "shaders", "shaders/family", "gpu/internal/ir", "gpu/internal/codec", "gpu/internal/pool", "gpu/internal/plan", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/lower",
 	"gpu/internal/compile", "internal/numbers", "internal/networks", "cmd/nngpu/internal/console", "cmd/nngpu/internal/npy", "cmd/nngpu/internal/progress",
 	"cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite",
+	"cmd/nngpu/internal/canvas", "cmd/nngpu/internal/frames", "cmd/nngpu/internal/y4m",
 }
 
 // TestBuildingElsewhereSaysWhy: one line instead of undefined names, from go build and from go vet.
