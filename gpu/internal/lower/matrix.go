@@ -10,15 +10,30 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
+// matrixPeak is how many times unitProducts a compute unit multiplies of half floats by cooperative matrices: of the 2,048 in
+// a cycle of an H100, products of one subgroup reach 63 % (arXiv 2501.12084). Of bytes it is twice as many.
+const matrixPeak = 10
+
+// matrixGrid is the work of c by cooperative matrices. A step of a workgroup brings 64 bytes of each row; the narrower the
+// tile, the more of the time goes into that, as of the tiles that are known from others.
+func (c *conv) matrixGrid(f *plan.Facts, k family.Gemm) gpuGrid {
+	step := 64 / matrixElem(k)
+	local := f.Workgroup(shaders.Of(k).Info(), 0)
+	g := gpuGrid{
+		groups: c.rows(k) * c.tiles(k), invocations: int(local[0] * local[1] * local[2]), steps: (c.Taps*c.In + step - 1) / step,
+		peak: matrixPeak * map[int]float64{32: 0.25, 64: 0.4, 128: 0.5}[k.M],
+	}
+	if k.Elem == family.Q8 {
+		g.peak *= 2
+	}
+	g.products = float64(k.M * k.N * g.steps * step)
+	return g
+}
+
 // matrixSpeed scores products by cooperative matrices, which compute as one what else is dozens of instructions: on GPUs
-// that list the shape. Software that lists one does it slower than anything else. Floats of 32 bits are rounded to 16 on the way, which a
-// model has to permit. relaxed: it does.
+// that list the shape. Software that lists one does it slower than anything else. Floats of 32 bits are rounded to 16 on the
+// way, which a model has to permit. relaxed: it does.
 func matrixSpeed(f *plan.Facts, c *conv, k family.Gemm, relaxed bool) (speed float64, why string) {
-	const (
-		units   = 16  // how much faster than a tile in registers, where all of the matrices is used
-		enough  = 128 // workgroups that keep a GPU busy
-		another = 32  // the narrowest tile
-	)
 	rows, tiles := c.rows(k), c.tiles(k)
 	switch {
 	case f.Quick || c.grouped || !c.constant() || k.Elem == family.F32 && !relaxed:
@@ -26,16 +41,12 @@ func matrixSpeed(f *plan.Facts, c *conv, k family.Gemm, relaxed bool) (speed flo
 	case max(rows, tiles) > plan.MaxGroups || c.MatrixBytes(matrixElem(k), k.N) > f.MaxStorageRange:
 		return 0, ""
 	}
-	// A wider tile brings its operands less often, but leaves idle what a grid of few of them does not reach.
-	speed = map[int]float64{32: 0.5, 64: 0.8, 128: 1}[k.M]
-	narrow := float64((c.pixels+another-1)/another) * float64((c.Out+another-1)/another)
-	speed *= min(1, float64(rows*tiles)/min(narrow, enough))
-	speed *= float64(c.pixels*c.Out) / float64(rows*k.M*tiles*k.N)
-	m := k.Matrix
-	if f.Class != plan.ClassGPU {
-		speed *= 1e-3
+	if speed = 1e-3; f.Class == plan.ClassGPU {
+		g := c.matrixGrid(f, k)
+		speed = c.gpuSpeed(f, g.cycles(units(f)))
 	}
-	speed *= units * (1 + float64(m.M*m.N*m.K)*1e-6) // of several shapes the largest
+	m := k.Matrix
+	speed *= 1 + float64(m.M*m.N*m.K)*1e-6 // of several shapes the largest
 	return speed, fmt.Sprintf("tile %dx%d by matrices %v", k.M, k.N, m)
 }
 

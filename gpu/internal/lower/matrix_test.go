@@ -164,18 +164,18 @@ func TestMatrixChoice(t *testing.T) {
 		k              int
 		kernel, reason string
 	}{
-		{"half floats", f, nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_matrix_f16_16x16x16_64x64", "tile 64x64 by matrices 16x16x16 f16 to f32"},
+		{"half floats", f, nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_matrix_f16_16x16x16_128x128", "tile 128x128 by matrices 16x16x16 f16 to f32"},
 		{"many of them", f, nn.TensorFloat16, false, 224, 224, 64, 256, 1, "conv_matrix_f16_16x16x16_128x128", "128x128"},
 		{"few of them", f, nn.TensorFloat16, false, 7, 7, 64, 256, 1, "conv_matrix_f16_16x16x16_32x32", "32x32"},
-		{"a window", f, nn.TensorFloat16, false, 56, 56, 64, 256, 3, "conv_matrix_window_f16_16x16x16_64x64", "64x64"},
+		{"a window", f, nn.TensorFloat16, false, 56, 56, 64, 256, 3, "conv_matrix_window_f16_16x16x16_128x128", "128x128"},
 		{"8 bits", f, nn.TensorQuant8Asymm, false, 56, 56, 64, 256, 3, "conv_matrix_window_q8_16x16x32_64x64_wzp", "16x16x32 s8 to s32"},
-		{"floats", f, nn.TensorFloat32, false, 56, 56, 64, 256, 1, "conv_gemm_f32_shared_32x64", "shared memory"},
-		{"relaxed floats", f, nn.TensorFloat32, true, 56, 56, 64, 256, 1, "conv_matrix_f32_16x16x16_64x64", "64x64"},
-		{"one row", f, nn.TensorFloat16, false, 1, 1, 64, 16, 1, "conv_gemm_f16_1x8", "fewer than 4 rows"},
+		{"floats", f, nn.TensorFloat32, false, 56, 56, 64, 256, 1, "conv_gemm_f32_shared_128x128", "shared memory"},
+		{"relaxed floats", f, nn.TensorFloat32, true, 56, 56, 64, 256, 1, "conv_matrix_f32_16x16x16_128x128", "128x128"},
+		{"one row", f, nn.TensorFloat16, false, 1, 1, 64, 16, 1, "conv_gemm_f16_shared_1x8", "share the sums of a row"},
 		{"software", cpu, nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_8x8", "floats of 16 bits"},
-		{"without matrices", without("matrix"), nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_shared_32x64", "shared memory"},
-		{"without floats of 16 bits", without("f16"), nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_shared_32x64", "shared memory"},
-		{"without 8 bits", without("int8"), nn.TensorQuant8Asymm, false, 56, 56, 64, 256, 1, "conv_gemm_q8_dot_8x16_wzp", "packed dot products"},
+		{"without matrices", without("matrix"), nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_shared_128x128", "shared memory"},
+		{"without floats of 16 bits", without("f16"), nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_shared_128x128", "shared memory"},
+		{"without 8 bits", without("int8"), nn.TensorQuant8Asymm, false, 56, 56, 64, 256, 1, "conv_gemm_q8_dot_shared_128x128_wzp", "packed dot products"},
 		{"a quick compilation", func() plan.Facts { f := f; f.Quick = true; return f }(), nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_1x8", "quick"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
