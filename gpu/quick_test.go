@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,13 +86,23 @@ func TestContestForeseesTheQuickForm(t *testing.T) {
 						require.ElementsMatch(t, quick.Pipelines(), full.Pipelines())
 						return
 					}
-					require.ElementsMatch(t, quick.Pipelines(), append(c.both, c.quick...))
+					require.ElementsMatch(t, named(quick.Pipelines()), named(append(c.both, c.quick...)))
 					require.Subset(t, full.Pipelines(), c.both)
-					require.Greater(t, c.quickRun, c.fullRun)
+					if class == plan.ClassCPU { // of GPUs the costs of kernels are not known yet
+						require.Greater(t, c.quickRun, c.fullRun)
+					}
 				})
 			}
 		}
 	}
+}
+
+// named are the names of the kernels, without what their sums are: by dot products these are never flushed.
+func named(list []plan.Pipeline) (names []string) {
+	for _, p := range list {
+		names = append(names, fmt.Sprint(strings.ReplaceAll(p.Kernel.String(), "_flush", ""), p.Local))
+	}
+	return names
 }
 
 // TestContest: what is left of the optimised form against all of the quick one.

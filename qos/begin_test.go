@@ -77,7 +77,7 @@ func TestBlockedBegins(t *testing.T) {
 					time.Sleep(37 * ms)
 					report, err := make(arenas, 1).run(ctx, urgent, d.job("high", nn.PriorityHigh, 2*ms))
 					require.NoError(t, err)
-					require.LessOrEqual(t, report.Queued, 4*ms, "for one segment")
+					require.LessOrEqual(t, report.Queued, 6*ms, "for a segment or two, not for an execution")
 				}
 				cancel()
 				running.Wait()

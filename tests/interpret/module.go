@@ -181,8 +181,12 @@ func (m *module) declareType(d *decorations, w []uint32) error {
 	case opTypeVector:
 		t.element, t.words, t.stride = w[2], int(w[3]), 4
 	case opTypeArray:
+		length := m.constant(w[3])
+		if len(length) == 0 {
+			return errors.New("an array whose length is no constant")
+		}
 		t.element = w[2]
-		t.words = m.types[w[2]].words * int(m.constant(w[3])[0])
+		t.words = m.types[w[2]].words * int(length[0])
 		t.stride = uint32(4 * m.types[w[2]].words)
 	case opTypeRuntimeArray:
 		t.element, t.words = w[2], 0

@@ -373,6 +373,15 @@ var refusals = map[string]func(e *env) []error{
 	"gpu.Backend.CompileImage o": vulkan(func(b *gpu.Backend) []error {
 		return one(second(b.CompileImage(context.Background(), layout, nil, backend.Options{})))
 	}),
+	"gpu.DescribeAs ctx": func(*env) []error {
+		return each(contexts, func(c context.Context) error { return second(gpu.DescribeAs(c, nil, sum())) })
+	},
+	"gpu.DescribeAs m": func(*env) []error {
+		return each(models, func(m *nn.Model) error { return second(gpu.DescribeAs(context.Background(), nil, m)) })
+	},
+	"gpu.DescribeAs m.Pools[]": func(*env) []error {
+		return each(pools, func(p nn.Memory) error { return second(gpu.DescribeAs(context.Background(), nil, constantIn(p))) })
+	},
 	"gpu.Backend.Describe ctx": vulkan(func(b *gpu.Backend) []error {
 		return each(contexts, func(c context.Context) error { return second(b.Describe(c, sum())) })
 	}),
@@ -452,6 +461,8 @@ var accepted = map[string]string{
 	"gpu.Backend.CompileImage o.Channel":                     "images have one scale",
 	"gpu.Backend.Describe m.Main.Operands[].Channel":         validated,
 	"gpu.Backend.Describe m.Referenced[].Operands[].Channel": validated,
+	"gpu.DescribeAs m.Main.Operands[].Channel":               validated,
+	"gpu.DescribeAs m.Referenced[].Operands[].Channel":       validated,
 	"gpu.Backend.Supports m.Main.Operands[].Channel":         validated,
 	"gpu.Backend.Supports m.Referenced[].Operands[].Channel": validated,
 }

@@ -140,16 +140,13 @@ func Quick(f *plan.Facts, p plan.Pipeline) (quick plan.Pipeline, ok bool) {
 		window := family.Gemm{Elem: k.Elem, Window: true, M: 1, N: 8, Access: k.Access}
 		return plan.Pipeline{Kernel: shaders.Of(window), Local: plan.Flat(gemmLocal(f))}, k.Op == family.WinogradInput
 	case family.Gemm:
-		if k.Shared && (k.Elem == family.F32 || k.Dot) && !f.BuffersOnly {
-			k.Access = family.Texels
-		} else if k.Shared {
-			k.Dot, k.ZeroPoint = false, false
-		}
-		if k.Matrix != (family.Matrix{}) {
+		if k.Shared || k.Matrix != (family.Matrix{}) {
 			k = unpacked(f, k)
 		}
 		k.Shared, k.Split, k.Rows, k.M, k.N = false, false, false, 1, 8
 		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}, true
+	case family.GemmSum: // sums are in one part then
+		return p, false
 	case family.Depthwise:
 		k.Width, k.Stride = 0, 0
 		p.Kernel = shaders.Of(k)
