@@ -20,7 +20,7 @@ var matrixCases = []convCase{
 	{name: "pixels end early", in: nn.Dims{1, 5, 11, 16}, co: 64, kh: 1, kw: 1, stride: 1, dilation: 1, act: nn.ActRelu6},
 	{name: "channels end within a quad", in: nn.Dims{1, 5, 7, 20}, co: 61, kh: 1, kw: 1, stride: 1, dilation: 1, act: nn.ActRelu},
 	{name: "one input", in: nn.Dims{1, 8, 8, 1}, co: 48, kh: 1, kw: 1, stride: 1, dilation: 1},
-	{name: "one pixel of each batch", in: nn.Dims{32, 3, 3, 67}, co: 67, kh: 3, kw: 3, stride: 1, dilation: 1},
+	{name: "one pixel of each batch", in: nn.Dims{256, 3, 3, 67}, co: 67, kh: 3, kw: 3, stride: 1, dilation: 1},
 	{name: "batches", in: nn.Dims{3, 5, 7, 13}, co: 67, kh: 3, kw: 3, stride: 1, dilation: 1, same: true},
 	{name: "stride", in: nn.Dims{1, 23, 19, 10}, co: 130, kh: 3, kw: 3, stride: 2, dilation: 1, same: true, act: nn.ActRelu1},
 	{name: "dilation", in: nn.Dims{2, 17, 13, 6}, co: 41, kh: 5, kw: 2, stride: 1, dilation: 3, same: true},
