@@ -6,8 +6,6 @@ import (
 	"image/color"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,36 +13,10 @@ import (
 	"golang.org/x/image/font/inconsolata"
 	"golang.org/x/image/math/fixed"
 
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/clienttest"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/nn/nntest"
-	"github.com/nngpu/nngpu/gpu"
 )
-
-// eachDevice runs f with a client on every device that is to be tested.
-func eachDevice(t *testing.T, f func(t *testing.T, c *driver.Client)) {
-	names := "lavapipe,swiftshader"
-	if v := os.Getenv("NNGPU_DEVICE"); v != "" {
-		names = v
-	}
-	for name := range strings.SplitSeq(names, ",") {
-		t.Run(name, func(t *testing.T) {
-			b, err := gpu.Open(name, gpu.Options{})
-			if err != nil && !nntest.Required(name) {
-				t.Skipf("device %s: %v", name, err)
-			}
-			require.NoError(t, err)
-			d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
-			t.Cleanup(func() {
-				require.Empty(t, b.ValidationMessages())
-				require.NoError(t, d.Close())
-			})
-			c, err := d.NewClient("canvas")
-			require.NoError(t, err)
-			f(t, c)
-		})
-	}
-}
 
 // drawnBy draws a scene and returns the picture.
 func drawnBy(t *testing.T, c *driver.Client, s *Scene, view []float32, sheet *Sheet, result []byte) *image.RGBA {
@@ -157,7 +129,7 @@ var ink = color.RGBA{255, 242, 64, 255} // markInk
 
 // TestStripAndText: letters, bars and colours of the strip, and letters and marks on the picture.
 func TestStripAndText(t *testing.T) {
-	eachDevice(t, func(t *testing.T, c *driver.Client) {
+	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
 		view := randomView()
 		s := Scene{Base: View, Marks: 5}
 		sheet := NewSheet(s.Marks)
@@ -224,7 +196,7 @@ func TestStripAndText(t *testing.T) {
 }
 
 func TestDimmed(t *testing.T) {
-	eachDevice(t, func(t *testing.T, c *driver.Client) {
+	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
 		view := randomView()
 		sheet := NewSheet(4)
 		require.True(t, sheet.Frame(Mark{10, 20, 110, 70}, 2))
@@ -244,7 +216,7 @@ func TestDimmed(t *testing.T) {
 
 // TestMask has a score for each of a few classes, in every type that networks give, at a size that divides the panel's.
 func TestMask(t *testing.T) {
-	eachDevice(t, func(t *testing.T, c *driver.Client) {
+	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
 		const h, w, classes = 96, 48, 5
 		rng := rand.New(rand.NewPCG(3, 4))
 		scores, best := make([]float32, h*w*classes), make([]int, h*w)
@@ -280,7 +252,7 @@ func TestMask(t *testing.T) {
 
 // TestImage has pictures of the panel's size, so that nothing is resized.
 func TestImage(t *testing.T) {
-	eachDevice(t, func(t *testing.T, c *driver.Client) {
+	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
 		for _, tc := range []struct {
 			o         nn.Operand
 			low, high float32

@@ -5,45 +5,17 @@ import (
 	"image"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/canvas"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/clienttest"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/picture"
-	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/memory"
 )
-
-// eachDevice runs f with a client on every device that is to be tested.
-func eachDevice(t *testing.T, f func(t *testing.T, c *driver.Client)) {
-	names := "lavapipe,swiftshader"
-	if v := os.Getenv("NNGPU_DEVICE"); v != "" {
-		names = v
-	}
-	for name := range strings.SplitSeq(names, ",") {
-		t.Run(name, func(t *testing.T) {
-			b, err := gpu.Open(name, gpu.Options{})
-			if err != nil && !nntest.Required(name) {
-				t.Skipf("device %s: %v", name, err)
-			}
-			require.NoError(t, err)
-			d := driver.NewDevice(b, driver.WithCache(driver.CacheOptions{Off: true}))
-			t.Cleanup(func() {
-				require.Empty(t, b.ValidationMessages())
-				require.NoError(t, d.Close())
-			})
-			c, err := d.NewClient("live")
-			require.NoError(t, err)
-			f(t, c)
-		})
-	}
-}
 
 // fed is what the feed makes of a picture that lies in an image pool.
 func fed(t *testing.T, c *driver.Client, m *image.RGBA, in *picture.Input, o *nn.Operand) (view []float32, input []byte) {
@@ -88,7 +60,7 @@ func blocks(w, h, block int) *image.RGBA {
 func TestFeed(t *testing.T) {
 	half := picture.Normalisation{Mean: []float64{120, 110, 100}, Std: []float64{60, 50, 40}, Exact: true}
 	grey := picture.Normalisation{Mean: []float64{127.5}, Std: []float64{127.5}}
-	eachDevice(t, func(t *testing.T, c *driver.Client) {
+	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
 		for _, tc := range []struct {
 			o    nn.Operand
 			norm picture.Normalisation

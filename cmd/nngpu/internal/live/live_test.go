@@ -14,6 +14,7 @@ import (
 
 	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/canvas"
+	"github.com/nngpu/nngpu/cmd/nngpu/internal/clienttest"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/frames"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/y4m"
 	"github.com/nngpu/nngpu/driver"
@@ -36,7 +37,7 @@ func digits(t *testing.T) *Setup {
 
 // eachOpened runs f with every device that is to be tested, as programs open it.
 func eachOpened(t *testing.T, f func(t *testing.T, d *nngpu.Device)) {
-	eachDevice(t, func(t *testing.T, _ *driver.Client) {
+	clienttest.Each(t, func(t *testing.T, _ *driver.Client) {
 		name := t.Name()[strings.LastIndexByte(t.Name(), '/')+1:]
 		d, err := nngpu.Open(nngpu.Options{Device: name, Cache: driver.CacheOptions{Off: true}})
 		require.NoError(t, err)
