@@ -175,7 +175,7 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if h, err := parse(firstLine(data)); err == nil && h.Width*h.Height > 1<<16 {
-			t.Skip("only slow")
+			data = []byte(firstLine(data)) // its pictures would only take long
 		}
 		n, err := readAll(bytes.NewReader(data))
 		if err == nil && n == 0 {
