@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"sync"
 	"testing"
@@ -115,9 +116,7 @@ func TestLongestWait(t *testing.T) {
 		}
 	}
 	behave := map[string]func(*neighbour){"all of it": all}
-	for name, f := range behaviours {
-		behave[name] = f
-	}
+	maps.Copy(behave, behaviours)
 	for name, f := range behave {
 		for _, places := range []int{1, 2} {
 			t.Run(fmt.Sprint(name, ", in flight ", places), func(t *testing.T) {

@@ -25,7 +25,7 @@ type Concatenation struct {
 func (Concatenation) attrs() {}
 
 func concatAttrs(p *params, a *Concatenation) {
-	a.Axis = p.axisOf("axis", p.rank())
+	a.Axis = p.axisOf(p.rank())
 }
 
 // concatShape adds up the sizes along the axis; all others must agree.

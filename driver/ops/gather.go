@@ -27,7 +27,7 @@ func init() {
 			Outputs: []Operand{like("result", AnyRank)},
 			Rules:   []string{"the dimensions of the indices take the place of the axis", outside},
 			quant:   sameQuant,
-			rules:   typed[Gather]{attrs: func(p *params, a *Gather) { a.Axis = p.axisOf("axis", p.rank()) }, shapes: single(gatherShape)},
+			rules:   typed[Gather]{attrs: func(p *params, a *Gather) { a.Axis = p.axisOf(p.rank()) }, shapes: single(gatherShape)},
 		},
 		Row{
 			Type: nn.OpEmbeddingLookup, Since: 1, Lead: 1,

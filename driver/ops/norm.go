@@ -45,7 +45,7 @@ func l2NormalizationAttrs(p *params, a *L2Normalization) { a.Axis = p.lastAxis()
 // lastAxis reads the axis, the last one where it is left off.
 func (p *params) lastAxis() int {
 	if p.has("axis") {
-		return p.axisOf("axis", p.rank())
+		return p.axisOf(p.rank())
 	}
 	return max(p.rank()-1, 0)
 }

@@ -168,9 +168,9 @@ func (p *params) int32s(name string) (_ []int32, ok bool) {
 	return v, err == nil
 }
 
-// axisOf reads the axis of the given name, of -rank..rank-1, and brings it to 0..rank-1; 0 where one of both is not known.
-func (p *params) axisOf(name string, rank int) int {
-	v, ok := p.int32(name)
+// axisOf reads the parameter axis, of -rank..rank-1, and brings it to 0..rank-1; 0 where one of both is not known.
+func (p *params) axisOf(rank int) int {
+	v, ok := p.int32("axis")
 	if !ok || rank <= 0 {
 		return 0
 	}

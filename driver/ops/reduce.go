@@ -31,7 +31,7 @@ func init() {
 			Outputs: resultOf(fixed(of(nn.TensorInt32)), AnyRank),
 			Rules: []string{"of equal ones the first; -0 equals 0, and a NaN is larger than infinity",
 				"the result of one dimension is [1]"},
-			rules: typed[Arg]{attrs: func(p *params, a *Arg) { a.Axis = p.axisOf("axis", p.rank()) }, shapes: single(argShape)},
+			rules: typed[Arg]{attrs: func(p *params, a *Arg) { a.Axis = p.axisOf(p.rank()) }, shapes: single(argShape)},
 		})
 	}
 }

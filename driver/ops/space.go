@@ -170,7 +170,7 @@ type ChannelShuffle struct {
 func (ChannelShuffle) attrs() {}
 
 func channelShuffleAttrs(p *params, a *ChannelShuffle) {
-	a.Groups, a.Axis = p.atLeast("groups", 1), p.axisOf("axis", p.rank())
+	a.Groups, a.Axis = p.atLeast("groups", 1), p.axisOf(p.rank())
 }
 
 func channelShuffleShape(p *params, a *ChannelShuffle) (nn.Dims, error) {

@@ -26,7 +26,7 @@ type Split struct {
 func (Split) attrs() {}
 
 func splitAttrs(p *params, a *Split) {
-	a.Axis = p.axisOf("axis", p.rank())
+	a.Axis = p.axisOf(p.rank())
 	if n, ok := p.int32("number of parts"); ok && int64(n) != int64(len(p.Op.Outputs)) {
 		p.fail("%d outputs for %d parts", len(p.Op.Outputs), n)
 	}

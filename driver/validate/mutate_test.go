@@ -1,6 +1,10 @@
 package validate_test
 
-import "github.com/nngpu/nngpu/driver/nn"
+import (
+	"slices"
+
+	"github.com/nngpu/nngpu/driver/nn"
+)
 
 // The mutations of the driver tests of the NN HAL (ValidateModel): each makes a valid model of operations
 // of the table invalid.
@@ -79,15 +83,7 @@ func mayRetype(m *nn.Model, operand uint32, t nn.OperandType) bool {
 	if old == t {
 		return true
 	}
-	in := func(t nn.OperandType, list ...nn.OperandType) bool {
-		for _, x := range list {
-			if x == t {
-				return true
-			}
-		}
-		return false
-	}
-	both := func(list ...nn.OperandType) bool { return in(old, list...) && in(t, list...) }
+	both := func(list ...nn.OperandType) bool { return slices.Contains(list, old) && slices.Contains(list, t) }
 	for _, op := range m.Main.Operations {
 		for k, x := range append(append([]uint32(nil), op.Inputs...), op.Outputs...) {
 			if x != operand {

@@ -56,16 +56,6 @@ type Result struct {
 	Data []byte
 }
 
-// Has reports whether any graph of the model holds operation t.
-func (c *Case) Has(t nn.OperationType) bool {
-	for _, o := range c.Operations {
-		if o == t {
-			return true
-		}
-	}
-	return false
-}
-
 // ErrAbsent is returned by Dir when there is no conformance data on this machine.
 var ErrAbsent = errors.New("no conformance data found")
 

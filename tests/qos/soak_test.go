@@ -101,9 +101,7 @@ func TestSoak(t *testing.T) {
 			for k, priority := range priorities {
 				p, err := c.PrepareModel(t.Context(), m, driver.WithPriority(priority))
 				require.NoError(t, err)
-				group.Add(1)
-				go func() {
-					defer group.Done()
+				group.Go(func() {
 					<-start
 					rng := rand.New(rand.NewPCG(uint64(i), uint64(k)))
 					inputs, outputs := buffers(p, m)
@@ -112,7 +110,7 @@ func TestSoak(t *testing.T) {
 						count.count(request(rng, p, inputs, outputs))
 						ended.Add(1)
 					}
-				}()
+				})
 			}
 		}
 		stop = time.Now().Add(duration)

@@ -1,6 +1,8 @@
 package layerstest
 
 import (
+	"slices"
+
 	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -72,10 +74,8 @@ var elements = map[nn.OperationType]func(b *builder) []uint32{
 		if b.typ == nn.TensorFloat32 {
 			return b.Cast(x, nn.TensorInt32)
 		}
-		for _, t := range []nn.OperandType{nn.TensorFloat16, nn.TensorInt32, nn.TensorQuant8Asymm} {
-			if b.typ == t {
-				return b.Cast(x, nn.TensorFloat32)
-			}
+		if slices.Contains([]nn.OperandType{nn.TensorFloat16, nn.TensorInt32, nn.TensorQuant8Asymm}, b.typ) {
+			return b.Cast(x, nn.TensorFloat32)
 		}
 		return b.Cast(x, b.typ)
 	}),

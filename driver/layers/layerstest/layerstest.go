@@ -3,6 +3,8 @@
 package layerstest
 
 import (
+	"maps"
+
 	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
@@ -41,9 +43,7 @@ var examples = map[nn.OperationType]func(b *builder) []uint32{}
 
 func init() {
 	for _, m := range []map[nn.OperationType]func(b *builder) []uint32{elements, images, shapes, recurrent} {
-		for op, f := range m {
-			examples[op] = f
-		}
+		maps.Copy(examples, m)
 	}
 }
 

@@ -89,7 +89,7 @@ func (k *knowledge) write(b *bytes.Buffer, rows []*ops.Row, names map[nn.Operati
 			shortTypes(row.Types().List()), k.importedAs(row.Type.String()), k.devicesOf(row))
 	}
 	b.WriteByte('\n')
-	k.writeRest(b, rows, names)
+	k.writeRest(b, names)
 }
 
 func shortTypes(list []nn.OperandType) string {
@@ -152,7 +152,7 @@ func (k *knowledge) devicesOf(row *ops.Row) string {
 }
 
 // writeRest lists operators that become several operations, and what is missing.
-func (k *knowledge) writeRest(b *bytes.Buffer, rows []*ops.Row, names map[nn.OperationType]string) {
+func (k *knowledge) writeRest(b *bytes.Buffer, names map[nn.OperationType]string) {
 	var several, gone []string
 	for _, o := range k.operators {
 		switch {

@@ -2,6 +2,7 @@ package ref
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -33,10 +34,8 @@ func (c *call) scalar(i int, types ...nn.OperandType) float64 {
 		c.fail(i, "not a single value")
 		return 0
 	}
-	for _, want := range types {
-		if t.Type == want {
-			return t.V[0]
-		}
+	if slices.Contains(types, t.Type) {
+		return t.V[0]
 	}
 	c.fail(i, "type %s", t.Type)
 	return 0

@@ -164,16 +164,16 @@ func convolve(x, filter *Tensor, co int, p ConvParams, out Format, value func(at
 		for oy := 0; oy < ay.out; oy++ {
 			for ox := 0; ox < ax.out; ox++ {
 				at.taps = at.taps[:0]
-				for ky := 0; ky < kh; ky++ {
+				for ky := range kh {
 					iy := oy*ay.stride + ky*ay.dilation - ay.pad
-					for kx := 0; kx < kw; kx++ {
+					for kx := range kw {
 						ix := ox*ax.stride + kx*ax.dilation - ax.pad
 						if iy >= 0 && iy < ay.in && ix >= 0 && ix < ax.in {
 							at.taps = append(at.taps, convTap{(n*ay.in+iy)*ax.in + ix, ky*kw + kx})
 						}
 					}
 				}
-				for o := 0; o < co; o++ {
+				for o := range co {
 					y.V[i] = value(at, o)
 					i++
 				}

@@ -32,10 +32,10 @@ func FullyConnected(x, weights, bias *Tensor, act nn.Activation, out Format, ar 
 		return nil, err
 	}
 	xz, wz := zeroOf(x), zeroOf(weights)
-	for b := 0; b < batch; b++ {
-		for u := 0; u < units; u++ {
+	for b := range batch {
+		for u := range units {
 			sum := 0.0
-			for i := 0; i < size; i++ {
+			for i := range size {
 				sum += (x.V[b*size+i] - xz) * (weights.V[u*size+i] - wz)
 			}
 			y.V[b*units+u] = finish(sum, u)

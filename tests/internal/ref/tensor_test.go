@@ -11,7 +11,7 @@ import (
 )
 
 func TestFloat16RoundTrip(t *testing.T) {
-	for h := 0; h < 1<<16; h++ {
+	for h := range 1 << 16 {
 		v := float16Value(uint16(h))
 		if math.IsNaN(v) {
 			require.True(t, math.IsNaN(float16Value(float16Bits(v))))

@@ -75,7 +75,7 @@ func (s *Scene) Model() (*nn.Model, error) {
 	paper := b.Input(nn.TensorInt32, nn.Dims{strip}, 0, 0)
 
 	atlas := b.Floats(nn.Dims{glyphCount, CellWidth * CellHeight}, atlas()...)
-	cover := b.Maximum(drawn(b, atlas, text), covered(b, marks, s.Marks))
+	cover := b.Maximum(drawn(b, atlas, text), covered(b, marks))
 	base := s.base(b, view)
 	// base + cover * (ink - base)
 	panel := b.Add(base, b.Mul(b.Sub(b.Floats(nn.Dims{1, 1, 1, 4}, markInk...), base, 0), cover, 0), 0)
@@ -91,9 +91,9 @@ func drawn(b *layers.Builder, atlas, text uint32) uint32 {
 	return b.Reshape(b.Transpose(x, 0, 2, 1, 3), 1, Side, Side, 1)
 }
 
-// covered is how far n marks cover each pixel of the panel, all of them together: [1, Side, Side, 1]. A mark covers as much of
-// a pixel as it covers of its row, times what it covers of its column.
-func covered(b *layers.Builder, marks uint32, n int) uint32 {
+// covered is how far marks, [4, n], cover each pixel of the panel, all of them together: [1, Side, Side, 1]. A mark covers as
+// much of a pixel as it covers of its row, times what it covers of its column.
+func covered(b *layers.Builder, marks uint32) uint32 {
 	edges := b.Split(marks, 0, 4) // each [1, n]
 	along := make([]float32, Side)
 	for i := range along {

@@ -40,7 +40,7 @@ func (r *Result) Fill(runs []*driver.Profile, by string) {
 	for i, p := range runs {
 		r.Wall += stats.Milliseconds(p.Wall) / float64(len(runs))
 		for n, row := range p.Rows {
-			key, name := groupOf(&row, n, by)
+			key, name := groupOf(&row, by)
 			g := groups[key]
 			if g == nil {
 				g = &group{name: name, kind: string(row.Kind), order: n, host: row.Kernel == "", times: make([]float64, len(runs)), ceilings: map[string]float64{}}
@@ -81,14 +81,12 @@ var hostKinds = []string{
 	string(driver.ProfileFinish),
 }
 
-// groupOf is what row n of a run is put together with, and how that is called.
-func groupOf(row *driver.ProfileRow, n int, by string) (key, name string) {
+// groupOf is what a row of a run is put together with, and how that is called.
+func groupOf(row *driver.ProfileRow, by string) (key, name string) {
 	switch {
-	case row.Kernel == "":
-		return string(row.Kind) + " " + row.Name, row.Name
-	case by == ByKernel:
+	case row.Kernel != "" && by == ByKernel:
 		return row.Kernel, row.Kernel
-	case by == BySegment:
+	case row.Kernel != "" && by == BySegment:
 		name = fmt.Sprintf("segment %d", row.Segment)
 		return name, name
 	}
