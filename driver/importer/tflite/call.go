@@ -1,6 +1,7 @@
 package tflite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,14 +11,20 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// call is one operator while it is translated.
+// call is one operator while it is translated. Its first error sticks: afterwards nothing is emitted, operands read as ones
+// without dimensions, lists are empty and numbers 0, and other errors do not count. So translations check once before they
+// index dimensions, or where the check of what was read is one anyway.
 type call struct {
 	*conversion
 	index int
 	operator
 	long bool // INT64 tensors count as TENSOR_INT32
 	bits bool // booleans are moved as numbers
+	err  error
 }
+
+// fail keeps the first error.
+func (c *call) fail(err error) { c.err = cmp.Or(c.err, err) }
 
 // apply checks what every operator has in common and translates it.
 func (c *call) apply(b builtin) error {
@@ -50,18 +57,18 @@ func (c *call) apply(b builtin) error {
 		}
 	}
 	c.long = b.long
-	done, err := c.fold()
-	if err == nil && b.moves {
-		c.bits, err = c.lifts()
+	done := c.fold()
+	if c.err == nil && b.moves {
+		c.bits, c.err = c.lifts()
 	}
-	if err == nil && !done {
-		err = b.translate(c)
+	if c.err == nil && !done {
+		c.fail(b.translate(c))
 	}
-	if err == nil && c.bits {
-		err = c.lower()
+	if c.err == nil && c.bits {
+		c.lower()
 	}
-	if err != nil {
-		return err
+	if c.err != nil {
+		return c.err
 	}
 	for _, t := range c.out {
 		if c.values[t].operand < 0 {
@@ -86,18 +93,27 @@ func (c *call) tensor(i int) *tensor { return &c.file.tensors[c.in[i]] }
 func (c *call) output() *tensor { return &c.file.tensors[c.out[0]] }
 
 // operand returns an operand for reading; the pointer is valid until the next operand is made.
-func (c *call) operand(x uint32) *nn.Operand { return &c.Model.Main.Operands[x] }
+func (c *call) operand(x uint32) *nn.Operand {
+	if c.err != nil {
+		return &nn.Operand{}
+	}
+	return &c.Model.Main.Operands[x]
+}
 
 // data returns the operand of input i, making one when it is a constant.
-func (c *call) data(i int) (uint32, error) {
+func (c *call) data(i int) uint32 {
+	if c.err != nil {
+		return 0
+	}
 	x, err := c.stored(i)
-	if err != nil || !c.bits {
-		return x, err
+	c.fail(err)
+	if c.err != nil || !c.bits {
+		return x
 	}
-	if x, err = c.lift(x); err != nil {
-		return 0, fmt.Errorf("input %d: %w", i, err)
+	if x = c.lift(x); c.err != nil {
+		c.err = fmt.Errorf("input %d: %w", i, c.err)
 	}
-	return x, nil
+	return x
 }
 
 // stored is data of elements as they are.
@@ -125,49 +141,41 @@ func (c *call) stored(i int) (uint32, error) {
 		}
 		return 0, importer.Damaged("tensor %d is read before it is written", c.in[i])
 	}
-	s, err := c.spec(t)
+	x, err := c.constantOperand(t)
 	if err != nil {
 		return 0, fmt.Errorf("input %d: %w", i, err)
 	}
-	d, e, err := c.constantDims(t)
-	if err != nil {
-		return 0, fmt.Errorf("input %d: %w", i, err)
-	}
-	if t.typ == typeInt64 {
-		x, err := c.narrow(d, e)
-		if err != nil {
-			return 0, fmt.Errorf("input %d: %w", i, err)
-		}
-		v.operand = int(x)
-	} else {
-		v.operand = int(c.addConstant(s, d, e))
-	}
-	return uint32(v.operand), nil
+	v.operand = int(x)
+	return x, nil
 }
 
 // ints decodes input i, a constant that parameterises the operator.
-func (c *call) ints(i int, what string) ([]int32, error) {
+func (c *call) ints(i int, what string) []int32 {
+	if c.err != nil {
+		return nil
+	}
 	if !c.has(i) {
-		return nil, importer.Damaged("input %d (%s) is missing", i, what)
+		c.err = importer.Damaged("input %d (%s) is missing", i, what)
+		return nil
 	}
 	if v := c.values[c.in[i]]; v.operand >= 0 {
 		if x, ok := c.known(i); ok {
 			c.sized = c.sized || x.sized && c.code.builtin != builtinReshape
-			return x.list, nil
+			return x.list
 		}
 	}
 	x, err := c.integers(c.tensor(i))
 	if err != nil {
-		return nil, fmt.Errorf("input %d (%s): %w", i, what, err)
+		c.err = fmt.Errorf("input %d (%s): %w", i, what, err)
 	}
-	return x, nil
+	return x
 }
 
 // result is the operand type of the output.
-func (c *call) result() (spec, error) { return c.resultOf(0) }
+func (c *call) result() spec { return c.resultOf(0) }
 
 // resultOf is the operand type of output i.
-func (c *call) resultOf(i int) (spec, error) {
+func (c *call) resultOf(i int) spec {
 	t := &c.file.tensors[c.out[i]]
 	s, err := c.spec(t)
 	if err == nil && t.typ == typeInt64 && !c.long {
@@ -177,54 +185,107 @@ func (c *call) resultOf(i int) (spec, error) {
 		s.Of = nn.TensorFloat32
 	}
 	switch {
-	case err == nil:
-		return s, nil
-	case len(c.out) == 1:
-		return s, fmt.Errorf("output: %w", err)
+	case err != nil && len(c.out) == 1:
+		c.fail(fmt.Errorf("output: %w", err))
+	case err != nil:
+		c.fail(fmt.Errorf("output %d: %w", i, err))
 	}
-	return s, fmt.Errorf("output %d: %w", i, err)
+	return s
+}
+
+// int32s adds a TENSOR_INT32 constant.
+func (c *call) int32s(d nn.Dims, list []int32) (x uint32) {
+	if c.err == nil {
+		x, c.err = c.Int32s(d, list)
+	}
+	return x
+}
+
+// zeros adds a constant of zeros.
+func (c *call) zeros(t spec, d nn.Dims) (x uint32) {
+	if c.err == nil {
+		x, c.err = c.Zeros(t, d)
+	}
+	return x
+}
+
+// absent adds an operand without a value.
+func (c *call) absent(t nn.OperandType) uint32 {
+	return c.Add(nn.Operand{Type: t, Lifetime: nn.NoValue})
+}
+
+// emit emits an operation with one result of type t. Its inputs are operands (uint32, []uint32), vectors of
+// integers ([]int32), which become constants, and scalars as importer.Builder.Scalars takes them: floats in the
+// precision of the first operand, of the result behind an operand of integers.
+func (c *call) emit(op nn.OperationType, t spec, inputs ...any) uint32 {
+	return c.emitAll(op, []spec{t}, inputs...)[0]
+}
+
+// emitAll is emit of an operation with a result of each of types.
+func (c *call) emitAll(op nn.OperationType, types []spec, inputs ...any) []uint32 {
+	var list []uint32
+	for _, in := range inputs {
+		switch in := in.(type) {
+		case uint32:
+			list = append(list, in)
+		case []uint32:
+			list = append(list, in...)
+		case []int32:
+			list = append(list, c.int32s(nn.Dims{uint32(len(in))}, in))
+		default:
+			like := types[0].Of
+			if len(list) > 0 && c.operand(list[0]).Type != nn.TensorInt32 {
+				like = c.operand(list[0]).Type
+			}
+			if c.err == nil {
+				list, c.err = c.Scalars(like, list, in)
+			}
+		}
+	}
+	if c.err == nil {
+		results, err := c.EmitAll(op, types, list...)
+		if err == nil {
+			return results
+		}
+		c.err = err
+	}
+	return make([]uint32, len(types))
 }
 
 // finish emits the operation that computes the output.
-func (c *call) finish(op nn.OperationType, inputs ...uint32) error {
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
-	x, err := c.Emit(op, s, inputs...)
-	if err != nil {
-		return err
-	}
-	return c.bind(x)
+func (c *call) finish(op nn.OperationType, inputs ...any) error {
+	return c.bind(c.emit(op, c.result(), inputs...))
 }
 
 // finishAll emits the operation that computes all outputs.
-func (c *call) finishAll(op nn.OperationType, inputs ...uint32) error {
-	specs := make([]spec, len(c.out))
-	for i := range specs {
-		var err error
-		if specs[i], err = c.resultOf(i); err != nil {
-			return err
-		}
+func (c *call) finishAll(op nn.OperationType, inputs ...any) error {
+	for i, x := range c.emitAll(op, c.results(), inputs...) {
+		c.bindTo(c.out[i], x)
 	}
-	list, err := c.EmitAll(op, specs, inputs...)
-	if err != nil {
-		return err
+	return c.err
+}
+
+// results are the operand types of the outputs.
+func (c *call) results() []spec {
+	types := make([]spec, len(c.out))
+	for i := range types {
+		types[i] = c.resultOf(i)
 	}
-	for i, x := range list {
-		if err := c.bindTo(c.out[i], x); err != nil {
-			return err
-		}
-	}
-	return nil
+	return types
 }
 
 // bind makes x the value of the output.
-func (c *call) bind(x uint32) error { return c.bindTo(c.out[0], x) }
+func (c *call) bind(x uint32) error {
+	c.bindTo(c.out[0], x)
+	return c.err
+}
 
 // bindTo makes x the value of the tensor of the given index, an output. Its shape must be the one in the file, except where that is open:
 // TensorFlow Lite, too, computes the shapes of intermediate tensors when it loads a model.
-func (c *call) bindTo(output int32, x uint32) error {
+func (c *call) bindTo(output int32, x uint32) {
+	if c.err != nil {
+		return
+	}
 	t, d := &c.file.tensors[output], c.operand(x).Dims
 	if len(t.shape) > 0 {
 		same := len(t.shape) == len(d)
@@ -232,25 +293,24 @@ func (c *call) bindTo(output int32, x uint32) error {
 			same = t.open(i) || int64(t.shape[i]) == int64(d[i])
 		}
 		if !same {
-			return fmt.Errorf("output has shape %v, the inputs give %v", t.shape, []uint32(d))
+			c.err = fmt.Errorf("output has shape %v, the inputs give %v", t.shape, []uint32(d))
+			return
 		}
 	}
 	v := &c.values[output]
 	if v.operand >= 0 {
-		return importer.Damaged("tensor %d is an output twice", output)
+		c.err = importer.Damaged("tensor %d is an output twice", output)
+		return
 	}
 	v.operand, v.unknown = int(x), false
-	return nil
 }
 
 // copy returns a tensor of the same value as x, written by an operation.
-func (c *call) copy(x uint32) (uint32, error) {
-	return c.reshape(x, slices.Clone(c.operand(x).Dims))
-}
+func (c *call) copy(x uint32) uint32 { return c.reshape(x, slices.Clone(c.operand(x).Dims)) }
 
 // reshape returns x with another shape.
-func (c *call) reshape(x uint32, d nn.Dims) (uint32, error) {
-	return c.withInts(nn.OpReshape, importer.TypeOf(c.operand(x)), x, [][]int32{dims32(d)})
+func (c *call) reshape(x uint32, d nn.Dims) uint32 {
+	return c.emit(nn.OpReshape, importer.TypeOf(c.operand(x)), x, dims32(d))
 }
 
 // dims32 are dimensions as numbers of a vector.
@@ -262,52 +322,30 @@ func dims32(d nn.Dims) []int32 {
 	return list
 }
 
-// withInts emits an operation on x, with vectors and then scalars as parameters.
-func (c *call) withInts(op nn.OperationType, t spec, x uint32, vectors [][]int32, scalars ...any) (uint32, error) {
-	inputs := []uint32{x}
-	for _, v := range vectors {
-		list, err := c.Int32s(nn.Dims{uint32(len(v))}, v)
-		if err != nil {
-			return 0, err
-		}
-		inputs = append(inputs, list)
-	}
-	inputs, err := c.Scalars(t.Of, inputs, scalars...)
-	if err != nil {
-		return 0, err
-	}
-	return c.Emit(op, t, inputs...)
-}
-
 // activation decodes a fused activation. after is set when it is TANH, which no operation of the HAL fuses.
-func (c *call) activation(slot int) (act nn.Activation, after bool, err error) {
+func (c *call) activation(slot int) (act nn.Activation, after bool) {
 	switch a := c.options.int8(slot); a {
 	case 0, 1, 2, 3: // NONE, RELU, RELU_N1_TO_1, RELU6 have the HAL's numbers
-		return nn.Activation(a), false, nil
+		return nn.Activation(a), false
 	case 4:
 		if t := c.output().typ; t != typeFloat32 && t != typeFloat16 {
-			return 0, false, fmt.Errorf("fused TANH on %v", t)
+			c.fail(fmt.Errorf("fused TANH on %v", t))
 		}
-		return nn.ActNone, true, nil
+		return nn.ActNone, true
 	case 5:
-		return 0, false, errors.New("fused SIGN_BIT")
+		c.fail(errors.New("fused SIGN_BIT"))
 	default:
-		return 0, false, importer.Damaged("fused activation %d", a)
+		c.fail(importer.Damaged("fused activation %d", a))
 	}
+	return nn.ActNone, false
 }
 
 // finishFused emits the operation that computes the output, and TANH behind it when tanh is set.
-func (c *call) finishFused(op nn.OperationType, tanh bool, inputs ...uint32) error {
-	if !tanh {
-		return c.finish(op, inputs...)
+func (c *call) finishFused(op nn.OperationType, tanh bool, inputs ...any) error {
+	s := c.result()
+	x := c.emit(op, s, inputs...)
+	if tanh {
+		x = c.emit(nn.OpTanh, s, x)
 	}
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
-	x, err := c.Emit(op, s, inputs...)
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpTanh, x)
+	return c.bind(x)
 }

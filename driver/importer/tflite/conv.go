@@ -19,14 +19,15 @@ const (
 	paddingValid                                                     int8 = 1
 )
 
-func (c *call) padding(slot int) (int32, error) {
+func (c *call) padding(slot int) int32 {
 	switch p := c.options.int8(slot); p {
 	case paddingSame:
-		return nn.PaddingSame, nil
+		return nn.PaddingSame
 	case paddingValid:
-		return nn.PaddingValid, nil
+		return nn.PaddingValid
 	default:
-		return 0, importer.Damaged("padding scheme %d", p)
+		c.fail(importer.Damaged("padding scheme %d", p))
+		return 0
 	}
 }
 
@@ -49,36 +50,17 @@ func transposeConv(c *call) error {
 	if t := elementType(c.options.int8(transposeBiasType)); t != typeFloat32 && t != typeInt32 {
 		return fmt.Errorf("bias of type %v", t)
 	}
-	x, w, b, err := c.filtered(0)
-	if err != nil {
-		return err
-	}
-	y, err := c.data(3)
-	if err != nil {
-		return err
-	}
-	scheme, err := c.padding(convPadding)
-	if err != nil {
-		return err
-	}
-	act, tanh, err := c.activation(convActivation)
-	if err != nil {
-		return err
-	}
-	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x, w, b, y}, scheme, c.options.int32(convStrideW, 0), c.options.int32(convStrideH, 0), act, false)
-	if err != nil {
-		return err
-	}
-	return c.finishFused(nn.OpTransposeConv2D, tanh, inputs...)
+	x, w, b := c.filtered(0)
+	y, scheme := c.data(3), c.padding(convPadding)
+	act, tanh := c.activation(convActivation)
+	return c.finishFused(nn.OpTransposeConv2D, tanh, x, w, b, y,
+		scheme, c.options.int32(convStrideW, 0), c.options.int32(convStrideH, 0), act, false)
 }
 
 // depthwiseConv2D: filter [1, Kh, Kw, Co] as in the HAL. TensorFlow Lite takes the multiplier from the shapes;
 // the option says the same or is left off.
 func depthwiseConv2D(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
+	x := c.data(0)
 	if !c.has(1) {
 		return importer.Damaged("input 1 (filter) is missing")
 	}
@@ -96,23 +78,17 @@ func depthwiseConv2D(c *call) error {
 // convolution emits the implicit-padding form. channelDim is the dimension of the filter that counts output
 // channels; extra are the parameters between strides and activation.
 func (c *call) convolution(channelDim, actSlot, dilationW, dilationH int, extra []any) error {
-	x, w, b, err := c.filtered(channelDim)
-	if err != nil {
-		return err
+	x, w, b := c.filtered(channelDim)
+	if c.err != nil {
+		return c.err
 	}
 	d := c.operand(w).Dims
 	groups := uint32(1)
 	if in := c.operand(x).Dims; channelDim == 0 && len(in) == 4 && d[3] != 0 && in[3]%d[3] == 0 {
 		groups = in[3] / d[3]
 	}
-	scheme, err := c.padding(convPadding)
-	if err != nil {
-		return err
-	}
-	act, tanh, err := c.activation(actSlot)
-	if err != nil {
-		return err
-	}
+	scheme := c.padding(convPadding)
+	act, tanh := c.activation(actSlot)
 	op := nn.OpConv2D
 	if channelDim == 3 {
 		op = nn.OpDepthwiseConv2D
@@ -120,7 +96,7 @@ func (c *call) convolution(channelDim, actSlot, dilationW, dilationH int, extra 
 	if groups > 1 {
 		op, extra = nn.OpGroupedConv2D, []any{int32(groups)}
 	}
-	list := append([]any{scheme, c.options.int32(convStrideW, 0), c.options.int32(convStrideH, 0)}, extra...)
+	list := append([]any{x, w, b, scheme, c.options.int32(convStrideW, 0), c.options.int32(convStrideH, 0)}, extra...)
 	list = append(list, act)
 	dw, dh := c.options.int32(dilationW, 1), c.options.int32(dilationH, 1)
 	switch dilated := dw != 1 || dh != 1; {
@@ -131,91 +107,87 @@ func (c *call) convolution(channelDim, actSlot, dilationW, dilationH int, extra 
 	case groups > 1:
 		list = append(list, false)
 	}
-	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x, w, b}, list...)
-	if err != nil {
-		return err
-	}
-	return c.finishFused(op, tanh, inputs...)
+	return c.finishFused(op, tanh, list...)
 }
 
 // filtered returns input, filter and bias of a convolution.
-func (c *call) filtered(channelDim int) (x, w, b uint32, err error) {
-	if x, err = c.data(0); err != nil {
-		return x, w, b, err
-	}
-	if w, err = c.weights(x, channelDim); err != nil {
-		return x, w, b, err
-	}
+func (c *call) filtered(channelDim int) (x, w, b uint32) {
+	x = c.data(0)
+	w = c.weights(x, channelDim)
 	d := c.operand(w).Dims
 	if len(d) != 4 {
-		return x, w, b, fmt.Errorf("filter of rank %d", len(d))
+		c.fail(fmt.Errorf("filter of rank %d", len(d)))
+		return x, w, 0
 	}
-	b, err = c.bias(x, w, d[channelDim])
-	return x, w, b, err
+	return x, w, c.bias(x, w, d[channelDim])
 }
 
 // weights returns the filter, input 1. Signed 8-bit filters are symmetric with a scale for each channel.
-func (c *call) weights(x uint32, channelDim int) (uint32, error) {
+func (c *call) weights(x uint32, channelDim int) uint32 {
 	if !c.has(1) {
-		return 0, importer.Damaged("input 1 (filter) is missing")
+		c.fail(importer.Damaged("input 1 (filter) is missing"))
+		return 0
 	}
 	typ, w := c.operand(x).Type, c.tensor(1)
 	if typ.IsFloat() && (w.typ == typeInt8 || w.typ == typeUInt8) {
-		return 0, fmt.Errorf("%v weights for float activations", w.typ)
+		c.fail(fmt.Errorf("%v weights for float activations", w.typ))
 	}
-	if typ != nn.TensorQuant8AsymmSigned || w.typ != typeInt8 {
+	if c.err != nil || typ != nn.TensorQuant8AsymmSigned || w.typ != typeInt8 {
 		return c.data(1)
 	}
 	y, err := c.perChannel(c.in[1], channelDim)
 	if err != nil {
-		return 0, fmt.Errorf("filter: %w", err)
+		c.err = fmt.Errorf("filter: %w", err)
 	}
-	return y, nil
+	return y
 }
 
 // bias returns input 2 as a vector of n elements, zeros when it is absent. An integer bias counts in units of
 // scale(input) * scale(filter), whatever the file says its scale is.
-func (c *call) bias(x, w uint32, n uint32) (uint32, error) {
+func (c *call) bias(x, w uint32, n uint32) uint32 {
+	if c.err != nil {
+		return 0
+	}
 	in, filter := importer.TypeOf(c.operand(x)), *c.operand(w)
 	s := spec{Of: in.Of}
 	if in.Of.IsQuant8() {
-		s = spec{Of: nn.TensorInt32}
+		s = intType
 		if filter.Channel == nil {
 			s.Scale = float32(float64(in.Scale) * float64(filter.Scale))
 			if !validScale(s.Scale) {
-				return 0, fmt.Errorf("scale of the bias is %v * %v", in.Scale, filter.Scale)
+				c.err = fmt.Errorf("scale of the bias is %v * %v", in.Scale, filter.Scale)
+				return 0
 			}
 		}
 	}
 	if !c.has(2) {
-		return c.Zeros(s, nn.Dims{n})
+		return c.zeros(s, nn.Dims{n})
 	}
 	t := c.tensor(2)
-	if in.Of.IsQuant8() {
-		if t.typ != typeInt32 {
-			return 0, fmt.Errorf("bias of type %v", t.typ)
-		}
-		if err := c.biasScales(&t.quant, in, &filter); err != nil {
-			return 0, err
-		}
-	} else {
-		if elementOperands[t.typ] != in.Of {
-			return 0, fmt.Errorf("bias of type %v", t.typ)
-		}
+	switch {
+	case in.Of.IsQuant8() && t.typ != typeInt32, !in.Of.IsQuant8() && elementOperands[t.typ] != in.Of:
+		c.err = fmt.Errorf("bias of type %v", t.typ)
+		return 0
+	case in.Of.IsQuant8():
+		c.err = c.biasScales(&t.quant, in, &filter)
+	default:
 		if y := c.values[c.in[2]].operand; y >= 0 { // computed, or widened from float16
 			o := *c.operand(uint32(y))
 			if have, err := o.Dims.Elements(); err != nil || have != n || o.Lifetime != nn.ConstantCopy {
-				return uint32(y), nil
+				return uint32(y)
 			}
 			o.Dims = nn.Dims{n}
-			return c.Add(o), nil
+			return c.Add(o)
 		}
+	}
+	if c.err != nil {
+		return 0
 	}
 	y, err := c.view(c.in[2], s, n)
 	if err != nil {
-		return 0, fmt.Errorf("bias: %w", err)
+		c.err = fmt.Errorf("bias: %w", err)
 	}
-	return y, nil
+	return y
 }
 
 // biasScales checks the scale of an integer bias as TensorFlow Lite does: it may be off by 2 % of an output

@@ -84,94 +84,54 @@ func detection(c *call) error {
 			return fmt.Errorf("%v output", c.file.tensors[t].typ)
 		}
 	}
-	var in [3]uint32 // deltas, scores, anchors
-	for i := range in {
-		if in[i], err = c.realData(i); err != nil {
-			return err
-		}
-	}
-	if in[1], err = c.withBackground(in[1], o.classes); err != nil {
-		return err
-	}
+	boxes, scores, anchors := c.realData(0), c.realData(1), c.realData(2)
+	scores = c.withBackground(scores, o.classes)
 	// TensorFlow Lite takes scores from the threshold on, the HAL those above; boxes that overlap by more are left out, here
 	// those by as much.
 	above := math.Nextafter32(o.score, float32(math.Inf(-1)))
 	overlap := math.Nextafter32(o.overlap, float32(math.Inf(1)))
-	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{in[1], in[0], in[2]}, o.scale[0], o.scale[1], o.scale[2], o.scale[3], o.regular,
+	y := c.emitAll(nn.OpDetectionPostprocessing, []spec{floatType, floatType, intType, intType}, scores, boxes, anchors,
+		o.scale[0], o.scale[1], o.scale[2], o.scale[3], o.regular,
 		o.detections, o.classesPerBox, o.ofClass, above, overlap, false)
-	if err != nil {
-		return err
-	}
-	float, integer := spec{Of: nn.TensorFloat32}, spec{Of: nn.TensorInt32}
-	y, err := c.EmitAll(nn.OpDetectionPostprocessing, []spec{float, float, integer, integer}, inputs...)
-	if err != nil {
-		return err
-	}
-	scores, boxes, classes, count := y[0], y[1], y[2], y[3]
-	if classes, err = c.Emit(nn.OpCast, float, classes); err != nil {
-		return err
-	}
-	if count, err = c.boxCount(count, o.classesPerBox); err != nil {
-		return err
-	}
+	scores, boxes = y[0], y[1]
+	classes, count := c.float(nn.OpCast, y[2]), c.boxCount(y[3], o.classesPerBox)
 	for i, x := range []uint32{boxes, classes, scores, count} {
-		if err := c.bindTo(c.out[i], x); err != nil {
-			return err
-		}
+		c.bindTo(c.out[i], x)
 	}
-	return nil
+	return c.err
 }
 
 // realData returns input i, a float32 or 8-bit tensor of rank 2 or 3, as float32.
-func (c *call) realData(i int) (uint32, error) {
-	x, err := c.data(i)
-	if err != nil {
-		return 0, err
-	}
+func (c *call) realData(i int) uint32 {
+	x := c.data(i)
 	switch t := c.operand(x).Type; {
 	case t == nn.TensorFloat32:
-		return x, nil
 	case t.IsQuant8():
-		return c.Emit(nn.OpDequantize, spec{Of: nn.TensorFloat32}, x)
+		return c.float(nn.OpDequantize, x)
 	default:
-		return 0, fmt.Errorf("input %d: %v", i, t)
+		c.fail(fmt.Errorf("input %d: %v", i, t))
 	}
+	return x
 }
 
 // withBackground returns scores x of a number of classes with those of the background in front, which files may leave off.
-func (c *call) withBackground(x uint32, classes int32) (uint32, error) {
+func (c *call) withBackground(x uint32, classes int32) uint32 {
 	d := c.operand(x).Dims
-	if len(d) != 3 {
-		return 0, importer.Damaged("scores of shape %v", []uint32(d))
+	switch {
+	case len(d) != 3:
+		c.fail(importer.Damaged("scores of shape %v", []uint32(d)))
+	case int64(d[2]) == int64(classes):
+		return c.float(nn.OpPad, x, c.int32s(nn.Dims{3, 2}, []int32{0, 0, 0, 0, 1, 0}))
+	case int64(d[2]) != int64(classes)+1:
+		c.fail(fmt.Errorf("scores of shape %v of %d classes", []uint32(d), classes))
 	}
-	switch int64(d[2]) {
-	case int64(classes) + 1:
-		return x, nil
-	case int64(classes):
-	default:
-		return 0, fmt.Errorf("scores of shape %v of %d classes", []uint32(d), classes)
-	}
-	pads, err := c.Int32s(nn.Dims{3, 2}, []int32{0, 0, 0, 0, 1, 0})
-	if err != nil {
-		return 0, err
-	}
-	return c.Emit(nn.OpPad, spec{Of: nn.TensorFloat32}, x, pads)
+	return x
 }
 
 // boxCount returns the number of boxes as float32 where n, int32, counts each as often as it has classes.
-func (c *call) boxCount(n uint32, classes int32) (uint32, error) {
+func (c *call) boxCount(n uint32, classes int32) uint32 {
 	if classes > 1 {
-		by, err := c.Int32s(nn.Dims{1}, []int32{classes})
-		if err != nil {
-			return 0, err
-		}
-		inputs, err := c.Scalars(nn.TensorInt32, []uint32{n, by}, nn.ActNone)
-		if err != nil {
-			return 0, err
-		}
-		if n, err = c.Emit(nn.OpDiv, spec{Of: nn.TensorInt32}, inputs...); err != nil {
-			return 0, err
-		}
+		n = c.ofInts(nn.OpDiv, n, c.int32s(nn.Dims{1}, []int32{classes}))
 	}
-	return c.Emit(nn.OpCast, spec{Of: nn.TensorFloat32}, n)
+	return c.float(nn.OpCast, n)
 }

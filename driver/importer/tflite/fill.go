@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -11,17 +12,13 @@ import (
 
 // shapeOf is SHAPE: the dimensions are known.
 func shapeOf(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	if c.scalar(0) {
+	x := c.data(0)
+	if c.err == nil && c.scalar(0) {
 		return fmt.Errorf("the shape of a tensor of rank 0 is empty")
 	}
-	if _, err := c.result(); err != nil {
-		return err
-	}
-	return c.bindNumbers(c.out[0], numbers{list: dims32(c.operand(x).Dims), sized: !constant(c.operand(x))})
+	c.result()
+	c.bindNumbers(c.out[0], numbers{list: dims32(c.operand(x).Dims), sized: !constant(c.operand(x))})
+	return c.err
 }
 
 func constant(o *nn.Operand) bool {
@@ -29,28 +26,26 @@ func constant(o *nn.Operand) bool {
 }
 
 func rank(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
+	x := c.data(0)
+	if c.err != nil {
+		return c.err
 	}
 	n := len(c.operand(x).Dims)
 	if c.scalar(0) {
 		n = 0
 	}
-	return c.bindNumbers(c.out[0], numbers{list: []int32{int32(n)}, scalar: true})
+	c.bindNumbers(c.out[0], numbers{list: []int32{int32(n)}, scalar: true})
+	return c.err
 }
 
 // rangeOf is RANGE from constants on, which becomes one.
 func rangeOf(c *call) error {
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
+	s := c.result()
 	var v [3]float64 // start, limit, delta
 	for i, what := range []string{"start", "limit", "delta"} {
-		if v[i], err = c.number(i, what); err != nil {
-			return err
-		}
+		var err error
+		v[i], err = c.number(i, what)
+		c.fail(err)
 	}
 	n := math.Ceil((v[1] - v[0]) / v[2])
 	if s.Of == nn.TensorFloat32 { // as TensorFlow Lite counts
@@ -61,6 +56,9 @@ func rangeOf(c *call) error {
 	}
 	if s.Of != nn.TensorInt32 && s.Of != nn.TensorFloat32 {
 		return fmt.Errorf("range of %v", c.output().typ)
+	}
+	if c.err != nil {
+		return c.err
 	}
 	loc, b, err := c.Reserve(4 * int(n))
 	if err != nil {
@@ -106,16 +104,13 @@ func (c *call) number(i int, what string) (float64, error) {
 
 // fill: the HAL's operation takes a scalar of the model. What is computed becomes TILE, and so does a type that it has not.
 func fill(c *call) error {
-	sizes, err := c.ints(0, "shape")
-	if err != nil {
-		return err
-	}
+	sizes := c.ints(0, "shape")
 	if len(sizes) == 0 {
 		sizes = []int32{1}
 	}
-	s, err := c.result()
-	if err != nil {
-		return err
+	s := c.result()
+	if c.err != nil {
+		return c.err
 	}
 	if v, err := c.number(1, "value"); err == nil && (s.Of == nn.TensorFloat32 || s.Of == nn.TensorInt32) {
 		if t := c.tensor(1).typ; t != c.output().typ {
@@ -123,73 +118,33 @@ func fill(c *call) error {
 		}
 		return c.fillWith(s, sizes, v)
 	}
-	x, err := c.data(1)
-	if err != nil {
-		return err
-	}
+	x := c.data(1)
 	if n, err := c.operand(x).Dims.Elements(); err != nil || n != 1 || len(sizes) > maxRank {
 		return importer.Damaged("%d values for shape %v", n, sizes)
 	}
-	d := make(nn.Dims, len(sizes))
-	for i := range d {
-		d[i] = 1
-	}
-	if x, err = c.reshape(x, d); err != nil {
-		return err
-	}
-	return c.repeat(s, x, sizes)
+	return c.repeat(s, c.reshape(x, slices.Repeat(nn.Dims{1}, len(sizes))), sizes)
 }
 
 // fillWith emits the FILL that computes the output.
 func (c *call) fillWith(s spec, sizes []int32, v float64) error {
-	list, err := c.Int32s(nn.Dims{uint32(len(sizes))}, sizes)
-	if err != nil {
-		return err
-	}
 	var value any = float32(v)
 	if s.Of == nn.TensorInt32 {
 		value = int32(v)
 	}
-	inputs, err := c.Scalars(s.Of, []uint32{list}, value)
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpFill, inputs...)
+	return c.finish(nn.OpFill, sizes, value)
 }
 
 func zerosLike(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
+	x, s := c.data(0), c.result()
 	return c.fillWith(s, dims32(c.operand(x).Dims), 0)
 }
 
 // multinomial: TensorFlow Lite draws by another generator, so that samples are others of the same probabilities. Where it would
 // choose its seeds, both 0, they are 0 here and draw the same at every execution.
 func multinomial(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	n, err := c.ints(1, "samples")
-	if err != nil {
-		return err
-	}
+	x, n := c.data(0), c.ints(1, "samples")
 	if len(n) != 1 {
 		return importer.Damaged("%d numbers for the samples", len(n))
 	}
-	inputs, err := c.Scalars(c.operand(x).Type, []uint32{x}, n[0])
-	if err != nil {
-		return err
-	}
-	seeds, err := c.Int32s(nn.Dims{2}, []int32{int32(c.options.uint64(0)), int32(c.options.uint64(1))})
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpRandomMultinomial, append(inputs, seeds)...)
+	return c.finish(nn.OpRandomMultinomial, x, n[0], []int32{int32(c.options.uint64(0)), int32(c.options.uint64(1))})
 }

@@ -81,14 +81,14 @@ func (c *call) known(i int) (x numbers, ok bool) {
 }
 
 // fold computes the operator where all its inputs are known.
-func (c *call) fold() (done bool, err error) {
+func (c *call) fold() (done bool) {
 	f := folds[c.code.builtin]
 	if f == nil {
-		return false, nil
+		return false
 	}
 	for _, t := range c.out {
 		if typ := c.file.tensors[t].typ; typ != typeInt32 && typ != typeInt64 {
-			return false, nil
+			return false
 		}
 	}
 	in := make([]numbers, len(c.in))
@@ -96,34 +96,25 @@ func (c *call) fold() (done bool, err error) {
 	for i := range c.in {
 		var ok bool
 		if in[i], ok = c.known(i); !ok {
-			return false, nil
+			return false
 		}
 		sized = sized || in[i].sized
 	}
 	out, ok := f(c, in)
 	if !ok || len(out) != len(c.out) {
-		return false, nil
+		return false
 	}
 	for i, x := range out {
 		x.sized = sized
-		if err := c.bindNumbers(c.out[i], x); err != nil {
-			return true, err
-		}
+		c.bindNumbers(c.out[i], x)
 	}
-	return true, nil
+	return true
 }
 
 // bindNumbers makes known numbers the value of a tensor.
-func (c *call) bindNumbers(tensor int32, x numbers) error {
-	o, err := c.Int32s(nn.Dims{uint32(len(x.list))}, x.list)
-	if err != nil {
-		return err
-	}
-	if err := c.bindTo(tensor, o); err != nil {
-		return err
-	}
+func (c *call) bindNumbers(tensor int32, x numbers) {
+	c.bindTo(tensor, c.int32s(nn.Dims{uint32(len(x.list))}, x.list))
 	c.values[tensor].sized = x.sized
-	return nil
 }
 
 // arithmeticOf computes f of lists of one length, or a list and a single number.

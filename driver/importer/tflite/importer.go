@@ -146,7 +146,8 @@ func (im *conversion) bindOutputs() error {
 	for i, ti := range im.file.outputs {
 		t := &im.file.tensors[ti]
 		c := &call{conversion: im, index: -1, operator: operator{in: []int32{ti}}, long: true}
-		x, err := c.data(0)
+		x := c.data(0)
+		err := c.err
 		if errors.Is(err, errUnknown) {
 			continue // its operator is reported
 		}
@@ -154,7 +155,8 @@ func (im *conversion) bindOutputs() error {
 			return fmt.Errorf("output %d: %w", i, err)
 		}
 		if err == nil && g.Operands[x].Lifetime != nn.Temporary {
-			x, err = c.copy(x)
+			x = c.copy(x)
+			err = c.err
 		}
 		if err != nil {
 			im.refusePort("output", i, t, err)

@@ -26,67 +26,52 @@ func (c *call) lifts() (bool, error) {
 }
 
 // lift returns the numbers of an operand of booleans.
-func (c *call) lift(x uint32) (uint32, error) {
+func (c *call) lift(x uint32) uint32 {
 	switch t := c.operand(x).Type; {
 	case t.IsFloat():
-		return 0, fmt.Errorf("booleans and %v", t)
+		c.fail(fmt.Errorf("booleans and %v", t))
+		return 0
 	case t != nn.TensorBool8:
-		return x, nil
+		return x
 	}
 	if y, ok := c.lifted[x]; ok {
-		return y, nil
+		return y
 	}
-	y, err := c.numbersOf(x, spec{Of: nn.TensorFloat32})
-	if err == nil {
+	y := c.numbersOf(x, floatType)
+	if c.err == nil {
 		c.lifted[x] = y
 	}
-	return y, err
+	return y
 }
 
 // lower makes booleans of the outputs, which are numbers.
-func (c *call) lower() error {
+func (c *call) lower() {
 	for _, t := range c.out {
 		v := &c.values[t]
 		if v.operand < 0 {
 			continue
 		}
-		zero, err := c.Zeros(spec{Of: nn.TensorFloat32}, nn.Dims{1})
-		if err != nil {
-			return err
-		}
-		y, err := c.Emit(nn.OpNotEqual, spec{Of: nn.TensorBool8}, uint32(v.operand), zero)
-		if err != nil {
-			return err
+		y := c.emit(nn.OpNotEqual, boolType, uint32(v.operand), c.zeros(floatType, nn.Dims{1}))
+		if c.err != nil {
+			return
 		}
 		c.lifted[y] = uint32(v.operand)
 		v.operand = int(y)
 	}
-	return nil
 }
 
 // numbersOf makes 1 and 0 of the elements of a TENSOR_BOOL8.
-func (c *call) numbersOf(mask uint32, s spec) (uint32, error) {
-	list, err := c.Int32s(nn.Dims{uint32(len(c.operand(mask).Dims))}, dims32(c.operand(mask).Dims))
-	if err != nil {
-		return 0, err
-	}
+func (c *call) numbersOf(mask uint32, s spec) uint32 {
+	list := c.int32s(nn.Dims{uint32(len(c.operand(mask).Dims))}, dims32(c.operand(mask).Dims))
 	inputs := []uint32{mask}
 	for n := range 2 {
 		var value any = float32(1 - n)
 		if s.Of == nn.TensorInt32 {
 			value = int32(1 - n)
 		}
-		fill, err := c.Scalars(s.Of, []uint32{list}, value)
-		if err != nil {
-			return 0, err
-		}
-		x, err := c.Emit(nn.OpFill, s, fill...)
-		if err != nil {
-			return 0, err
-		}
-		inputs = append(inputs, x)
+		inputs = append(inputs, c.emit(nn.OpFill, s, list, value))
 	}
-	return c.Emit(nn.OpSelect, s, inputs...)
+	return c.emit(nn.OpSelect, s, inputs)
 }
 
 // squeezeInts drops dimensions of size 1 by RESHAPE.
@@ -94,9 +79,9 @@ func (c *call) squeezeInts(x uint32, axes []int32) error {
 	d := slices.Clone(c.operand(x).Dims)
 	drop := make([]bool, len(d))
 	for _, a := range axes {
-		axis, err := axisOf(a, len(d))
-		if err != nil {
-			return err
+		axis := c.axisOf(a, len(d))
+		if c.err != nil {
+			return c.err
 		}
 		if d[axis] != 1 {
 			return importer.Damaged("axis %d of %v is not 1", axis, []uint32(d))
@@ -125,9 +110,9 @@ func (c *call) transposeInts(x uint32, perm []int32) error {
 	}
 	out, step := make(nn.Dims, len(d)), make([]uint32, len(d))
 	for i, p := range perm {
-		axis, err := axisOf(p, len(d))
-		if err != nil {
-			return err
+		axis := c.axisOf(p, len(d))
+		if c.err != nil {
+			return c.err
 		}
 		if seen[axis] {
 			return importer.Damaged("permutation %v", perm)
@@ -136,7 +121,7 @@ func (c *call) transposeInts(x uint32, perm []int32) error {
 		out[i], step[i] = d[axis], product(d[axis+1:])
 	}
 	at := make([]uint32, len(d)) // in the result
-	places, err := c.made(nn.Dims{total}, func(int) (place int32) {
+	places := c.made(nn.Dims{total}, func(int) (place int32) {
 		for i := range at {
 			place += int32(at[i] * step[i])
 		}
@@ -148,20 +133,9 @@ func (c *call) transposeInts(x uint32, perm []int32) error {
 		}
 		return place
 	})
-	if err != nil {
-		return err
-	}
 	c.sized = true
-	t, err := c.result()
-	if err != nil {
-		return err
-	}
-	if x, err = c.reshape(x, nn.Dims{total}); err != nil {
-		return err
-	}
-	if x, err = c.gatherBy(x, t, 0, places); err != nil {
-		return err
-	}
+	t := c.result()
+	x = c.gatherBy(c.reshape(x, nn.Dims{total}), t, 0, places)
 	return c.reshapeTo(x, out)
 }
 
@@ -180,48 +154,31 @@ func (c *call) concatenateInts(list []uint32, axis int) error {
 		}
 		same, total = same && d[axis] == first[axis], total+uint64(d[axis])
 	}
-	t, err := c.result()
-	if err != nil {
-		return err
-	}
+	t := c.result()
 	if !same {
 		if total > maxJoined {
 			return fmt.Errorf("%d positions of INT32 in parts of different sizes", total)
 		}
-		if list, err = c.positions(list, axis); err != nil {
-			return err
-		}
+		list = c.positions(list, axis)
 	}
-	inputs, err := c.Scalars(t.Of, nil, int32(axis))
-	if err != nil {
-		return err
-	}
-	y, err := c.Emit(nn.OpPack, t, append(inputs, list...)...)
-	if err != nil {
-		return err
-	}
+	y := c.emit(nn.OpPack, t, int32(axis), list)
 	first[axis] = uint32(min(total, 1<<31-1))
 	return c.reshapeTo(y, first)
 }
 
-// positions cuts tensors into parts of size 1 along the axis.
-func (c *call) positions(list []uint32, axis int) ([]uint32, error) {
+// positions splits tensors along an axis, so that each part has one position of it.
+func (c *call) positions(list []uint32, axis int) []uint32 {
 	var parts []uint32
 	for _, x := range list {
+		if c.err != nil {
+			return nil
+		}
 		n := int(c.operand(x).Dims[axis])
 		if n == 1 {
 			parts = append(parts, x)
 			continue
 		}
-		inputs, err := c.Scalars(nn.TensorInt32, []uint32{x}, int32(axis), int32(n))
-		if err != nil {
-			return nil, err
-		}
-		more, err := c.EmitAll(nn.OpSplit, slices.Repeat([]spec{{Of: nn.TensorInt32}}, n), inputs...)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, more...)
+		parts = append(parts, c.emitAll(nn.OpSplit, slices.Repeat([]spec{intType}, n), x, int32(axis), int32(n))...)
 	}
-	return parts, nil
+	return parts
 }

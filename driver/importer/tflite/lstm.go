@@ -21,23 +21,21 @@ const (
 // lstmBasic is the kernel type of an LSTM that has all weights in one tensor.
 const lstmBasic = 1
 
-// lstmParameters appends what all LSTMs have in common.
-func (c *call) lstmParameters(tensors []uint32) ([]uint32, error) {
-	act, err := c.cellActivation(lstmActivation)
-	if err != nil {
-		return nil, err
-	}
+// lstmParameters are what all LSTMs have in common.
+func (c *call) lstmParameters() []any {
+	act := c.cellActivation(lstmActivation)
 	if act == int32(ops.CellRelu1) {
-		return nil, fmt.Errorf("activation %d", act)
+		c.fail(fmt.Errorf("activation %d", act))
 	}
-	return c.Scalars(c.operand(tensors[0]).Type, slices.Clip(tensors), act, c.options.float32(lstmCellClip), c.options.float32(lstmProjClip))
+	return []any{act, c.options.float32(lstmCellClip), c.options.float32(lstmProjClip)}
 }
 
-// lstmTensors returns those of an LSTM, of a step or a sequence.
-func (c *call) lstmTensors() ([]uint32, error) {
-	return c.cellTensors(int(ops.LSTMNormWeights)+4, func(i int) bool {
+// lstmTensors returns those of an LSTM, of a step or a sequence, before and from the weights of the layer normalisation on.
+func (c *call) lstmTensors() (list, norm []uint32) {
+	list = c.cellTensors(int(ops.LSTMNormWeights)+4, func(i int) bool {
 		return i == int(ops.LSTMOutputState) || i == int(ops.LSTMCellState)
 	})
+	return list[:ops.LSTMNormWeights], list[ops.LSTMNormWeights:]
 }
 
 // sequenceLSTM: the parameters stand before the weights of the layer normalisation.
@@ -45,18 +43,9 @@ func sequenceLSTM(c *call) error {
 	if c.options.bool(lstmDiagonal) {
 		return errors.New("diagonal recurrent weights")
 	}
-	list, err := c.lstmTensors()
-	if err != nil {
-		return err
-	}
-	inputs, err := c.lstmParameters(list[:ops.LSTMNormWeights])
-	if err != nil {
-		return err
-	}
-	if inputs, err = c.Scalars(nn.TensorFloat32, inputs, c.options.bool(lstmTimeMajor)); err != nil {
-		return err
-	}
-	return c.finish(nn.OpUnidirectionalSequenceLstm, append(inputs, list[ops.LSTMNormWeights:]...)...)
+	list, norm := c.lstmTensors()
+	inputs := append([]any{list}, c.lstmParameters()...)
+	return c.finish(nn.OpUnidirectionalSequenceLstm, append(inputs, c.options.bool(lstmTimeMajor), norm)...)
 }
 
 // lstm: the HAL's operation gives scratch memory and both states before the result.
@@ -69,15 +58,8 @@ func lstm(c *call) error {
 	if n := len(c.in); n != 20 && n != 24 || len(c.out) != 1 {
 		return importer.Damaged("%d inputs and %d outputs", n, len(c.out))
 	}
-	list, err := c.lstmTensors()
-	if err != nil {
-		return err
-	}
-	inputs, err := c.lstmParameters(list[:ops.LSTMNormWeights])
-	if err != nil {
-		return err
-	}
-	return c.finishCell(nn.OpLstm, 3, append(inputs, list[ops.LSTMNormWeights:]...))
+	list, norm := c.lstmTensors()
+	return c.finishCell(nn.OpLstm, 3, list, append(c.lstmParameters(), norm)...)
 }
 
 // bidirectionalLSTM: no file has weights of a layer normalisation here.
@@ -87,20 +69,12 @@ func bidirectionalLSTM(c *call) error {
 	for _, backward := range []bool{false, true} {
 		states = append(states, ops.BidirectionalLSTMTensor(ops.LSTMOutputState, backward), ops.BidirectionalLSTMTensor(ops.LSTMCellState, backward))
 	}
-	list, err := c.cellTensors(norm, func(i int) bool { return slices.Contains(states, i) })
-	if err != nil {
-		return err
-	}
-	inputs, err := c.lstmParameters(list)
-	if err != nil {
-		return err
-	}
+	list := c.cellTensors(norm, func(i int) bool { return slices.Contains(states, i) })
 	major := c.options.bool(lstmBothTimeMajor) || !c.options.has(lstmBothTimeMajor) // true by default
-	if inputs, err = c.Scalars(nn.TensorFloat32, inputs, c.options.bool(lstmMerge), major); err != nil {
-		return err
-	}
+	inputs := append([]any{list}, c.lstmParameters()...)
+	inputs = append(inputs, c.options.bool(lstmMerge), major)
 	for i := norm; i <= ops.BidirectionalLSTMTensor(ops.LSTMNormWeights+ops.GateOutput, true); i++ {
-		inputs = append(inputs, c.Add(nn.Operand{Type: c.operand(list[0]).Type, Lifetime: nn.NoValue}))
+		inputs = append(inputs, c.absent(c.operand(list[0]).Type))
 	}
 	return c.finishAll(nn.OpBidirectionalSequenceLstm, inputs...)
 }
@@ -124,24 +98,17 @@ func (c *call) basicLSTM() error {
 	if act := c.options.int8(lstmActivation); act != 4 || c.options.float32(lstmCellClip) != 0 || c.options.float32(lstmProjClip) != 0 {
 		return errors.New("basic kernel with another activation than TANH, or with clipping")
 	}
-	list, err := c.cellTensors(5, func(i int) bool { return i == basicOutputState || i == basicCellState })
-	if err != nil {
-		return err
-	}
-	e := floatChain{call: c}
-	joined := e.emit(nn.OpConcatenation, list[basicInput], list[basicOutputState], int32(1))
-	gates := e.emit(nn.OpFullyConnected, joined, list[basicWeights], list[basicBias], nn.ActNone)
-	parts := e.split(gates, 4)
-	cell := e.emit(nn.OpAdd,
-		e.emit(nn.OpMul, e.emit(nn.OpLogistic, parts[0]), e.emit(nn.OpTanh, parts[1]), nn.ActNone),
-		e.emit(nn.OpMul, e.emit(nn.OpLogistic, parts[2]), list[basicCellState], nn.ActNone), nn.ActNone)
-	output := e.emit(nn.OpMul, e.emit(nn.OpLogistic, parts[3]), e.emit(nn.OpTanh, cell), nn.ActNone)
+	list := c.cellTensors(5, func(i int) bool { return i == basicOutputState || i == basicCellState })
+	joined := c.float(nn.OpConcatenation, list[basicInput], list[basicOutputState], int32(1))
+	gates := c.float(nn.OpFullyConnected, joined, list[basicWeights], list[basicBias], nn.ActNone)
+	parts := c.emitAll(nn.OpSplit, slices.Repeat([]spec{floatType}, 4), gates, int32(1), int32(4))
+	cell := c.float(nn.OpAdd,
+		c.float(nn.OpMul, c.float(nn.OpLogistic, parts[0]), c.float(nn.OpTanh, parts[1]), nn.ActNone),
+		c.float(nn.OpMul, c.float(nn.OpLogistic, parts[2]), list[basicCellState], nn.ActNone), nn.ActNone)
+	output := c.float(nn.OpMul, c.float(nn.OpLogistic, parts[3]), c.float(nn.OpTanh, cell), nn.ActNone)
 	for i, x := range []uint32{basicOutput: output, basicCell: cell, basicJoined: joined, basicGates: gates} {
-		if e.err == nil {
-			if _, e.err = c.resultOf(i); e.err == nil {
-				e.err = c.bindTo(c.out[i], x)
-			}
-		}
+		c.resultOf(i)
+		c.bindTo(c.out[i], x)
 	}
-	return e.err
+	return c.err
 }

@@ -8,14 +8,8 @@ import (
 
 // l2Normalization runs over the last dimension in both worlds. No version of TensorFlow Lite fuses RELU.
 func l2Normalization(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	act, tanh, err := c.activation(0)
-	if err != nil {
-		return err
-	}
+	x := c.data(0)
+	act, tanh := c.activation(0)
 	if act != nn.ActNone {
 		return fmt.Errorf("fused %v", act)
 	}
@@ -25,5 +19,5 @@ func l2Normalization(c *call) error {
 // localResponse runs over the last dimension in both worlds.
 func localResponse(c *call) error {
 	o := &c.options
-	return c.normalise(nn.OpLocalResponseNormalization, o.int32(0, 0), o.float32(1), o.float32(2), o.float32(3))
+	return c.finish(nn.OpLocalResponseNormalization, c.data(0), o.int32(0, 0), o.float32(1), o.float32(2), o.float32(3))
 }

@@ -143,6 +143,22 @@ func (im *conversion) addConstant(s spec, d nn.Dims, e extent) uint32 {
 	return im.Add(o)
 }
 
+// constantOperand appends an operand for a constant tensor.
+func (im *conversion) constantOperand(t *tensor) (uint32, error) {
+	s, err := im.spec(t)
+	if err != nil {
+		return 0, err
+	}
+	d, e, err := im.constantDims(t)
+	if err != nil {
+		return 0, err
+	}
+	if t.typ == typeInt64 {
+		return im.narrow(d, e)
+	}
+	return im.addConstant(s, d, e), nil
+}
+
 // narrow makes a TENSOR_INT32 constant of an INT64 one.
 func (im *conversion) narrow(d nn.Dims, e extent) (uint32, error) {
 	loc, value, err := im.Reserve(e.n / 2)

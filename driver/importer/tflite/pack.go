@@ -17,33 +17,19 @@ func pack(c *call) error {
 	}
 	var parts []uint32
 	for i := range c.in {
-		x, err := c.data(i)
-		if err != nil {
-			return err
-		}
-		parts = append(parts, x)
+		parts = append(parts, c.data(i))
 	}
-	t, err := c.result()
-	if err != nil {
-		return err
+	t := c.result()
+	if c.err != nil {
+		return c.err
 	}
 	rank := len(c.operand(parts[0]).Dims)
 	scalars := c.scalar(0)
 	if scalars {
 		rank = 0
 	}
-	axis, err := axisOf(c.options.int32(packAxis, 0), rank+1)
-	if err != nil {
-		return err
-	}
-	inputs, err := c.Scalars(t.Of, nil, int32(axis))
-	if err != nil {
-		return err
-	}
-	y, err := c.Emit(nn.OpPack, t, append(inputs, parts...)...)
-	if err != nil {
-		return err
-	}
+	axis := c.axisOf(c.options.int32(packAxis, 0), rank+1)
+	y := c.emit(nn.OpPack, t, int32(axis), parts)
 	if scalars {
 		return c.reshapeTo(y, nn.Dims{uint32(len(parts))})
 	}
@@ -62,28 +48,19 @@ func unpack(c *call) error {
 	if n := c.options.int32(packCount, 0); int(n) != len(c.out) {
 		return importer.Damaged("%d outputs for %d values", len(c.out), n)
 	}
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
+	x := c.data(0)
 	d := slices.Clone(c.operand(x).Dims)
-	axis, err := axisOf(c.options.int32(packAxis, 0), len(d))
-	if err != nil {
-		return err
+	axis := c.axisOf(c.options.int32(packAxis, 0), len(d))
+	if c.err != nil {
+		return c.err
 	}
 	if int64(d[axis]) != int64(len(c.out)) {
 		return importer.Damaged("%d outputs of dimension %d of %v", len(c.out), axis, []uint32(d))
 	}
 	parts := []uint32{x}
 	if len(c.out) > 1 {
-		inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x}, int32(axis), int32(len(c.out)))
-		if err != nil {
-			return err
-		}
 		types := slices.Repeat([]spec{importer.TypeOf(c.operand(x))}, len(c.out))
-		if parts, err = c.EmitAll(nn.OpSplit, types, inputs...); err != nil {
-			return err
-		}
+		parts = c.emitAll(nn.OpSplit, types, x, int32(axis), int32(len(c.out)))
 	}
 	if d = slices.Delete(d, axis, axis+1); len(d) == 0 {
 		d = nn.Dims{1}
@@ -93,7 +70,7 @@ func unpack(c *call) error {
 			return err
 		}
 	}
-	return nil
+	return c.err
 }
 
 // splitV becomes a SLICE for each part.
@@ -101,46 +78,26 @@ func splitV(c *call) error {
 	if n := c.options.int32(splitParts, 0); int(n) != len(c.out) {
 		return importer.Damaged("%d outputs for %d parts", len(c.out), n)
 	}
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	parts, err := c.ints(1, "sizes")
-	if err != nil {
-		return err
-	}
-	a, err := c.ints(2, "axis")
-	if err != nil {
-		return err
-	}
+	x, parts, a := c.data(0), c.ints(1, "sizes"), c.ints(2, "axis")
 	d := slices.Clone(c.operand(x).Dims)
 	if len(a) != 1 || len(parts) != len(c.out) {
 		return importer.Damaged("%d sizes for %d outputs, %d axes", len(parts), len(c.out), len(a))
 	}
-	axis, err := axisOf(a[0], len(d))
-	if err != nil {
-		return err
+	axis := c.axisOf(a[0], len(d))
+	if c.err != nil {
+		return c.err
 	}
-	if parts, err = completed(parts, d[axis]); err != nil {
+	parts, err := completed(parts, d[axis])
+	if err != nil {
 		return err
 	}
 	begin, size := make([]int32, len(d)), slices.Repeat([]int32{-1}, len(d))
 	for i, n := range parts {
 		size[axis] = n
-		t, err := c.resultOf(i)
-		if err != nil {
-			return err
-		}
-		y, err := c.withInts(nn.OpSlice, t, x, [][]int32{begin, size})
-		if err != nil {
-			return err
-		}
-		if err := c.bindTo(c.out[i], y); err != nil {
-			return err
-		}
+		c.bindTo(c.out[i], c.emit(nn.OpSlice, c.resultOf(i), x, begin, size))
 		begin[axis] += n
 	}
-	return nil
+	return c.err
 }
 
 // completed replaces a size of -1, which may be there once, by what the others leave of n.

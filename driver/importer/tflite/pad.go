@@ -11,27 +11,18 @@ import (
 )
 
 // paddings returns the input of a pad and its paddings [rank, 2].
-func (c *call) paddings() (x, list uint32, err error) {
-	if x, err = c.data(0); err != nil {
-		return 0, 0, err
-	}
-	p, err := c.ints(1, "paddings")
-	if err != nil {
-		return 0, 0, err
-	}
+func (c *call) paddings() (x, list uint32) {
+	x = c.data(0)
+	p := c.ints(1, "paddings")
 	if rank := len(c.operand(x).Dims); len(p) != 2*rank {
-		return 0, 0, fmt.Errorf("%d paddings for rank %d", len(p), rank)
+		c.fail(fmt.Errorf("%d paddings for rank %d", len(p), rank))
 	}
-	list, err = c.Int32s(nn.Dims{uint32(len(p) / 2), 2}, p)
-	return x, list, err
+	return x, c.int32s(nn.Dims{uint32(len(p) / 2), 2}, p)
 }
 
 // pad fills with zero; quantised, with the zero point.
 func pad(c *call) error {
-	x, list, err := c.paddings()
-	if err != nil {
-		return err
-	}
+	x, list := c.paddings()
 	return c.finish(nn.OpPad, x, list)
 }
 
@@ -40,10 +31,7 @@ func padV2(c *call) error {
 	if !c.has(2) {
 		return pad(c)
 	}
-	x, list, err := c.paddings()
-	if err != nil {
-		return err
-	}
+	x, list := c.paddings()
 	t, in := c.tensor(2), importer.TypeOf(c.operand(x))
 	s, err := c.spec(t)
 	if err != nil {
@@ -73,22 +61,11 @@ func padV2(c *call) error {
 	default:
 		return fmt.Errorf("value of type %v", t.typ)
 	}
-	inputs, err := c.Scalars(s.Of, []uint32{x, list}, value)
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpPadV2, inputs...)
+	return c.finish(nn.OpPadV2, x, list, value)
 }
 
 // mirrorPad: the modes REFLECT 0 and SYMMETRIC 1 have the HAL's numbers.
 func mirrorPad(c *call) error {
-	x, list, err := c.paddings()
-	if err != nil {
-		return err
-	}
-	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x, list}, int32(c.options.int8(0)))
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpMirrorPad, inputs...)
+	x, list := c.paddings()
+	return c.finish(nn.OpMirrorPad, x, list, int32(c.options.int8(0)))
 }

@@ -8,24 +8,10 @@ const poolPadding, poolStrideW, poolStrideH, poolFilterW, poolFilterH, poolActiv
 // pool translates the three 2-D pools to their implicit-padding form.
 func pool(op nn.OperationType) func(*call) error {
 	return func(c *call) error {
-		x, err := c.data(0)
-		if err != nil {
-			return err
-		}
-		scheme, err := c.padding(poolPadding)
-		if err != nil {
-			return err
-		}
-		act, tanh, err := c.activation(poolActivation)
-		if err != nil {
-			return err
-		}
+		x, scheme := c.data(0), c.padding(poolPadding)
+		act, tanh := c.activation(poolActivation)
 		o := c.options
-		inputs, err := c.Scalars(c.operand(x).Type, []uint32{x}, scheme,
+		return c.finishFused(op, tanh, x, scheme,
 			o.int32(poolStrideW, 0), o.int32(poolStrideH, 0), o.int32(poolFilterW, 0), o.int32(poolFilterH, 0), act)
-		if err != nil {
-			return err
-		}
-		return c.finishFused(op, tanh, inputs...)
 	}
 }

@@ -11,57 +11,28 @@ import (
 
 // quantize converts floats to 8 bits, or from one 8-bit quantisation to another.
 func quantize(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
+	x := c.data(0)
 	if !c.operand(x).Type.IsQuant8() {
 		return c.finish(nn.OpQuantize, x)
 	}
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
-	y, err := c.requantize(x, s)
-	if err != nil {
-		return err
-	}
-	return c.bind(y)
+	return c.finish(nn.OpRequantize, x)
 }
 
 // cast: the HAL's operation knows no TENSOR_BOOL8. As numbers its elements are 1 and 0, which SELECT takes, and numbers are true
 // where they are not 0. Beyond 32 bits no float becomes an INT64.
 func cast(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
+	x, s := c.data(0), c.result()
 	from := c.operand(x).Type
 	switch {
-	case from.IsFloat() && c.output().typ == typeInt64:
+	case c.err == nil && from.IsFloat() && c.output().typ == typeInt64:
 		return fmt.Errorf("%v to INT64", c.tensor(0).typ)
 	case from == nn.TensorBool8 && s.Of != nn.TensorBool8:
-		y, err := c.numbersOf(x, s)
-		if err != nil {
-			return err
-		}
-		return c.bind(y)
+		return c.bind(c.numbersOf(x, s))
 	case from != nn.TensorBool8 && s.Of == nn.TensorBool8:
-		zero, err := c.Zeros(importer.TypeOf(c.operand(x)), nn.Dims{1})
-		if err != nil {
-			return err
-		}
-		return c.finish(nn.OpNotEqual, x, zero)
+		return c.finish(nn.OpNotEqual, x, c.zeros(importer.TypeOf(c.operand(x)), nn.Dims{1}))
 	}
 	return c.finish(nn.OpCast, x)
 }
-
-// requantize brings an 8-bit tensor to another quantisation.
-func (c *call) requantize(x uint32, s spec) (uint32, error) { return c.Emit(nn.OpRequantize, s, x) }
 
 // dequantize: float16 constants are widened here and now, which is exact; other float16 tensors are CAST.
 func dequantize(c *call) error {
@@ -80,10 +51,7 @@ func dequantize(c *call) error {
 		}
 		return c.finish(nn.OpDequantize, x)
 	}
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
+	x := c.data(0)
 	if t.typ == typeFloat16 {
 		return c.finish(nn.OpCast, x)
 	}

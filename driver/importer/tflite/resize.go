@@ -13,21 +13,9 @@ func resizeNearest(c *call) error { return c.resize(nn.OpResizeNearestNeighbor, 
 
 // resize: the file gives height before width, the HAL takes width first.
 func (c *call) resize(op nn.OperationType, flags int) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	size, err := c.ints(1, "size")
-	if err != nil {
-		return err
-	}
+	x, size := c.data(0), c.ints(1, "size")
 	if len(size) != 2 {
 		return fmt.Errorf("%d sizes", len(size))
 	}
-	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x},
-		size[1], size[0], false, c.options.bool(flags), c.options.bool(flags+1))
-	if err != nil {
-		return err
-	}
-	return c.finish(op, inputs...)
+	return c.finish(op, x, size[1], size[0], false, c.options.bool(flags), c.options.bool(flags+1))
 }

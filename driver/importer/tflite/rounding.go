@@ -1,7 +1,6 @@
 package tflite
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,93 +9,51 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// test emits an operation on operands and parameters whose result is booleans.
-func (e *floatChain) test(op nn.OperationType, inputs ...uint32) (x uint32) {
-	if e.err == nil {
-		x, e.err = e.Emit(op, spec{Of: nn.TensorBool8}, inputs...)
-	}
-	return x
-}
-
-// numbers makes 1 and 0 of booleans.
-func (e *floatChain) numbers(mask uint32) (x uint32) {
-	if e.err == nil {
-		x, e.err = e.numbersOf(mask, spec{Of: nn.TensorFloat32})
-	}
-	return x
-}
-
 // round rounds to the nearest integer, halves to the even one: 1 is added to the floor where what lies above it is more than a
 // half, or a half and the floor is odd.
 func round(c *call) error {
-	e, x, err := c.floats("ROUND")
-	if err != nil {
-		return err
-	}
-	floor := e.emit(nn.OpFloor, x)
-	rest := e.emit(nn.OpSub, x, floor, nn.ActNone)
-	half := e.emit(nn.OpMul, floor, e.number(0.5), nn.ActNone)
-	odd := e.test(nn.OpNotEqual, half, e.emit(nn.OpFloor, half))
-	up := e.test(nn.OpLogicalOr, e.test(nn.OpGreater, rest, e.number(0.5)),
-		e.test(nn.OpLogicalAnd, e.test(nn.OpEqual, rest, e.number(0.5)), odd))
-	return e.end(e.emit(nn.OpAdd, floor, e.numbers(up), nn.ActNone))
+	x := c.floats("ROUND")
+	floor := c.float(nn.OpFloor, x)
+	rest := c.float(nn.OpSub, x, floor, nn.ActNone)
+	half := c.float(nn.OpMul, floor, c.real(0.5), nn.ActNone)
+	odd := c.test(nn.OpNotEqual, half, c.float(nn.OpFloor, half))
+	up := c.test(nn.OpLogicalOr, c.test(nn.OpGreater, rest, c.real(0.5)),
+		c.test(nn.OpLogicalAnd, c.test(nn.OpEqual, rest, c.real(0.5)), odd))
+	return c.bind(c.float(nn.OpAdd, floor, c.numbersOf(up, floatType), nn.ActNone))
 }
 
 // sign is 1, 0 or -1.
 func sign(c *call) error {
-	e, x, err := c.floats("SIGN")
-	if err != nil {
-		return err
-	}
-	zero := e.number(0)
-	return e.end(e.emit(nn.OpSub, e.numbers(e.test(nn.OpGreater, x, zero)), e.numbers(e.test(nn.OpLess, x, zero)), nn.ActNone))
+	x := c.floats("SIGN")
+	zero := c.real(0)
+	above, below := c.numbersOf(c.test(nn.OpGreater, x, zero), floatType), c.numbersOf(c.test(nn.OpLess, x, zero), floatType)
+	return c.bind(c.float(nn.OpSub, above, below, nn.ActNone))
 }
 
 // divideInts: the HAL's division rounds down, TensorFlow Lite's toward zero. The quotient of the magnitudes is negated where the
 // signs differ.
 func divideInts(c *call) error {
-	x, y, err := c.two()
-	if err != nil {
-		return err
+	x, y := c.two()
+	if act, tanh := c.activation(0); act != nn.ActNone || tanh {
+		return errors.New("INT32 division with an activation")
 	}
-	if act, tanh, err := c.activation(0); err != nil || act != nn.ActNone || tanh {
-		return cmp.Or(err, errors.New("INT32 division with an activation"))
-	}
-	number, mask := spec{Of: nn.TensorInt32}, spec{Of: nn.TensorBool8}
-	emit := func(op nn.OperationType, t spec, inputs ...uint32) (z uint32) {
-		if err == nil {
-			z, err = c.Emit(op, t, inputs...)
-		}
-		return z
-	}
-	zero, err := c.Int32s(nn.Dims{1}, []int32{0})
-	var q uint32
-	if magnitudes := []uint32{emit(nn.OpAbs, number, x), emit(nn.OpAbs, number, y)}; err == nil {
-		q, err = c.ofInts(nn.OpDiv, magnitudes[0], magnitudes[1])
-	}
-	differ := emit(nn.OpNotEqual, mask, emit(nn.OpLess, mask, x, zero), emit(nn.OpLess, mask, y, zero))
-	negated := emit(nn.OpNeg, number, q)
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpSelect, differ, negated, q)
+	zero := c.int32s(nn.Dims{1}, []int32{0})
+	q := c.ofInts(nn.OpDiv, c.emit(nn.OpAbs, intType, x), c.emit(nn.OpAbs, intType, y))
+	differ := c.test(nn.OpNotEqual, c.test(nn.OpLess, x, zero), c.test(nn.OpLess, y, zero))
+	return c.finish(nn.OpSelect, differ, c.emit(nn.OpNeg, intType, q), q)
 }
 
 // oneHot compares the indices with every place, and makes numbers of what that finds: off + (on - off) * (1 or 0).
 func oneHot(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
+	x, s := c.data(0), c.result()
 	var v [3]float64
 	for i, what := range []string{"depth", "on", "off"} {
-		if v[i], err = c.number(i+1, what); err != nil {
-			return err
-		}
+		var err error
+		v[i], err = c.number(i+1, what)
+		c.fail(err)
+	}
+	if c.err != nil {
+		return c.err
 	}
 	if s.Of != nn.TensorFloat32 && s.Of != nn.TensorInt32 || c.operand(x).Type != nn.TensorInt32 {
 		return fmt.Errorf("%v for indices of %v", c.output().typ, c.tensor(0).typ)
@@ -108,54 +65,30 @@ func oneHot(c *call) error {
 	if c.scalar(0) {
 		d = nil
 	}
-	axis, err := axisOf(c.options.int32(0, 0), len(d)+1)
-	if err != nil {
-		return err
-	}
+	axis := c.axisOf(c.options.int32(0, 0), len(d)+1)
 	d = slices.Insert(d, axis, 1)
 	if len(d) > maxRank {
 		return importer.Damaged("a result of rank %d", len(d))
 	}
-	if x, err = c.reshape(x, d); err != nil {
-		return err
-	}
+	x = c.reshape(x, d)
 	ones := slices.Repeat(nn.Dims{1}, len(d))
 	ones[axis] = uint32(v[0])
-	places, err := c.made(ones, func(i int) int32 { return int32(i) })
-	if err != nil {
-		return err
-	}
-	mask, err := c.Emit(nn.OpEqual, spec{Of: nn.TensorBool8}, x, places)
-	if err != nil {
-		return err
-	}
-	y, err := c.numbersOf(mask, s)
-	if err != nil || v[1] == 1 && v[2] == 0 {
-		return cmp.Or(err, c.bind(y))
-	}
-	for i, op := range []nn.OperationType{nn.OpMul, nn.OpAdd} {
-		by, err := c.single(s, []float64{v[1] - v[2], v[2]}[i])
-		if err != nil {
-			return err
-		}
-		inputs, err := c.Scalars(s.Of, []uint32{y, by}, nn.ActNone)
-		if err != nil {
-			return err
-		}
-		if y, err = c.Emit(op, s, inputs...); err != nil {
-			return err
-		}
+	places := c.made(ones, func(i int) int32 { return int32(i) })
+	y := c.numbersOf(c.test(nn.OpEqual, x, places), s)
+	if v[1] != 1 || v[2] != 0 {
+		y = c.emit(nn.OpMul, s, y, c.single(s, v[1]-v[2]), nn.ActNone)
+		y = c.emit(nn.OpAdd, s, y, c.single(s, v[2]), nn.ActNone)
 	}
 	return c.bind(y)
 }
 
 // single is a constant of one element, a float or an integer.
-func (c *call) single(s spec, v float64) (uint32, error) {
+func (c *call) single(s spec, v float64) uint32 {
 	if s.Of == nn.TensorFloat32 {
 		return c.alpha(s, float32(v))
 	}
 	if v != float64(int32(v)) {
-		return 0, fmt.Errorf("%v does not fit 32 bits", v)
+		c.fail(fmt.Errorf("%v does not fit 32 bits", v))
 	}
-	return c.Int32s(nn.Dims{1}, []int32{int32(v)})
+	return c.int32s(nn.Dims{1}, []int32{int32(v)})
 }

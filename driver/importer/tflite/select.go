@@ -16,74 +16,43 @@ func selectV2(c *call) error { return c.choose(false) }
 func selectRows(c *call) error { return c.choose(true) }
 
 func (c *call) choose(rows bool) error {
-	mask, err := c.data(0)
-	if err != nil {
-		return err
+	list := []uint32{c.data(0), c.data(1), c.data(2)}
+	s := c.result()
+	if c.err != nil {
+		return c.err
 	}
-	x, err := c.data(1)
-	if err != nil {
-		return err
-	}
-	y, err := c.data(2)
-	if err != nil {
-		return err
-	}
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
-	if s.Of.IsQuant8() && (importer.TypeOf(c.operand(x)) != s || importer.TypeOf(c.operand(y)) != s) {
+	mask, x, y := c.operand(list[0]).Dims, c.operand(list[1]), c.operand(list[2])
+	if s.Of.IsQuant8() && (importer.TypeOf(x) != s || importer.TypeOf(y) != s) {
 		return errors.New("quantisation of inputs and output differs")
 	}
-	d, shape := c.operand(mask).Dims, c.operand(x).Dims
-	if rows && len(d) == 1 && d[0] == shape[0] && len(shape) > 1 {
-		if mask, err = c.column(mask, len(shape)); err != nil {
-			return err
-		}
+	if rows && len(mask) == 1 && mask[0] == x.Dims[0] && len(x.Dims) > 1 {
+		list[0] = c.column(list[0], len(x.Dims))
 	}
-	list := []uint32{mask, x, y}
-	if shape, err = broadcastDims(c.operand(mask).Dims, c.operand(x).Dims, c.operand(y).Dims); err != nil {
+	shape, err := broadcastDims(c.operand(list[0]).Dims, c.operand(list[1]).Dims, c.operand(list[2]).Dims)
+	if err != nil {
 		return err
 	}
 	for i := range list {
-		if list[i], err = c.broadcast(list[i], shape); err != nil {
-			return err
-		}
+		list[i] = c.broadcast(list[i], shape)
 	}
-	return c.finish(nn.OpSelect, list...)
+	return c.finish(nn.OpSelect, list)
 }
 
 // maxRows is how many rows a mask of rank 1 may choose among.
 const maxRows = 1 << 20
 
 // column gives mask, a vector of booleans, rank dimensions of which it is the first. RESHAPE takes no booleans.
-func (c *call) column(mask uint32, rank int) (uint32, error) {
-	d := slices.Repeat(nn.Dims{1}, rank)
-	d[0] = c.operand(mask).Dims[0]
-	number, n := importer.Type{Of: nn.TensorInt32}, c.operand(mask).Dims
+func (c *call) column(mask uint32, rank int) uint32 {
+	n := c.operand(mask).Dims
 	if n[0] > maxRows {
-		return 0, fmt.Errorf("a mask of %d rows", n[0])
+		c.fail(fmt.Errorf("a mask of %d rows", n[0]))
+		return 0
 	}
-	ones, err := c.Int32s(n, slices.Repeat([]int32{1}, int(n[0])))
-	if err != nil {
-		return 0, err
-	}
-	zeros, err := c.Zeros(number, n)
-	if err != nil {
-		return 0, err
-	}
-	x, err := c.Emit(nn.OpSelect, number, mask, ones, zeros)
-	if err != nil {
-		return 0, err
-	}
-	if x, err = c.reshape(x, d); err != nil {
-		return 0, err
-	}
-	zero, err := c.Zeros(number, nn.Dims{1})
-	if err != nil {
-		return 0, err
-	}
-	return c.Emit(nn.OpNotEqual, importer.Type{Of: nn.TensorBool8}, x, zero)
+	d := slices.Repeat(nn.Dims{1}, rank)
+	d[0] = n[0]
+	ones, zeros := c.int32s(n, slices.Repeat([]int32{1}, int(n[0]))), c.zeros(intType, n)
+	x := c.reshape(c.emit(nn.OpSelect, intType, mask, ones, zeros), d)
+	return c.test(nn.OpNotEqual, x, c.zeros(intType, nn.Dims{1}))
 }
 
 // broadcastDims is the shape to which tensors of the given ones are broadcast.
@@ -107,10 +76,10 @@ func broadcastDims(list ...nn.Dims) (nn.Dims, error) {
 }
 
 // broadcast returns x repeated along its dimensions of size 1, to shape to, which it fits.
-func (c *call) broadcast(x uint32, to nn.Dims) (uint32, error) {
+func (c *call) broadcast(x uint32, to nn.Dims) uint32 {
 	d := c.operand(x).Dims
-	if d.Equal(to) {
-		return x, nil
+	if c.err != nil || d.Equal(to) {
+		return x
 	}
 	t := importer.TypeOf(c.operand(x))
 	d = slices.Concat(slices.Repeat(nn.Dims{1}, len(to)-len(d)), d)
@@ -120,17 +89,12 @@ func (c *call) broadcast(x uint32, to nn.Dims) (uint32, error) {
 		times[i] = int32(repeats[i])
 	}
 	if t.Of == nn.TensorBool8 { // neither RESHAPE nor TILE takes any
-		no, err := c.Zeros(t, repeats)
-		if err != nil {
-			return 0, err
-		}
-		return c.Emit(nn.OpLogicalOr, t, x, no)
+		return c.emit(nn.OpLogicalOr, t, x, c.zeros(t, repeats))
 	}
 	if len(d) != len(c.operand(x).Dims) {
-		var err error
-		if x, err = c.reshape(x, d); err != nil || d.Equal(to) {
-			return x, err
+		if x = c.reshape(x, d); d.Equal(to) {
+			return x
 		}
 	}
-	return c.withInts(nn.OpTile, t, x, [][]int32{times})
+	return c.emit(nn.OpTile, t, x, times)
 }

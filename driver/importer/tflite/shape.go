@@ -1,7 +1,6 @@
 package tflite
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,16 +11,11 @@ import (
 
 // reshape takes the new shape from the second input, else from the options, else from the output.
 func reshape(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
+	x := c.data(0)
 	var sizes []int32
 	switch {
 	case c.has(1):
-		if sizes, err = c.ints(1, "shape"); err != nil {
-			return err
-		}
+		sizes = c.ints(1, "shape")
 	case c.options.has(0):
 		sizes = c.options.int32s(0)
 		if len(sizes) == 1 && sizes[0] == 0 { // how old converters write rank 0
@@ -31,6 +25,9 @@ func reshape(c *call) error {
 		return fmt.Errorf("shape is not a constant")
 	default:
 		sizes = c.output().shape
+	}
+	if c.err != nil {
+		return c.err
 	}
 	d, err := resolve(sizes, c.operand(x).Dims)
 	if err != nil {
@@ -45,15 +42,8 @@ func (c *call) reshapeTo(x uint32, d nn.Dims) error { return c.reshapeInto(0, x,
 
 // reshapeInto is reshapeTo for output i.
 func (c *call) reshapeInto(i int, x uint32, d nn.Dims) error {
-	t, err := c.resultOf(i)
-	if err != nil {
-		return err
-	}
-	y, err := c.withInts(nn.OpReshape, t, x, [][]int32{dims32(d)})
-	if err != nil {
-		return err
-	}
-	return c.bindTo(c.out[i], y)
+	c.bindTo(c.out[i], c.emit(nn.OpReshape, c.resultOf(i), x, dims32(d)))
+	return c.err
 }
 
 // resolve completes a shape with at most one -1 for the elements of x.
@@ -95,9 +85,9 @@ func resolve(sizes []int32, x nn.Dims) (nn.Dims, error) {
 
 // squeeze drops the named dimensions, or every dimension of size 1 when none is named.
 func squeeze(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
+	x := c.data(0)
+	if c.err != nil {
+		return c.err
 	}
 	d := slices.Clone(c.operand(x).Dims)
 	axes := slices.Clone(c.options.int32s(0))
@@ -117,118 +107,58 @@ func squeeze(c *call) error {
 	if c.operand(x).Type == nn.TensorInt32 {
 		return c.squeezeInts(x, axes)
 	}
-	list, err := c.Int32s(nn.Dims{uint32(len(axes))}, axes)
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpSqueeze, x, list)
+	return c.finish(nn.OpSqueeze, x, axes)
 }
 
 // expandDims: a tensor of rank 0 is [1] already.
 func expandDims(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	axis, err := c.ints(1, "axis")
-	if err != nil {
-		return err
-	}
+	x, axis := c.data(0), c.ints(1, "axis")
 	if len(axis) != 1 {
 		return fmt.Errorf("%d axes", len(axis))
 	}
 	if len(c.tensor(0).shape) == 0 && c.operand(x).Dims.Equal(nn.Dims{1}) && len(c.output().shape) == 1 {
 		return c.reshapeTo(x, nn.Dims{1})
 	}
-	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x}, axis[0])
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpExpandDims, inputs...)
+	return c.finish(nn.OpExpandDims, x, axis[0])
 }
 
 func transpose(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	perm, err := c.ints(1, "permutation")
-	if err != nil {
-		return err
-	}
+	x, perm := c.data(0), c.ints(1, "permutation")
 	if len(perm) == 0 {
 		return fmt.Errorf("no permutation")
 	}
 	if c.operand(x).Type == nn.TensorInt32 {
 		return c.transposeInts(x, perm)
 	}
-	list, err := c.Int32s(nn.Dims{uint32(len(perm))}, perm)
-	if err != nil {
-		return err
-	}
-	return c.finish(nn.OpTranspose, x, list)
+	return c.finish(nn.OpTranspose, x, perm)
 }
 
 func slice(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	inputs := []uint32{x}
-	for i, what := range []string{"begin", "size"} {
-		v, err := c.ints(i+1, what)
-		if err != nil {
-			return err
-		}
-		list, err := c.Int32s(nn.Dims{uint32(len(v))}, v)
-		if err != nil {
-			return err
-		}
-		inputs = append(inputs, list)
-	}
-	return c.finish(nn.OpSlice, inputs...)
+	return c.finish(nn.OpSlice, c.data(0), c.ints(1, "begin"), c.ints(2, "size"))
 }
 
 // concatenation: the HAL's has no activation, so that a fused one becomes an operation.
 func concatenation(c *call) error {
-	inputs := make([]uint32, 0, len(c.in)+1)
+	var inputs []uint32
 	for i := range c.in {
-		x, err := c.data(i)
-		if err != nil {
-			return err
-		}
-		inputs = append(inputs, x)
+		inputs = append(inputs, c.data(i))
 	}
-	act, tanh, err := c.activation(1)
-	if err != nil {
-		return err
-	}
-	axis := c.options.int32(0, 0)
+	act, tanh := c.activation(1)
+	axis, rank := c.options.int32(0, 0), len(c.operand(inputs[0]).Dims)
 	if axis < 0 {
-		axis += int32(len(c.operand(inputs[0]).Dims))
+		axis += int32(rank)
 	}
 	if c.operand(inputs[0]).Type == nn.TensorInt32 {
-		at, err := axisOf(axis, len(c.operand(inputs[0]).Dims))
-		if err != nil || act != nn.ActNone || tanh {
-			return cmp.Or(err, errors.New("an activation of INT32"))
+		at := c.axisOf(axis, rank)
+		if c.err != nil || act != nn.ActNone || tanh {
+			return errors.New("an activation of INT32")
 		}
 		return c.concatenateInts(inputs, at)
 	}
-	if inputs, err = c.Scalars(nn.TensorFloat32, inputs, axis); err != nil {
-		return err
-	}
 	if act == nn.ActNone {
-		return c.finishFused(nn.OpConcatenation, tanh, inputs...)
-	}
-	s, err := c.result()
-	if err != nil {
-		return err
-	}
-	x, err := c.Emit(nn.OpConcatenation, s, inputs...)
-	if err != nil {
-		return err
+		return c.finishFused(nn.OpConcatenation, tanh, inputs, axis)
 	}
 	return c.finish(map[nn.Activation]nn.OperationType{
 		nn.ActRelu: nn.OpRelu, nn.ActRelu1: nn.OpRelu1, nn.ActRelu6: nn.OpRelu6,
-	}[act], x)
+	}[act], c.emit(nn.OpConcatenation, c.result(), inputs, axis))
 }

@@ -12,23 +12,12 @@ const splitParts = 0
 
 // split: the file has the axis before the tensor.
 func split(c *call) error {
-	x, err := c.data(1)
-	if err != nil {
-		return err
-	}
-	axis, err := c.ints(0, "axis")
-	if err != nil {
-		return err
-	}
+	x, axis := c.data(1), c.ints(0, "axis")
 	if len(axis) != 1 {
 		return fmt.Errorf("%d axes", len(axis))
 	}
 	if n := c.options.int32(splitParts, 0); int(n) != len(c.out) {
 		return importer.Damaged("%d outputs for %d parts", len(c.out), n)
 	}
-	inputs, err := c.Scalars(nn.TensorFloat32, []uint32{x}, axis[0], int32(len(c.out)))
-	if err != nil {
-		return err
-	}
-	return c.finishAll(nn.OpSplit, inputs...)
+	return c.finishAll(nn.OpSplit, x, axis[0], int32(len(c.out)))
 }

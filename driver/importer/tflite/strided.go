@@ -35,10 +35,9 @@ type strides struct {
 
 // strides reads the parameters.
 func (c *call) strides() (s strides, err error) {
-	for i, list := range []*[]int32{&s.begin, &s.end, &s.stride} {
-		if *list, err = c.ints(i+1, []string{"begin", "end", "strides"}[i]); err != nil {
-			return s, err
-		}
+	s.begin, s.end, s.stride = c.ints(1, "begin"), c.ints(2, "end"), c.ints(3, "strides")
+	if c.err != nil {
+		return s, c.err
 	}
 	o := &c.options
 	s.begins, s.ends, s.ellipsis = o.int32(sliceBegin, 0), o.int32(sliceEnd, 0), o.int32(sliceEllipsis, 0)
@@ -163,10 +162,7 @@ func shape(list []selection, added []int) nn.Dims {
 
 // stridedSlice: the HAL's operation has neither an ellipsis, which becomes masks, nor new axes, which a RESHAPE adds.
 func stridedSlice(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
+	x := c.data(0)
 	s, err := c.strides()
 	if err != nil {
 		return err
@@ -175,13 +171,7 @@ func stridedSlice(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.result()
-	if err != nil {
-		return err
-	}
-	if x, err = c.take(x, t, list); err != nil {
-		return err
-	}
+	x = c.take(x, c.result(), list)
 	d := shape(list, added)
 	if len(d) == 0 {
 		d = nn.Dims{1}
@@ -201,7 +191,7 @@ func sizes(d nn.Dims) []int64 {
 }
 
 // take emits what takes the selections of x, of type t as the result.
-func (c *call) take(x uint32, t spec, list []selection) (uint32, error) {
+func (c *call) take(x uint32, t spec, list []selection) uint32 {
 	if c.operand(x).Type == nn.TensorInt32 { // which STRIDED_SLICE does not know
 		return c.takeInts(x, t, list)
 	}
@@ -217,11 +207,11 @@ func (c *call) take(x uint32, t spec, list []selection) (uint32, error) {
 		begins, ends, shrink = begins|bit(s.first), ends|bit(s.last), shrink|bit(s.dropped)
 		begin, end, stride = append(begin, s.from), append(end, s.to), append(stride, int32(s.stride))
 	}
-	return c.withInts(nn.OpStridedSlice, t, x, [][]int32{begin, end, stride}, begins, ends, shrink)
+	return c.emit(nn.OpStridedSlice, t, x, begin, end, stride, begins, ends, shrink)
 }
 
 // takeInts is take by SLICE, and GATHER where strides are not 1.
-func (c *call) takeInts(x uint32, t spec, list []selection) (_ uint32, err error) {
+func (c *call) takeInts(x uint32, t spec, list []selection) uint32 {
 	begin, size := make([]int32, len(list)), make([]int32, len(list))
 	whole := true
 	for i, s := range list {
@@ -236,21 +226,14 @@ func (c *call) takeInts(x uint32, t spec, list []selection) (_ uint32, err error
 	}
 	strided := slices.ContainsFunc(list, func(s selection) bool { return s.stride != 1 })
 	if !whole || !strided {
-		if x, err = c.withInts(nn.OpSlice, t, x, [][]int32{begin, size}); err != nil {
-			return 0, err
-		}
+		x = c.emit(nn.OpSlice, t, x, begin, size)
 	}
 	for i, s := range list {
 		if s.stride == 1 {
 			continue
 		}
-		places, err := c.made(nn.Dims{uint32(s.count)}, func(k int) int32 { return int32(s.begin + int64(k)*s.stride) })
-		if err != nil {
-			return 0, err
-		}
-		if x, err = c.gatherBy(x, t, i, places); err != nil {
-			return 0, err
-		}
+		places := c.made(nn.Dims{uint32(s.count)}, func(k int) int32 { return int32(s.begin + int64(k)*s.stride) })
+		x = c.gatherBy(x, t, i, places)
 	}
-	return x, nil
+	return x
 }

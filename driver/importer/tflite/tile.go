@@ -9,33 +9,18 @@ import (
 )
 
 func tile(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	multiples, err := c.ints(1, "multiples")
-	if err != nil {
-		return err
-	}
-	if len(multiples) == 0 && c.scalar(0) {
+	x, multiples := c.data(0), c.ints(1, "multiples")
+	if c.err == nil && len(multiples) == 0 && c.scalar(0) {
 		multiples = []int32{1}
 	}
-	t, err := c.result()
-	if err != nil {
-		return err
-	}
-	return c.repeat(t, x, multiples)
+	return c.repeat(c.result(), x, multiples)
 }
 
 // broadcastTo becomes TILE, of dimensions that are aligned at their last.
 func broadcastTo(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	to, err := c.ints(1, "shape")
-	if err != nil {
-		return err
+	x, to := c.data(0), c.ints(1, "shape")
+	if c.err != nil {
+		return c.err
 	}
 	if len(to) == 0 && c.scalar(0) {
 		to = []int32{1}
@@ -46,9 +31,7 @@ func broadcastTo(c *call) error {
 	}
 	if more := len(to) - len(d); more > 0 {
 		d = slices.Concat(slices.Repeat(nn.Dims{1}, more), d)
-		if x, err = c.reshape(x, d); err != nil {
-			return err
-		}
+		x = c.reshape(x, d)
 	}
 	multiples := make([]int32, len(to))
 	for i, n := range to {
@@ -63,54 +46,29 @@ func broadcastTo(c *call) error {
 			return importer.Damaged("%v for shape %v", []uint32(d), to)
 		}
 	}
-	t, err := c.result()
-	if err != nil {
-		return err
-	}
-	return c.repeat(t, x, multiples)
+	return c.repeat(c.result(), x, multiples)
 }
 
 // repeat emits TILE of x as the operator's result.
 func (c *call) repeat(t spec, x uint32, multiples []int32) error {
-	y, err := c.withInts(nn.OpTile, t, x, [][]int32{multiples})
-	if err != nil {
-		return err
-	}
-	return c.bind(y)
+	return c.bind(c.emit(nn.OpTile, t, x, multiples))
 }
 
 // reverse becomes a REVERSE for each axis.
 func reverse(c *call) error {
-	x, err := c.data(0)
-	if err != nil {
-		return err
-	}
-	axes, err := c.ints(1, "axes")
-	if err != nil {
-		return err
-	}
-	t, err := c.result()
-	if err != nil {
-		return err
-	}
+	x, axes := c.data(0), c.ints(1, "axes")
+	t := c.result()
 	rank, seen := len(c.operand(x).Dims), map[int]bool{}
 	for _, a := range axes {
-		axis, err := axisOf(a, rank)
-		if err != nil {
-			return err
-		}
+		axis := c.axisOf(a, rank)
 		if seen[axis] {
 			return importer.Damaged("axis %d named twice", a)
 		}
 		seen[axis] = true
-		if x, err = c.withInts(nn.OpReverse, t, x, [][]int32{{int32(axis)}}); err != nil {
-			return err
-		}
+		x = c.emit(nn.OpReverse, t, x, []int32{int32(axis)})
 	}
 	if len(axes) == 0 {
-		if x, err = c.copy(x); err != nil {
-			return err
-		}
+		x = c.copy(x)
 	}
 	return c.bind(x)
 }
