@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/lower"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
@@ -44,6 +45,12 @@ var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	ops.Counted(nn.OpBoxWithNmsLimit):   expandBoxes,
 	ops.Counted(nn.OpGenerateProposals): expandProposals,
 	ops.TakeRows:                        expandTakeRows,
+}
+
+// has reports whether there are kernels for an operation, or for those that it becomes, whatever its operands are.
+func has(op nn.OperationType) bool {
+	_, ok := expansions[op]
+	return ok || lower.Has(op)
 }
 
 const (

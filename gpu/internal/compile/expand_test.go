@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/gpu/internal/lower"
+	"github.com/nngpu/nngpu/driver/ops"
 )
 
 // lstmNet is an LSTM with coupled gates and a bound of the cell over so many steps, and what its last state becomes.
@@ -39,12 +39,12 @@ func lstmOf(steps, units uint32) func(*nn.Builder) {
 	}
 }
 
-// TestExpandedOperationsCount as those that there are kernels for.
-func TestExpandedOperationsCount(t *testing.T) {
-	for op := range expansions {
-		require.True(t, lower.Has(op), op)
+// TestHas: operations count that kernels do, and those that become others.
+func TestHas(t *testing.T) {
+	for _, op := range []nn.OperationType{nn.OpAdd, nn.OpRnn, nn.OpBatchMatmul, ops.TakeRows} {
+		require.True(t, has(op), op)
 	}
-	require.False(t, lower.Has(nn.OpOemOperation))
+	require.False(t, has(nn.OpOemOperation))
 }
 
 // TestExpand: no operation is left that no kernel does, and what is made of one says where it comes from.

@@ -9,7 +9,6 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
-	"github.com/nngpu/nngpu/gpu/internal/lower"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -53,7 +52,7 @@ func (t *Tree) judge(f *plan.Facts) error {
 			return err
 		}
 		for i, why := range u.refused {
-			if s.Open && lower.Has(s.Model.Main.Operations[i].Type) && (errors.Is(why, ops.ErrOpenShape) || errors.Is(why, ops.ErrNotConstant)) {
+			if s.Open && has(s.Model.Main.Operations[i].Type) && (errors.Is(why, ops.ErrOpenShape) || errors.Is(why, ops.ErrNotConstant)) {
 				continue // instances are judged anew
 			}
 			refuse(s.origins[i], why)

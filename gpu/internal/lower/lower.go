@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -45,33 +44,10 @@ func register(r rule, types ...nn.OperationType) {
 	}
 }
 
-// expanded are the operations that package compile replaces by others, which have rules.
-var expanded = []nn.OperationType{
-	nn.OpBatchToSpaceNd,
-	nn.OpBidirectionalSequenceLstm,
-	nn.OpBidirectionalSequenceRnn,
-	nn.OpChannelShuffle,
-	nn.OpDepthToSpace,
-	nn.OpEmbeddingLookup,
-	nn.OpFill,
-	nn.OpInstanceNormalization,
-	nn.OpL2Normalization,
-	nn.OpPack,
-	nn.OpRank,
-	nn.OpReverse,
-	nn.OpRnn,
-	nn.OpSpaceToBatchNd,
-	nn.OpSpaceToDepth,
-	nn.OpSvdf,
-	nn.OpUnidirectionalSequenceLstm,
-	nn.OpUnidirectionalSequenceRnn,
-	ops.TakeRows,
-}
-
-// Has reports whether there are kernels for an operation, or for those that it consists of, whatever its operands are.
+// Has reports whether there are kernels for an operation, whatever its operands are.
 func Has(op nn.OperationType) bool {
 	_, ok := rules[op]
-	return ok || slices.Contains(expanded, op)
+	return ok
 }
 
 // Check reports why the device cannot run node n of g, nil when it can.
