@@ -122,16 +122,19 @@ func (s *state) part(words []uint32, t uint32, path []uint32) []uint32 {
 func (s *state) lanes(op uint16, to []uint32, operands []uint32) error {
 	a := s.reg(operands[0])
 	if len(operands) == 1 {
+		f := singles[op]
+		if f == nil {
+			return s.unknown(op)
+		}
 		for k := range to {
-			v, ok := single(op, a[k])
-			if !ok {
-				return fmt.Errorf("%v: opcode %d is not known", s.kernel, op)
-			}
-			to[k] = v
+			to[k] = f(a[k])
 		}
 		return nil
 	}
-	b := s.reg(operands[1])
+	b, f := s.reg(operands[1]), doubles[op]
+	if f == nil {
+		return s.unknown(op)
+	}
 	for k := range to {
 		switch op {
 		case opUDiv, opUMod:
@@ -147,13 +150,13 @@ func (s *state) lanes(op uint16, to []uint32, operands []uint32) error {
 				return s.fault("shifts by %d", int32(b[k]))
 			}
 		}
-		v, ok := double(op, a[k], b[k])
-		if !ok {
-			return fmt.Errorf("%v: opcode %d is not known", s.kernel, op)
-		}
-		to[k] = v
+		to[k] = f(a[k], b[k])
 	}
 	return nil
+}
+
+func (s *state) unknown(op uint16) error {
+	return fmt.Errorf("%v: opcode %d is not known", s.kernel, op)
 }
 
 func truth(b bool) uint32 {
@@ -178,116 +181,73 @@ func toUint(f float32) uint32 {
 	return math.MaxUint32
 }
 
-func single(op uint16, a uint32) (uint32, bool) {
-	f := math.Float32frombits(a)
-	switch op {
-	case opBitcast:
-		return a, true
-	case opConvertFToS:
-		return toInt(f), true
-	case opConvertFToU:
-		return toUint(f), true
-	case opConvertSToF:
-		return math.Float32bits(float32(int32(a))), true
-	case opConvertUToF:
-		return math.Float32bits(float32(a)), true
-	case opSNegate:
-		return -a, true
-	case opFNegate:
-		return a ^ 1<<31, true
-	case opNot:
-		return ^a, true
-	case opLogicalNot:
-		return a ^ 1, true
-	case opIsNan:
-		return truth(f != f), true
-	case opIsInf:
-		return truth(math.IsInf(float64(f), 0)), true
-	}
-	return 0, false
+// singles are the instructions of one operand.
+var singles = map[uint16]func(a uint32) uint32{
+	opBitcast:     func(a uint32) uint32 { return a },
+	opConvertFToS: func(a uint32) uint32 { return toInt(math.Float32frombits(a)) },
+	opConvertFToU: func(a uint32) uint32 { return toUint(math.Float32frombits(a)) },
+	opConvertSToF: func(a uint32) uint32 { return math.Float32bits(float32(int32(a))) },
+	opConvertUToF: func(a uint32) uint32 { return math.Float32bits(float32(a)) },
+	opSNegate:     func(a uint32) uint32 { return -a },
+	opFNegate:     func(a uint32) uint32 { return a ^ 1<<31 },
+	opNot:         func(a uint32) uint32 { return ^a },
+	opLogicalNot:  func(a uint32) uint32 { return a ^ 1 },
+	opIsNan:       func(a uint32) uint32 { return truth(math.IsNaN(float64(math.Float32frombits(a)))) },
+	opIsInf:       func(a uint32) uint32 { return truth(math.IsInf(float64(math.Float32frombits(a)), 0)) },
 }
 
-func double(op uint16, a, b uint32) (uint32, bool) {
-	switch op {
-	case opIAdd:
-		return a + b, true
-	case opISub:
-		return a - b, true
-	case opIMul:
-		return a * b, true
-	case opUDiv:
-		return a / b, true
-	case opUMod:
-		return a % b, true
-	case opSDiv:
-		return uint32(int32(a) / int32(b)), true
-	case opSRem:
-		return uint32(int32(a) % int32(b)), true
-	case opSMod: // with the sign of b
+// doubles are those of two.
+var doubles = map[uint16]func(a, b uint32) uint32{
+	opIAdd: func(a, b uint32) uint32 { return a + b },
+	opISub: func(a, b uint32) uint32 { return a - b },
+	opIMul: func(a, b uint32) uint32 { return a * b },
+	opUDiv: func(a, b uint32) uint32 { return a / b },
+	opUMod: func(a, b uint32) uint32 { return a % b },
+	opSDiv: func(a, b uint32) uint32 { return uint32(int32(a) / int32(b)) },
+	opSRem: func(a, b uint32) uint32 { return uint32(int32(a) % int32(b)) },
+	opSMod: func(a, b uint32) uint32 { // with the sign of b
 		x, y := int64(int32(a)), int64(int32(b))
-		return uint32((x%y + y) % y), true
-	case opShiftLeftLogical:
-		return a << b, true
-	case opShiftRightLogical:
-		return a >> b, true
-	case opShiftRightArithmetic:
-		return uint32(int32(a) >> b), true
-	case opBitwiseOr, opLogicalOr:
-		return a | b, true
-	case opBitwiseAnd, opLogicalAnd:
-		return a & b, true
-	case opBitwiseXor:
-		return a ^ b, true
-	case opIEqual, opLogicalEqual:
-		return truth(a == b), true
-	case opINotEqual, opLogicalNotEqual:
-		return truth(a != b), true
-	case opUGreaterThan:
-		return truth(a > b), true
-	case opUGreaterThanEqual:
-		return truth(a >= b), true
-	case opULessThan:
-		return truth(a < b), true
-	case opULessThanEqual:
-		return truth(a <= b), true
-	case opSGreaterThan:
-		return truth(int32(a) > int32(b)), true
-	case opSGreaterThanEqual:
-		return truth(int32(a) >= int32(b)), true
-	case opSLessThan:
-		return truth(int32(a) < int32(b)), true
-	case opSLessThanEqual:
-		return truth(int32(a) <= int32(b)), true
-	}
-	return doubleFloat(op, math.Float32frombits(a), math.Float32frombits(b))
+		return uint32((x%y + y) % y)
+	},
+	opShiftLeftLogical:     func(a, b uint32) uint32 { return a << b },
+	opShiftRightLogical:    func(a, b uint32) uint32 { return a >> b },
+	opShiftRightArithmetic: func(a, b uint32) uint32 { return uint32(int32(a) >> b) },
+	opBitwiseOr:            func(a, b uint32) uint32 { return a | b },
+	opLogicalOr:            func(a, b uint32) uint32 { return a | b },
+	opBitwiseAnd:           func(a, b uint32) uint32 { return a & b },
+	opLogicalAnd:           func(a, b uint32) uint32 { return a & b },
+	opBitwiseXor:           func(a, b uint32) uint32 { return a ^ b },
+	opIEqual:               func(a, b uint32) uint32 { return truth(a == b) },
+	opLogicalEqual:         func(a, b uint32) uint32 { return truth(a == b) },
+	opINotEqual:            func(a, b uint32) uint32 { return truth(a != b) },
+	opLogicalNotEqual:      func(a, b uint32) uint32 { return truth(a != b) },
+	opUGreaterThan:         func(a, b uint32) uint32 { return truth(a > b) },
+	opUGreaterThanEqual:    func(a, b uint32) uint32 { return truth(a >= b) },
+	opULessThan:            func(a, b uint32) uint32 { return truth(a < b) },
+	opULessThanEqual:       func(a, b uint32) uint32 { return truth(a <= b) },
+	opSGreaterThan:         func(a, b uint32) uint32 { return truth(int32(a) > int32(b)) },
+	opSGreaterThanEqual:    func(a, b uint32) uint32 { return truth(int32(a) >= int32(b)) },
+	opSLessThan:            func(a, b uint32) uint32 { return truth(int32(a) < int32(b)) },
+	opSLessThanEqual:       func(a, b uint32) uint32 { return truth(int32(a) <= int32(b)) },
+	opFAdd:                 floats(func(a, b float32) float32 { return a + b }),
+	opFSub:                 floats(func(a, b float32) float32 { return a - b }),
+	opFMul:                 floats(func(a, b float32) float32 { return a * b }),
+	opFDiv:                 floats(func(a, b float32) float32 { return a / b }),
+	opFOrdEqual:            test(func(a, b float32) bool { return a == b }),
+	opFOrdNotEqual:         test(func(a, b float32) bool { return a < b || a > b }),
+	opFUnordNotEqual:       test(func(a, b float32) bool { return a != b }),
+	opFOrdLessThan:         test(func(a, b float32) bool { return a < b }),
+	opFOrdGreaterThan:      test(func(a, b float32) bool { return a > b }),
+	opFOrdLessThanEqual:    test(func(a, b float32) bool { return a <= b }),
+	opFOrdGreaterThanEqual: test(func(a, b float32) bool { return a >= b }),
 }
 
-func doubleFloat(op uint16, a, b float32) (uint32, bool) {
-	switch op {
-	case opFAdd:
-		return math.Float32bits(a + b), true
-	case opFSub:
-		return math.Float32bits(a - b), true
-	case opFMul:
-		return math.Float32bits(a * b), true
-	case opFDiv:
-		return math.Float32bits(a / b), true
-	case opFOrdEqual:
-		return truth(a == b), true
-	case opFOrdNotEqual:
-		return truth(a < b || a > b), true
-	case opFUnordNotEqual:
-		return truth(a != b), true
-	case opFOrdLessThan:
-		return truth(a < b), true
-	case opFOrdGreaterThan:
-		return truth(a > b), true
-	case opFOrdLessThanEqual:
-		return truth(a <= b), true
-	case opFOrdGreaterThanEqual:
-		return truth(a >= b), true
-	}
-	return 0, false
+func floats(f func(a, b float32) float32) func(a, b uint32) uint32 {
+	return func(a, b uint32) uint32 { return math.Float32bits(f(math.Float32frombits(a), math.Float32frombits(b))) }
+}
+
+func test(f func(a, b float32) bool) func(a, b uint32) uint32 {
+	return func(a, b uint32) uint32 { return truth(f(math.Float32frombits(a), math.Float32frombits(b))) }
 }
 
 // extended executes an instruction of GLSL.std.450.
@@ -307,75 +267,53 @@ func (s *state) extended(w []uint32) error {
 		to[1] = math.Float32bits(nn.Half(x[0][0] >> 16).Float32())
 		return nil
 	}
+	f := functions[op]
+	if f == nil {
+		return fmt.Errorf("%v: extended instruction %d is not known", s.kernel, op)
+	}
 	for k := range to {
 		var v [3]uint32
 		for j := range w[5:] {
 			v[j] = x[j][k]
 		}
-		r, ok := function(op, v[0], v[1], v[2])
-		if !ok {
-			return fmt.Errorf("%v: extended instruction %d is not known", s.kernel, op)
-		}
-		to[k] = r
+		to[k] = f(v[0], v[1], v[2])
 	}
 	return nil
 }
 
-func function(op, x, y, z uint32) (uint32, bool) {
-	switch op {
-	case extSAbs:
-		return uint32(max(int32(x), -int32(x))), true
-	case extFindUMsb:
-		return uint32(bits.Len32(x) - 1), true
-	case extFindSMsb:
-		return uint32(bits.Len32(x^uint32(int32(x)>>31)) - 1), true
-	case extUMin:
-		return min(x, y), true
-	case extUMax:
-		return max(x, y), true
-	case extUClamp:
-		return min(max(x, y), z), true
-	case extSMin:
-		return uint32(min(int32(x), int32(y))), true
-	case extSMax:
-		return uint32(max(int32(x), int32(y))), true
-	case extSClamp:
-		return uint32(min(max(int32(x), int32(y)), int32(z))), true
+// functions are the extended instructions that work on each component by itself, of three operands at most.
+var functions = map[uint32]func(x, y, z uint32) uint32{
+	extSAbs:        func(x, _, _ uint32) uint32 { return uint32(max(int32(x), -int32(x))) },
+	extFindUMsb:    func(x, _, _ uint32) uint32 { return uint32(bits.Len32(x) - 1) },
+	extFindSMsb:    func(x, _, _ uint32) uint32 { return uint32(bits.Len32(x^uint32(int32(x)>>31)) - 1) },
+	extUMin:        func(x, y, _ uint32) uint32 { return min(x, y) },
+	extUMax:        func(x, y, _ uint32) uint32 { return max(x, y) },
+	extUClamp:      func(x, y, z uint32) uint32 { return min(max(x, y), z) },
+	extSMin:        func(x, y, _ uint32) uint32 { return uint32(min(int32(x), int32(y))) },
+	extSMax:        func(x, y, _ uint32) uint32 { return uint32(max(int32(x), int32(y))) },
+	extSClamp:      func(x, y, z uint32) uint32 { return uint32(min(max(int32(x), int32(y)), int32(z))) },
+	extRoundEven:   real(math.RoundToEven),
+	extTrunc:       real(math.Trunc),
+	extFAbs:        real(math.Abs),
+	extFloor:       real(math.Floor),
+	extCeil:        real(math.Ceil),
+	extExp:         real(math.Exp),
+	extSqrt:        real(math.Sqrt),
+	extInverseSqrt: real(func(a float64) float64 { return 1 / math.Sqrt(a) }),
+	extFSign:       triple(func(a, _, _ float32) float32 { return float32(truth(a > 0)) - float32(truth(a < 0)) }),
+	extFMin:        triple(func(a, b, _ float32) float32 { return min(a, b) }),
+	extFMax:        triple(func(a, b, _ float32) float32 { return max(a, b) }),
+	extFClamp:      triple(func(a, b, c float32) float32 { return min(max(a, b), c) }),
+	extFMix:        triple(func(a, b, c float32) float32 { return a*(1-c) + b*c }),
+	extFma:         triple(func(a, b, c float32) float32 { return float32(math.FMA(float64(a), float64(b), float64(c))) }),
+}
+
+func real(f func(float64) float64) func(x, y, z uint32) uint32 {
+	return triple(func(a, _, _ float32) float32 { return float32(f(float64(a))) })
+}
+
+func triple(f func(a, b, c float32) float32) func(x, y, z uint32) uint32 {
+	return func(x, y, z uint32) uint32 {
+		return math.Float32bits(f(math.Float32frombits(x), math.Float32frombits(y), math.Float32frombits(z)))
 	}
-	a, b, c := math.Float32frombits(x), math.Float32frombits(y), math.Float32frombits(z)
-	d := float64(a)
-	var r float32
-	switch op {
-	case extRoundEven:
-		r = float32(math.RoundToEven(d))
-	case extTrunc:
-		r = float32(math.Trunc(d))
-	case extFAbs:
-		r = float32(math.Abs(d))
-	case extFSign:
-		r = float32(truth(a > 0)) - float32(truth(a < 0))
-	case extFloor:
-		r = float32(math.Floor(d))
-	case extCeil:
-		r = float32(math.Ceil(d))
-	case extExp:
-		r = float32(math.Exp(d))
-	case extSqrt:
-		r = float32(math.Sqrt(d))
-	case extInverseSqrt:
-		r = float32(1 / math.Sqrt(d))
-	case extFMin:
-		r = min(a, b)
-	case extFMax:
-		r = max(a, b)
-	case extFClamp:
-		r = min(max(a, b), c)
-	case extFMix:
-		r = a*(1-c) + b*c
-	case extFma:
-		r = float32(math.FMA(d, float64(b), float64(c)))
-	default:
-		return 0, false
-	}
-	return math.Float32bits(r), true
 }
