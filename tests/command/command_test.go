@@ -73,8 +73,11 @@ type call struct {
 	env  []string // NAME=VALUE, beside the test's own
 }
 
+// soak is whether the long tests are to run.
+func soak() bool { return os.Getenv("NNGPU_SOAK") == "1" }
+
 // timeout bounds every run; a test that meets it has failed.
-const timeout = 60 * time.Second
+var timeout = map[bool]time.Duration{false: time.Minute, true: 10 * time.Minute}[soak()]
 
 // command prepares the process without starting it.
 func (c *call) command() *exec.Cmd {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -17,13 +16,12 @@ import (
 // others who use every processor. With NNGPU_SOAK=1 all networks of the test data are tried, and on a machine with
 // nothing else to do the sum is what bench says, within 5 %, by the medians of three measurements in turn.
 func TestProfileOfNetworks(t *testing.T) {
-	soak := os.Getenv("NNGPU_SOAK") == "1"
 	dir, args := devices.Shared(t, "models"), []string{"--runs", "10"}
 	var paths []string
 	for _, name := range []string{"hello_world_f32", "micro_speech_s8", "mobilenet_v1_025_224_f32"} {
 		paths = append(paths, filepath.Join(dir, name, "model.tflite"))
 	}
-	if soak {
+	if soak() {
 		var err error
 		paths, err = filepath.Glob(filepath.Join(dir, "*", "model.tflite"))
 		require.NoError(t, err)
@@ -48,7 +46,7 @@ func TestProfileOfNetworks(t *testing.T) {
 				}
 				busy(t, func() { check() })
 				sums := []float64{check().Sum}
-				if !soak {
+				if !soak() {
 					return
 				}
 				var benched []float64
