@@ -33,6 +33,7 @@ type liveFlags struct {
 	frames     int
 	as         string
 	labels     string
+	limits     []float64
 	priority   string
 	deadline   time.Duration
 	rival      string
@@ -72,9 +73,10 @@ video from standard input.`,
 	flags.StringVar(&f.as, "as", "", "how the result is drawn: "+kindList(", ")+" (default by its shape)")
 	flags.StringVar(&f.labels, "labels", "", "file with one label a line (default those in the model file)")
 	flags.StringArrayVarP(&f.inputs.files, "input", "i", nil, "input file of each other input than the picture, as for run")
+	flags.Float64SliceVar(&f.limits, "range", nil, "black and white of a picture that the network gives (default what the model says, else the range of its type, 0,1 for floats)")
 	flags.Float64SliceVar(&f.inputs.mean, "mean", nil, "subtracted from the colours 0..255 of a picture (one, or one a channel)")
 	flags.Float64SliceVar(&f.inputs.std, "std", nil, "then divided by this (one, or one a channel)")
-	for _, name := range []string{"mean", "std"} {
+	for _, name := range []string{"range", "mean", "std"} {
 		flags.Lookup(name).DefValue = ""
 	}
 	flags.StringVar(&f.priority, "priority", "high", "of the network: low, medium or high; drawing is medium")
@@ -111,6 +113,8 @@ func (f *liveFlags) check(c *cobra.Command) error {
 		return usageError("--as is %s, not %q", kindList(", "), f.as)
 	case !known:
 		return usageError("--priority is low, medium or high, not %q", f.priority)
+	case changed("range") && !f.twoLimits():
+		return usageError("--range takes two numbers, black below white, not %v", f.limits)
 	case changed("record") && !strings.EqualFold(filepath.Ext(f.record), ".y4m"):
 		return usageError("--record writes .y4m files, not %q", f.record)
 	case changed("screenshot") && !strings.EqualFold(filepath.Ext(f.screenshot), ".png"):
@@ -122,6 +126,12 @@ func (f *liveFlags) check(c *cobra.Command) error {
 		return err
 	}
 	return f.inputs.check()
+}
+
+// twoLimits is whether --range has two numbers as far apart as the float32 that is computed with them tells apart.
+func (f *liveFlags) twoLimits() bool {
+	return len(f.limits) == 2 && math.Abs(f.limits[0]) < 1e9 && math.Abs(f.limits[1]) < 1e9 &&
+		f.limits[1]-f.limits[0] >= 1e-9 && float32(f.limits[0]) < float32(f.limits[1])
 }
 
 // live writes the screenshot when all else was done; the recording grows meanwhile, since it may be a pipe.
@@ -221,6 +231,12 @@ func (a *app) liveSetup(path string, f *liveFlags) (*live.Setup, error) {
 	}
 	if err := s.Kind.Check(net); err != nil {
 		return nil, fmt.Errorf("%s as %s: %w", path, s.Kind, err)
+	}
+	if s.Range = live.StatedRange(net); len(f.limits) == 2 {
+		if s.Kind != live.Image {
+			return nil, usageError("--range is of results that are pictures, and %s is drawn as %s", path, s.Kind)
+		}
+		s.Range = [2]float32{float32(f.limits[0]), float32(f.limits[1])}
 	}
 	if f.rival == "" {
 		return s, nil

@@ -42,7 +42,7 @@ type Scene struct {
 	// Result is the operand with the scores of classes, [1, h, w, classes], or the picture, [1, h, w, 1 or 3]. Other bases
 	// have none.
 	Result *nn.Operand
-	// Low and High of a picture of floats are black and white. One of 8 bits has all of its range.
+	// Low and High are what black and white are in a picture. Both 0: the range of an 8-bit type, of floats 0 and 1.
 	Low, High float32
 	// Marks is how many there may be.
 	Marks int
@@ -132,14 +132,8 @@ func (s *Scene) base(b *layers.Builder, view uint32) uint32 {
 	case Image:
 		o := s.Result
 		x := b.Input(o.Type, o.Dims, o.Scale, o.ZeroPoint)
-		low, high := s.Low, s.High
+		low, high := s.limits()
 		if o.Type.IsQuant8() {
-			first := float32(0)
-			if o.Type == nn.TensorQuant8AsymmSigned {
-				first = -128
-			}
-			low = (first - float32(o.ZeroPoint)) * o.Scale
-			high = low + 255*o.Scale
 			x = b.Dequantize(x, nn.TensorFloat32)
 		} else if o.Type == nn.TensorFloat16 {
 			x = b.Cast(x, nn.TensorFloat32)
@@ -159,6 +153,21 @@ func (s *Scene) base(b *layers.Builder, view uint32) uint32 {
 		return x
 	}
 	return view
+}
+
+// limits are what black and white are in a picture.
+func (s *Scene) limits() (low, high float32) {
+	o := s.Result
+	switch {
+	case s.Low != 0 || s.High != 0:
+		return s.Low, s.High
+	case !o.Type.IsQuant8():
+		return 0, 1
+	case o.Type == nn.TensorQuant8AsymmSigned:
+		low = -128
+	}
+	low = (low - float32(o.ZeroPoint)) * o.Scale
+	return low, low + 255*o.Scale
 }
 
 // stripOf is the strip: [1, StripRows*CellHeight, Width, 4].

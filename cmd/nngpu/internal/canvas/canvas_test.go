@@ -258,11 +258,12 @@ func TestImage(t *testing.T) {
 			low, high float32
 			shade     func(v byte) float32 // as real number
 		}{
-			{nn.Operand{Type: nn.TensorFloat32}, 0, 1, func(v byte) float32 { return float32(v) / 255 }},
+			{nn.Operand{Type: nn.TensorFloat32}, 0, 0, func(v byte) float32 { return float32(v) / 255 }},
 			{nn.Operand{Type: nn.TensorFloat32}, -1, 1, func(v byte) float32 { return float32(v)/127.5 - 1 }},
 			{nn.Operand{Type: nn.TensorFloat16}, 0, 255, func(v byte) float32 { return float32(v) }},
-			{nn.Operand{Type: nn.TensorQuant8Asymm, Scale: 0.25, ZeroPoint: 7}, 0, 1, func(v byte) float32 { return 0.25 * (float32(v) - 7) }},
-			{nn.Operand{Type: nn.TensorQuant8AsymmSigned, Scale: 0.5, ZeroPoint: 1}, 0, 1, func(v byte) float32 { return 0.5 * (float32(v) - 129) }},
+			{nn.Operand{Type: nn.TensorQuant8Asymm, Scale: 0.25, ZeroPoint: 7}, 0, 0, func(v byte) float32 { return 0.25 * (float32(v) - 7) }},
+			{nn.Operand{Type: nn.TensorQuant8AsymmSigned, Scale: 0.5, ZeroPoint: 1}, 0, 0, func(v byte) float32 { return 0.5 * (float32(v) - 129) }},
+			{nn.Operand{Type: nn.TensorQuant8AsymmSigned, Scale: 0.01}, -1, 1, func(v byte) float32 { return float32(v)/127.5 - 1 }},
 		} {
 			for _, channels := range []int{1, 3} {
 				t.Run(fmt.Sprint(tc.o.Type, tc.low, channels), func(t *testing.T) {

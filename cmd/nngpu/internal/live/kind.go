@@ -107,6 +107,26 @@ func canvasType(o *nn.Operand) error {
 	return fmt.Errorf("an output of type %v is not drawn", o.Type)
 }
 
+// StatedRange is what a model file says of what black and white are in a picture that is its first output; zero where it says
+// nothing. There it has a normalisation that makes colours of 0 to 255 of what comes out.
+func StatedRange(net *importer.Network) [2]float32 {
+	if len(net.Metadata.Outputs) == 0 {
+		return [2]float32{}
+	}
+	m := &net.Metadata.Outputs[0]
+	low, step := float32(0), float32(1)
+	if len(m.Mean) > 0 {
+		low = m.Mean[0]
+	}
+	if len(m.Std) > 0 {
+		step = m.Std[0]
+	}
+	if high := low + 255*step; len(m.Mean)+len(m.Std) > 0 && high-low >= 1e-9 && high-low < 1e9 { // else the file is mistaken
+		return [2]float32{low, high}
+	}
+	return [2]float32{}
+}
+
 // read are the outputs that the host reads.
 func (k Kind) read() []int {
 	switch k {

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -80,6 +81,33 @@ func TestRefusedKinds(t *testing.T) {
 	} {
 		require.ErrorContains(t, tc.kind.Check(network(nil, tc.types, tc.dims)), tc.says, "%v", tc)
 	}
+}
+
+func TestStatedRanges(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, tc := range []struct {
+		name      string
+		mean, std []float32
+		want      [2]float32
+	}{
+		{name: "nothing"},
+		{name: "0 to 1", mean: []float32{0}, std: []float32{1. / 255}, want: [2]float32{0, 1}},
+		{name: "-1 to 1", mean: []float32{-1, -1, -1}, std: []float32{1 / 127.5, 1 / 127.5, 1 / 127.5}, want: [2]float32{-1, 1}},
+		{name: "colours", mean: []float32{0}, want: [2]float32{0, 255}},
+		{name: "upside down", std: []float32{-1}},
+		{name: "nothing between", mean: []float32{1e20}, std: []float32{1}},
+		{name: "too far apart", std: []float32{1e30}},
+		{name: "no number", mean: []float32{nan}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			net := network(nil, nil, nn.Dims{1, 4, 4, 3})
+			require.Zero(t, StatedRange(net))
+			net.Metadata.Outputs = []importer.TensorMetadata{{Mean: tc.mean, Std: tc.std}}
+			require.Equal(t, tc.want, StatedRange(net))
+		})
+	}
+	s := (&session{Setup: &Setup{Network: network(nil, nil, nn.Dims{1, 4, 4, 3}), Kind: Image, Range: [2]float32{-1, 1}}}).scene()
+	require.Equal(t, []float32{-1, 1}, []float32{s.Low, s.High})
 }
 
 func TestPointSizes(t *testing.T) {

@@ -33,7 +33,8 @@ type Setup struct {
 	Picture *picture.Input // that input
 	Others  [][]byte       // values of the others; nil at Input
 	Kind    Kind
-	Labels  []string // of classes; may be nil
+	Labels  []string   // of classes; may be nil
+	Range   [2]float32 // black and white of a picture that is the result, as canvas.Scene has them
 
 	Priority nn.Priority
 	Deadline time.Duration // of each frame, from when it is due; 0: none
@@ -347,7 +348,7 @@ func (x *session) panelMarks() int {
 // scene is what is drawn.
 func (x *session) scene() *canvas.Scene {
 	g := &x.Network.Model.Main
-	s := &canvas.Scene{Marks: x.panelMarks(), High: 1}
+	s := &canvas.Scene{Marks: x.panelMarks(), Low: x.Range[0], High: x.Range[1]}
 	switch x.Kind {
 	case Labels, Raw:
 		s.Base = canvas.Dimmed
