@@ -60,8 +60,12 @@ var ErrSink = errors.New("the recording cannot be written")
 // last one that was.
 const slots = 4
 
-// warmUps is how often all is run before the first frame: what that takes is what the driver then expects.
-const warmUps = 3
+// warmUps is how often all is run before the first frame: what that takes is what the driver then expects. Once is enough
+// where it takes warmUpTime.
+const (
+	warmUps    = 3
+	warmUpTime = time.Second
+)
 
 // session is a run of a Setup.
 type session struct {
@@ -142,7 +146,8 @@ func (x *session) prepare(ctx context.Context) error {
 }
 
 func (x *session) warmUp(ctx context.Context) error {
-	for range warmUps {
+	began := time.Now()
+	for n := 0; n < warmUps && (n == 0 || time.Since(began) < warmUpTime); n++ {
 		s := <-x.free
 		err := x.compute(ctx, s, time.Time{})
 		if err == nil {
