@@ -123,6 +123,7 @@ func (d *drawer) draw(ctx context.Context, s *slot) error {
 	}
 	r.Outputs = []nn.RequestArgument{argument(r, d.canvas.Token(), 0)}
 	res, err := d.model.Execute(ctx, r, driver.WithProfile())
+	x.lost.note(err)
 	if err != nil {
 		return fmt.Errorf("drawing: %w", err)
 	}
@@ -132,7 +133,8 @@ func (d *drawer) draw(ctx context.Context, s *slot) error {
 
 // read brings the canvas to the host.
 func (d *drawer) read(ctx context.Context) error {
-	if err := d.canvas.CopyTo(ctx, nn.HostMemory(d.pixels)); err != nil {
+	err := d.canvas.CopyTo(ctx, nn.HostMemory(d.pixels))
+	if d.session.lost.note(err); err != nil {
 		return fmt.Errorf("drawing: %w", err)
 	}
 	d.session.history.moved.shown.Add(int64(len(d.pixels)))

@@ -80,6 +80,23 @@ func (h *history) start() {
 	h.slices, h.newest = [shownSlices][lanes]time.Duration{}, 0
 }
 
+// resume goes on after end.
+func (h *history) resume() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = time.Time{}
+}
+
+// tally is how many frames there were, and how many of them had a result.
+func (h *history) tally() (total, results int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, n := range h.counts {
+		total += n
+	}
+	return total, h.counts[met] + h.counts[late]
+}
+
 func (h *history) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

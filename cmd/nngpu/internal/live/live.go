@@ -79,6 +79,9 @@ type session struct {
 	history *history
 	slots   []*slot
 	free    chan *slot // those that nobody uses
+	taken   int        // pictures from the source
+	due     time.Time  // when the next frame is; zero before the first
+	lost    lost
 }
 
 // Run runs s on a device until it has had its frames, the source ends or ctx does. It returns what happened and the picture
@@ -102,7 +105,7 @@ func Run(ctx context.Context, dev *nngpu.Device, source *frames.Source, s *Setup
 	before := dev.Scheduling().Preemptions
 	x.history.preemptions = func() int64 { return int64(dev.Scheduling().Preemptions - before) }
 	x.history.start()
-	err = x.run(ctx)
+	err = x.runOn(ctx)
 	sum := x.history.summary(s)
 	sum.Device, sum.Driver, sum.Width, sum.Height = dev.Info().Name, dev.Info().Driver, source.Width, source.Height
 	var last *image.RGBA
@@ -209,29 +212,31 @@ func (x *session) frames(ctx context.Context) error {
 	if x.Rate > 0 {
 		period = time.Duration(float64(time.Second) / x.Rate)
 	}
-	due := time.Now()
-	for n := 0; x.Frames == 0 || n < x.Frames; n++ {
-		if !pause(ctx, time.Until(due)) {
+	for x.Frames == 0 || x.taken < x.Frames {
+		x.schedule(period)
+		if !pause(ctx, time.Until(x.due)) {
 			return context.Cause(ctx)
 		}
-		err := x.frame(ctx, due)
-		switch {
-		case errors.Is(err, io.EOF) && n > 0:
+		err := x.frame(ctx, x.due)
+		switch x.due = x.due.Add(period); {
+		case errors.Is(err, io.EOF) && x.taken > 0:
 			return nil
 		case err != nil:
 			return err
 		}
-		now := time.Now()
-		due = due.Add(period)
-		if late := now.Sub(due); period == 0 {
-			due = now
-		} else if late > period {
-			missed := late / period
-			x.history.drop(int(missed))
-			due = due.Add(missed * period)
-		}
 	}
 	return nil
+}
+
+// schedule drops the frames that were due until now, but for the last.
+func (x *session) schedule(period time.Duration) {
+	now := time.Now()
+	if period == 0 || x.due.IsZero() {
+		x.due = now
+	} else if late := now.Sub(x.due); late > period {
+		x.history.drop(int(late / period))
+		x.due = x.due.Add(late / period * period)
+	}
 }
 
 // pause waits; it reports whether ctx is still going on.
@@ -270,6 +275,7 @@ func (x *session) frame(ctx context.Context, due time.Time) error {
 		x.free <- s
 		return err
 	}
+	x.taken++
 	var deadline time.Time
 	if x.Deadline > 0 {
 		deadline = due.Add(x.Deadline)
@@ -325,6 +331,7 @@ func (x *session) show(ctx context.Context, s *slot) error {
 // runRival runs the second network once.
 func (x *session) runRival(ctx context.Context) error {
 	res, err := x.rival.Run(ctx, x.Rival.Inputs, x.rival.NewOutputs(), driver.WithProfile())
+	x.lost.note(err)
 	if err != nil {
 		return fmt.Errorf("%s: %w", x.Rival.Path, err)
 	}

@@ -98,10 +98,12 @@ func (x *session) compute(ctx context.Context, s *slot, deadline time.Time) erro
 		opts = append(opts, driver.WithDeadline(deadline))
 	}
 	fed, err := x.feed.Execute(ctx, &s.feed, opts...)
+	x.lost.note(err)
 	if err != nil {
 		return err
 	}
 	res, err := x.network.Execute(ctx, &s.network, opts...)
+	x.lost.note(err)
 	if err != nil {
 		return err
 	}
