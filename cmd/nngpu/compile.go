@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -69,7 +67,10 @@ these choices; tests/networks/testdata has such a file.`,
 			if _, known := dumps[dump]; !known && c.Flags().Changed("dump") {
 				return usageError("--dump is plan or ir, not %q", dump)
 			}
-			if c.Flags().Changed("as") && a.device != "" {
+			switch given := c.Flags().Changed("as"); {
+			case given && as == "":
+				return usageError("--as is empty; give a file of facts")
+			case given && a.device != "":
 				return usageError("--as is in place of --device")
 			}
 			return a.compile(c.Context(), a.net.model(args), as, dump)
@@ -131,14 +132,9 @@ const maxFacts = 1 << 16
 
 // describeAs compiles m, which is valid, for a device of the facts in a file.
 func describeAs(ctx context.Context, path string, m *nn.Model) (*compileResult, *gpu.Description, error) {
-	f, err := os.Open(path)
+	facts, err := readFile(path, maxFacts)
 	if err != nil {
-		return nil, nil, fileError(err)
-	}
-	defer f.Close()
-	facts, err := io.ReadAll(io.LimitReader(f, maxFacts))
-	if err != nil {
-		return nil, nil, fileError(err)
+		return nil, nil, err
 	}
 	d, err := gpu.DescribeAs(ctx, facts, m)
 	if nn.StatusOf(err) == nn.StatusInvalidArgument {

@@ -118,6 +118,9 @@ func TestBadCompile(t *testing.T) {
 		{name: "no such file", args: []string{"compile", f.dir + "/none"}, code: usage, says: []string{"none"}},
 		{name: "no network", args: []string{"compile", f.put(t, "x.tflite", []byte("text"))}, code: usage, says: []string{"x.tflite"}},
 		{name: "no such facts", args: []string{"compile", f.model, "--as", f.dir + "/none"}, code: usage, says: []string{"none"}},
+		{name: "facts without a name", args: []string{"compile", f.model, "--as", ""}, code: usage, says: []string{"--as is empty"}},
+		{name: "facts from a pipe", args: []string{"compile", f.model, "--as", f.pipe(t, "pipe.json")}, code: usage, says: []string{"pipe.json", "not a regular file"}},
+		{name: "too many facts", args: []string{"compile", f.model, "--as", f.put(t, "large.json", make([]byte, 1<<16+1))}, code: usage, says: []string{"large.json", "at most 65536"}},
 		{name: "facts of nothing", args: []string{"compile", f.model, "--as", f.put(t, "facts.json", []byte(`{"Class": "gpu"}`))}, code: usage, says: []string{"facts.json", "MaxStorageRange"}},
 		{name: "facts and a device", args: []string{"compile", f.model, "--as", f.model, "--device", "0"}, code: usage, says: []string{"in place of --device"}},
 	} {
