@@ -69,11 +69,12 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 	@tools/setup.sh test
 	@tools/fuzz.sh
 
+# One package after the other: the long tests have exact bounds for times.
 .PHONY: soak
-soak: ## the long tests
+soak: ## the long tests, some hours
 	@tools/setup.sh test
-	NNGPU_SOAK=1 $(GO) test -count=1 -timeout 12h $(GOTEST_FLAGS) ./...
-	NNGPU_SOAK=1 $(GO) test -race -count=1 -timeout 12h $(GOTEST_FLAGS) ./tests/qos ./tests/hammer
+	NNGPU_SOAK=1 $(GO) test -p 1 -count=1 -timeout 12h $(GOTEST_FLAGS) ./...
+	NNGPU_SOAK=1 $(GO) test -race -p 1 -count=1 -timeout 12h $(GOTEST_FLAGS) ./tests/qos ./tests/hammer
 
 .PHONY: bench
 bench: ## times the networks that are there, then the standard ones into build/bench; BENCH_FLAGS, SUITE_FLAGS: for nngpu bench
