@@ -90,7 +90,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	if (a.json || !a.started && wantsJSON(a.args)) && !a.printed {
 		_ = console.JSON(a.out, f, "")
 	} else {
-		console.Printf(a.err, "nngpu: %s\n", refusalLines(f.Error, err))
+		console.Lines(a.err, "nngpu: "+refusalLines(f.Error, err))
 	}
 	return code
 }

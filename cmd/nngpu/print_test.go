@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // TestPrintedInOnePlace finds what the command prints beside package console.
@@ -60,4 +62,16 @@ func TestDriversNamesAreCleaned(t *testing.T) {
 		require.False(t, strings.HasPrefix(line, "FORGED"), "%q", b.String())
 	}
 	require.Contains(t, b.String(), `GPU\x1b[2J\u202e\nFORGED`)
+}
+
+// TestRefusalLines: each reason why operations are not supported has a line, whatever names and files put into it.
+func TestRefusalLines(t *testing.T) {
+	m := &nn.Model{Main: nn.Graph{Operations: []nn.Operation{{Type: nn.OpAdd}, {Type: nn.OpMul}, {Type: nn.OpSub}}}}
+	err := fmt.Errorf("a\nb.tflite: %w", nn.Unsupported(m, []error{errors.New("too large"), nil, errors.New("odd\nFORGED")}))
+	var out, errOut bytes.Buffer
+	a := &app{out: &console.Output{W: &out}, err: &console.Output{W: &errOut}, started: true}
+	require.Equal(t, exitRefused, a.report(t.Context(), err))
+	require.Empty(t, out.String())
+	require.Equal(t, "nngpu: a; b.tflite: model: GENERAL_FAILURE: 2 of 3 operations not supported:\n"+
+		"  operation 0 (ADD): too large\n  operation 2 (SUB): odd; FORGED\n", errOut.String())
 }
