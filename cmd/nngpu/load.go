@@ -170,17 +170,17 @@ type session struct {
 
 // prepareOn opens the device and prepares the network that was read from path, or takes it from the cache.
 func (a *app) prepareOn(ctx context.Context, path string, net *importer.Network) (*session, error) {
-	return a.prepareWith(ctx, path, net, a.cacheOptions())
+	return a.prepareWith(ctx, "prepare", path, net, a.cacheOptions())
 }
 
-// prepareWith is prepareOn with a cache of its own, and options.
-func (a *app) prepareWith(ctx context.Context, path string, net *importer.Network, cache driver.CacheOptions, o ...driver.Option) (*session, error) {
+// prepareWith is prepareOn with a cache of its own, and options; what says so where it takes long.
+func (a *app) prepareWith(ctx context.Context, what, path string, net *importer.Network, cache driver.CacheOptions, o ...driver.Option) (*session, error) {
 	dev, err := a.openCached(cache)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{device: dev, net: net}
-	bar := a.progress(progress.None, "prepare")
+	bar := a.progress(progress.None, what)
 	err = s.prepareModel(ctx, o...)
 	bar.Finish()
 	if err != nil {

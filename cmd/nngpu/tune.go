@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer"
@@ -65,9 +64,7 @@ func (a *app) tune(ctx context.Context, path string, budget time.Duration) error
 		return err
 	}
 	began := time.Now()
-	bar := a.progress(progress.None, "tune")
-	tuned, err := a.prepareWith(ctx, path, net, a.cacheOptions(), driver.WithTuning(budget))
-	bar.Finish()
+	tuned, err := a.prepareWith(ctx, "tune", path, net, a.cacheOptions(), driver.WithTuning(budget))
 	if err != nil {
 		return err
 	}
@@ -84,7 +81,7 @@ func (a *app) tune(ctx context.Context, path string, budget time.Duration) error
 
 // compareTuned notes what tuning chose, and measures the form that it made beside the one without it.
 func (a *app) compareTuned(ctx context.Context, net *importer.Network, tuned *session, res *tuneResult) (err error) {
-	plain, err := a.prepareWith(ctx, res.Model, net, driver.CacheOptions{Off: true})
+	plain, err := a.prepareWith(ctx, "prepare", res.Model, net, driver.CacheOptions{Off: true})
 	if err != nil {
 		return err
 	}
