@@ -350,7 +350,7 @@ func (x *session) panelMarks() int {
 	case Points:
 		n = elements(o.Dims) / pointSize(o.Dims)
 	case Boxes:
-		n = 4 * int(o.Dims[1])
+		n = 4 * min(int(o.Dims[1]), mostBoxes)
 	case Raw:
 		n = min(elements(o.Dims), rawBars)
 	}

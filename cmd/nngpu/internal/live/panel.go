@@ -12,6 +12,7 @@ const (
 	topLabels = 5   // classes that are shown
 	rawBars   = 128 // bars at most
 	leastSure = 0.5 // score of a box that is shown
+	mostBoxes = 100 // boxes that are shown: what marks cost the device grows with their number
 )
 
 // panel draws the results that the host reads.
@@ -121,7 +122,9 @@ func drawBoxes(sheet *canvas.Sheet, boxes, classes, scores []float32, labels []s
 		if !(m.Right > m.Left && m.Bottom > m.Top) {
 			continue
 		}
-		sheet.Frame(m, 2)
+		if !sheet.Frame(m, 2) {
+			return
+		}
 		class := picture.Class{Index: -1}
 		if c := classes[i]; c >= 0 && c < 1e6 {
 			class.Index = int(c)

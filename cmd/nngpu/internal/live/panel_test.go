@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/canvas"
+	"github.com/nngpu/nngpu/driver/nn"
 )
 
 var nan = float32(math.NaN())
@@ -75,4 +76,25 @@ func TestDrawnBoxes(t *testing.T) {
 	want.Frame(canvas.Mark{Left: 0, Top: 0, Right: 192, Bottom: 192}, 2)
 	want.Text(1, 0, "class -1 50%")
 	require.Equal(t, want, got)
+
+	// What has no room is left out.
+	got, want = canvas.NewSheet(4), canvas.NewSheet(4)
+	drawBoxes(got, []float32{0, 0, 0.5, 0.5, 0.5, 0.5, 1, 1}, []float32{0, 0}, []float32{1, 1}, nil)
+	want.Frame(canvas.Mark{Left: 0, Top: 0, Right: 192, Bottom: 192}, 2)
+	want.Text(1, 0, "class 0 100%")
+	require.Equal(t, want, got)
+}
+
+func TestPanelMarks(t *testing.T) {
+	for _, tc := range []struct {
+		kind Kind
+		dims []nn.Dims
+		want int
+	}{
+		{Labels, []nn.Dims{{1, 1001}}, topLabels}, {Points, []nn.Dims{{1, 1404}}, 468}, {Raw, []nn.Dims{{1, 9}}, 9}, {Raw, []nn.Dims{{1, 999}}, rawBars},
+		{Boxes, []nn.Dims{{1, 10, 4}, {1, 10}, {1, 10}}, 40}, {Boxes, []nn.Dims{{1, 1917, 4}, {1, 1917}, {1, 1917}}, 4 * mostBoxes}, {Image, []nn.Dims{{1, 4, 4, 3}}, 1},
+	} {
+		x := &session{Setup: &Setup{Network: network(nil, nil, tc.dims...), Kind: tc.kind}}
+		require.Equal(t, tc.want, x.panelMarks(), "%v", tc)
+	}
 }
