@@ -42,7 +42,7 @@ func TestLiveLoss(t *testing.T) {
 				}()
 				var out, errOut bytes.Buffer
 				code := run(t.Context(), []string{
-					"live", filepath.Join("..", "..", "examples", "digits", "digits_s8.tflite"), "--device", device, "--no-cache", "--fps", "0", "--frames", "20", "--record", video,
+					"live", filepath.Join("..", "..", "examples", "digits", "digits_s8.tflite"), "--device", device, "--no-cache", "--fps", "0", "--frames", "8", "--record", video,
 				}, &out, &errOut, func(int) { panic("it hung") })
 				<-done
 				vk.Inject(nil, nil)
@@ -51,7 +51,7 @@ func TestLiveLoss(t *testing.T) {
 					require.Contains(t, errOut.String(), part)
 				}
 				if code == exitOK {
-					require.Contains(t, out.String(), "20 frames")
+					require.Contains(t, out.String(), "8 frames")
 				}
 			})
 		}
