@@ -251,24 +251,56 @@ const (
 	multiplyMostCount = 1 << 24    // invocations
 )
 
+// multiplier is a variant of measure/multiply.comp, which makes so many operations in a round.
+type multiplier struct {
+	ceiling Ceiling
+	kernel  shaders.Kernel
+	each    float64
+}
+
+// multipliers are those that a device can run.
+func multipliers(f *plan.Facts) []multiplier {
+	list := []multiplier{{CeilingF32, shaders.MeasureMultiplyF32, vectorFLOP}}
+	if f.Float16 {
+		list = append(list, multiplier{CeilingF16, shaders.MeasureMultiplyF16, vectorFLOP})
+	}
+	if f.IntegerDot {
+		list = append(list, multiplier{CeilingInt8, shaders.MeasureMultiplyDot, dotFLOP})
+	}
+	return list
+}
+
 // multiplications measures operations a second of a kernel of measure/multiply.comp, which makes so many in a round.
 func (m *meter) multiplications(k shaders.Kernel, each float64, overhead time.Duration) (float64, error) {
 	return m.growing(multiplyLocal*4, multiplyMostCount, overhead, multiplyRounds*each, func(count int) *plan.Plan {
-		return &plan.Plan{ArenaBytes: plan.AlignUp(4 * int64(count)), Steps: []plan.Step{multiplyStep(k, count, multiplyRounds)}, Segments: []int{1}}
+		return multiplyPlan(k, count)
 	})
+}
+
+func multiplyPlan(k shaders.Kernel, count int) *plan.Plan {
+	return &plan.Plan{ArenaBytes: plan.AlignUp(4 * int64(count)), Steps: []plan.Step{multiplyStep(k, count, multiplyRounds)}, Segments: []int{1}}
 }
 
 // growing measures units a second with a plan of count invocations, or of more until it takes long enough, of so many units
 // each.
 func (m *meter) growing(count, most int, overhead time.Duration, units float64, of func(count int) *plan.Plan) (float64, error) {
+	count, work, err := m.grow(count, most, overhead, of)
+	if err != nil {
+		return 0, err
+	}
+	return float64(count) * units / work.Seconds(), nil
+}
+
+// grow is the number of invocations, from count to about most, with which a plan takes long enough, and how long it takes.
+func (m *meter) grow(count, most int, overhead time.Duration, of func(count int) *plan.Plan) (int, time.Duration, error) {
 	for {
 		took, _, err := m.run(of(count), m.runs)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		work := without(took, overhead)
 		if work >= meterTarget || count >= most {
-			return float64(count) * units / work.Seconds(), nil
+			return count, work, nil
 		}
 		count = grown(count, work)
 	}
@@ -307,7 +339,7 @@ var movers = []mover{
 // moves measures bytes a second, read and written, within a cache and beyond all, by the best of the kernels, and by
 // copy commands. A device without memory for what no cache holds gives 0 there.
 func (m *meter) moves(overhead time.Duration) (c plan.Ceilings, err error) {
-	size := min(memoryBytes[m.facts.Class], m.facts.MaxStorageRange) &^ (plan.Align - 1)
+	size := m.memorySize()
 	for _, k := range movers {
 		rate, err := m.cached(k, overhead)
 		if err != nil {
@@ -327,11 +359,15 @@ func (m *meter) moves(overhead time.Duration) (c plan.Ceilings, err error) {
 	return c, err
 }
 
+// memorySize is the bytes of one side of a copy that no cache holds.
+func (m *meter) memorySize() int64 {
+	return min(memoryBytes[m.facts.Class], m.facts.MaxStorageRange) &^ (plan.Align - 1)
+}
+
 // moved times steps that read the first half of the arena, of size bytes, and write to the second; 0 where there is no
 // memory for it.
 func (m *meter) moved(steps []plan.Step, size int64, traffic float64, overhead time.Duration) (float64, error) {
-	p := &plan.Plan{ArenaBytes: 2 * size, Steps: steps, Segments: []int{len(steps)}}
-	took, _, err := m.run(p, m.runs)
+	took, _, err := m.run(movePlan(steps, size), m.runs)
 	switch nn.StatusOf(err) {
 	case nn.StatusResourceExhaustedTransient, nn.StatusResourceExhaustedPersistent:
 		return 0, nil
@@ -340,6 +376,10 @@ func (m *meter) moved(steps []plan.Step, size int64, traffic float64, overhead t
 		return 0, err
 	}
 	return traffic * float64(size) / without(took, overhead*time.Duration(len(steps))).Seconds(), nil
+}
+
+func movePlan(steps []plan.Step, size int64) *plan.Plan {
+	return &plan.Plan{ArenaBytes: 2 * size, Steps: steps, Segments: []int{len(steps)}}
 }
 
 // slabs are the dispatches that read size bytes of the arena, each of what one texel buffer holds.
@@ -384,20 +424,9 @@ func (m *meter) ceilings(r plan.Rates) (c plan.Ceilings, err error) {
 	if c, err = m.moves(overhead); err != nil {
 		return c, err
 	}
-	for _, what := range []struct {
-		kernel shaders.Kernel
-		has    bool
-		each   float64
-		rate   *float64
-	}{
-		{shaders.MeasureMultiplyF32, true, vectorFLOP, &c.F32},
-		{shaders.MeasureMultiplyF16, m.facts.Float16, vectorFLOP, &c.F16},
-		{shaders.MeasureMultiplyDot, m.facts.IntegerDot, dotFLOP, &c.Dot},
-	} {
-		if !what.has {
-			continue
-		}
-		if *what.rate, err = m.multiplications(what.kernel, what.each, overhead); err != nil {
+	rates := map[Ceiling]*float64{CeilingF32: &c.F32, CeilingF16: &c.F16, CeilingInt8: &c.Dot}
+	for _, k := range multipliers(&m.facts) {
+		if *rates[k.ceiling], err = m.multiplications(k.kernel, k.each, overhead); err != nil {
 			return c, err
 		}
 	}

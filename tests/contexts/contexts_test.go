@@ -126,6 +126,11 @@ func addBackend(t *testing.T, b *gpu.Backend, list map[string]func(ctx context.C
 	}
 	list["backend.Describe"] = func(ctx context.Context) error { _, err := b.Describe(ctx, relu()); return err }
 	list["backend.Measure"] = func(ctx context.Context) error { _, err := b.Measure(ctx); return err }
+	g, err := b.Gauge(t.Context(), gpu.CeilingF32)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, g.Close()) })
+	list["backend.Gauge"] = func(ctx context.Context) error { _, err := b.Gauge(ctx, gpu.CeilingF32); return err }
+	list["gauge.Rate"] = func(ctx context.Context) error { _, err := g.Rate(ctx); return err }
 	list["backend.CompileImage"] = func(ctx context.Context) error {
 		layout := nn.ImageLayout{Width: 2, Height: 1, Layers: 1, Stride: 2, TexelBytes: 4, Channels: 4}
 		_, err := b.CompileImage(ctx, layout, &nn.Operand{Type: nn.TensorFloat32, Dims: nn.Dims{1, 1, 2, 4}}, backend.Options{})

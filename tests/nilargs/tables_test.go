@@ -391,6 +391,17 @@ var refusals = map[string]func(e *env) []error{
 	"gpu.Backend.Describe m.Pools[]": vulkan(func(b *gpu.Backend) []error {
 		return each(pools, func(p nn.Memory) error { return second(b.Describe(context.Background(), constantIn(p))) })
 	}),
+	"gpu.Backend.Gauge ctx": vulkan(func(b *gpu.Backend) []error {
+		return each(contexts, func(c context.Context) error { return second(b.Gauge(c, gpu.CeilingF32)) })
+	}),
+	"gpu.Gauge.Rate ctx": vulkan(func(b *gpu.Backend) []error {
+		g, err := b.Gauge(context.Background(), gpu.CeilingF32)
+		if err != nil {
+			return []error{nil} // that it was not refused is what counts here
+		}
+		defer g.Close()
+		return each(contexts, func(c context.Context) error { return second(g.Rate(c)) })
+	}),
 	"gpu.Backend.Measure ctx": vulkan(func(b *gpu.Backend) []error {
 		return each(contexts, func(c context.Context) error { return second(b.Measure(c)) })
 	}),

@@ -1,0 +1,132 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+)
+
+// Ceiling is one of the things that a device can do so much of at most.
+type Ceiling uint8
+
+// Ceilings. Rates of the first three are multiplications and additions a second, that of memory bytes.
+const (
+	CeilingF32 Ceiling = iota
+	CeilingF16
+	CeilingInt8
+	CeilingMemory
+)
+
+var ceilingNames = [...]string{"f32", "f16", "int8 dot", "memory"}
+
+func (c Ceiling) String() string {
+	if int(c) < len(ceilingNames) {
+		return ceilingNames[c]
+	}
+	return fmt.Sprintf("Ceiling(%d)", uint8(c))
+}
+
+// ErrNoCeiling: the device has no such arithmetic, or no room to measure its memory.
+var ErrNoCeiling = errors.New("the device cannot do that")
+
+// Gauge measures one ceiling again and again, in some milliseconds each time: what Measure finds out once is of the machine
+// as it was then, and the speed of many changes from second to second. Not safe for concurrent use.
+type Gauge struct {
+	dev      *vulkan.Device // retained
+	x        *vulkan.Executable
+	units    float64       // of one run
+	overhead time.Duration // that is no part of the work
+}
+
+// gaugeRuns is how often each kernel that could be a gauge of memory runs before one is chosen.
+const gaugeRuns = 3
+
+// Gauge makes a gauge of what. The caller closes it, before the backend. What is kept of the device's speed stays as it is.
+//
+// Errors: INVALID_ARGUMENT without a context; ErrNoCeiling; those of the device.
+func (b *Backend) Gauge(ctx context.Context, what Ceiling) (*Gauge, error) {
+	if err := nn.NotNil("context", ctx); err != nil {
+		return nil, err
+	}
+	d, err := b.devices.use()
+	if err != nil {
+		return nil, err
+	}
+	rates := b.current().Measured
+	g := &Gauge{dev: d, overhead: rates.Submit + rates.Dispatch}
+	m := &meter{ctx: ctx, dev: d, facts: b.facts, runs: gaugeRuns}
+	p, err := g.plan(m, what)
+	if err == nil {
+		g.x, err = m.executable(p)
+	}
+	if err != nil {
+		d.Release()
+		return nil, fmt.Errorf("gauge of %v: %w", what, err)
+	}
+	return g, nil
+}
+
+// plan chooses the work of the gauge and sets its units.
+func (g *Gauge) plan(m *meter, what Ceiling) (*plan.Plan, error) {
+	if what == CeilingMemory {
+		return g.memory(m)
+	}
+	for _, k := range multipliers(&m.facts) {
+		if k.ceiling == what {
+			of := func(count int) *plan.Plan { return multiplyPlan(k.kernel, count) }
+			count, _, err := m.grow(multiplyLocal*4, multiplyMostCount, g.overhead, of)
+			g.units = float64(count) * multiplyRounds * k.each
+			return of(count), err
+		}
+	}
+	return nil, ErrNoCeiling
+}
+
+// memory takes the kernel that moves most.
+func (g *Gauge) memory(m *meter) (best *plan.Plan, err error) {
+	size := m.memorySize()
+	most := 0.0
+	for _, k := range movers {
+		steps := k.slabs(&m.facts, size)
+		rate, err := m.moved(steps, size, k.traffic, g.overhead)
+		if err != nil {
+			return nil, err
+		}
+		if rate > most {
+			most, best, g.units = rate, movePlan(steps, size), k.traffic*float64(size)
+		}
+	}
+	if best == nil {
+		return nil, ErrNoCeiling
+	}
+	return best, nil
+}
+
+// Rate is what the device does now, in units a second, by a single run. It waits for what others have submitted. The time
+// is that of the host, which a disturbance can only make longer: software devices take the time at which their first thread
+// comes to it for the beginning of the work.
+//
+// Errors: INVALID_ARGUMENT without a context; those of the device.
+func (g *Gauge) Rate(ctx context.Context) (float64, error) {
+	if err := nn.NotNil("context", ctx); err != nil {
+		return 0, err
+	}
+	m := meter{ctx: ctx, dev: g.dev}
+	_, took, err := m.once(g.x, false)
+	if err != nil {
+		return 0, err
+	}
+	return g.units / without(took, g.overhead).Seconds(), nil
+}
+
+// Close gives the gauge's memory back.
+func (g *Gauge) Close() error {
+	err := g.x.Close()
+	g.dev.Release()
+	return err
+}
