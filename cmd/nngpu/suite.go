@@ -12,10 +12,9 @@ import (
 
 	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
-	"github.com/nngpu/nngpu/cmd/nngpu/internal/progress"
-	"github.com/nngpu/nngpu/cmd/nngpu/internal/stats"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/suite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/internal/networks"
 )
 
@@ -23,7 +22,7 @@ import (
 const suiteProduct = networks.Gemm + "1024,1024,1024"
 
 // suiteFlags are the flags of bench that have a meaning with --suite.
-var suiteFlags = []string{"suite", "type", "batch", "duration", "io", "output"}
+var suiteFlags = []string{"suite", "type", "batch", "duration", "budget", "io", "output"}
 
 // suite measures the named networks, or all of the suite.
 func (a *app) suite(c *cobra.Command, names []string, f *benchFlags) error {
@@ -32,6 +31,9 @@ func (a *app) suite(c *cobra.Command, names []string, f *benchFlags) error {
 	}
 	if f.duration <= 0 {
 		return usageError("--duration must be positive, not %v", f.duration)
+	}
+	if f.budget <= 0 {
+		return usageError("--budget must be positive, not %v", f.budget)
 	}
 	if err := checkIO(f.io); err != nil {
 		return err
@@ -79,34 +81,24 @@ func saveSuite(dir string, r *suite.Result) error {
 	})
 }
 
-// measureSuite prepares all networks on one device, which is measured before, and measures them in turn.
+// measureSuite prepares all networks on one device and measures them side by side.
 func (a *app) measureSuite(ctx context.Context, specs []networks.Spec, f *benchFlags) (_ *suite.Result, err error) {
+	begin := time.Now()
 	dev, err := a.openCached(a.cacheOptions())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	bar := a.progress(progress.None, "measure the device")
-	measured, err := dev.Vulkan.Measure(ctx)
-	bar.Finish()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil { // the networks' times are worth having without
-		a.warn("the device was not measured: %v", err)
-		measured, _ = dev.Vulkan.Measured()
-	}
-	m := describeMeasured(&measured)
 	info := dev.Info()
 	res := &suite.Result{
-		Device: info.Name, Driver: info.Driver, Version: version(), At: time.Now().UTC().Truncate(time.Second),
-		Batch: specs[0].Batch, IO: f.io, Rounds: suite.Rounds,
-		Ceilings: suite.Ceilings{F32: m.FMAF32, F16: m.FMAF16, Int8: m.Dot, Memory: m.Memory, Busy: m.Busy},
+		Device: info.Name, Driver: info.Driver, Version: version(), At: begin.UTC().Truncate(time.Second),
+		Batch: specs[0].Batch, IO: f.io,
 	}
-	bar = a.progress(len(specs), "prepare")
+	bar := a.progress(len(specs), "prepare")
 	var subjects []*suite.Subject
 	for _, s := range specs {
-		subject, done, err := a.subject(ctx, dev, s, f.io)
+		// At least half of the time is for measuring.
+		subject, done, err := a.subject(ctx, dev, s, f.io, begin.Add(f.budget/2))
 		if err != nil {
 			bar.Finish()
 			return nil, err
@@ -116,29 +108,72 @@ func (a *app) measureSuite(ctx context.Context, specs []networks.Spec, f *benchF
 		bar.Step()
 	}
 	bar.Finish()
-	bar = a.progress(len(subjects)*suite.Rounds, "networks")
-	err = suite.Measure(ctx, subjects, f.duration, bar.Step)
-	bar.Finish()
-	for _, s := range subjects {
-		res.Rows = append(res.Rows, s.Finish(&res.Ceilings))
+	gauges, done, err := openGauges(ctx, dev)
+	if err != nil {
+		return nil, err
 	}
-	return res, err
+	defer func() { err = errors.Join(err, done()) }()
+	bar = a.progress(len(subjects)*suite.Rounds, "networks")
+	defer bar.Finish()
+	return res, suite.Measure(ctx, subjects, &suite.Plan{
+		Gauges: gauges, Duration: f.duration, Until: begin.Add(f.budget), Step: bar.Step,
+	}, res)
+}
+
+// openGauges makes gauges of what the device can do at most. The caller calls done at the end.
+func openGauges(ctx context.Context, dev *nngpu.Device) (of map[suite.Bound]suite.Gauge, done func() error, err error) {
+	of = map[suite.Bound]suite.Gauge{}
+	var list []*gpu.Gauge
+	done = func() (err error) {
+		for _, g := range list {
+			err = errors.Join(err, g.Close())
+		}
+		return err
+	}
+	for what, bound := range map[gpu.Ceiling]suite.Bound{
+		gpu.CeilingF32: suite.ByF32, gpu.CeilingF16: suite.ByF16, gpu.CeilingInt8: suite.ByInt8, gpu.CeilingMemory: suite.ByMemory,
+	} {
+		g, err := dev.Vulkan.Gauge(ctx, what)
+		if errors.Is(err, gpu.ErrNoCeiling) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, errors.Join(err, done())
+		}
+		list = append(list, g)
+		of[bound] = func(ctx context.Context) (float64, error) {
+			rate, err := g.Rate(ctx)
+			return rate / 1e9, err
+		}
+	}
+	return of, done, nil
 }
 
 // suiteWarmup is how often a network runs before it is measured.
 const suiteWarmup = 2
 
-// subject prepares a network and runs it a little. One that the device refuses is a subject with an error; what is
-// returned as error is the end of ctx. The caller calls done at the end.
-func (a *app) subject(ctx context.Context, dev *nngpu.Device, spec networks.Spec, io string) (s *suite.Subject, done func(), err error) {
-	s = &suite.Subject{Row: suite.Row{Network: spec.Name, Type: string(spec.Type)}}
+// subject prepares a network and runs it a little. One that the device refuses, or that is not ready in time, is a subject
+// with an error; what is returned as error is the end of ctx. The caller calls done at the end.
+func (a *app) subject(
+	ctx context.Context, dev *nngpu.Device, spec networks.Spec, io string, until time.Time,
+) (s *suite.Subject, done func(), err error) {
+	s = &suite.Subject{Network: spec.Name, Type: string(spec.Type)}
 	done = func() {}
+	whole := ctx
+	ctx, cancel := context.WithDeadline(whole, until)
+	defer cancel()
 	fail := func(err error) (*suite.Subject, func(), error) {
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
+		if whole.Err() != nil {
+			return nil, nil, whole.Err()
 		}
 		s.Error = err.Error()
+		if ctx.Err() != nil {
+			s.Error = suite.OutOfTime
+		}
 		return s, done, nil
+	}
+	if ctx.Err() != nil {
+		return fail(ctx.Err())
 	}
 	n, err := networks.Build(spec)
 	if err != nil {
@@ -157,7 +192,7 @@ func (a *app) subject(ctx context.Context, dev *nngpu.Device, spec networks.Spec
 	}
 	// The memories go before the device, at the latest; a failure to close them changes no figure.
 	done = func() { _ = r.close() }
-	s.GFLOP, s.Prepare = ses.model.Stats().GFLOP, stats.Milliseconds(ses.prepare)
+	s.GFLOP, s.Prepare = ses.model.Stats().GFLOP, ses.prepare
 	s.Run = func(ctx context.Context) error {
 		_, err := r.run(ctx)
 		return err

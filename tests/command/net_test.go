@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -36,7 +37,7 @@ func TestNet(t *testing.T) {
 // TestSuite: networks side by side, as a table and as JSON.
 func TestSuite(t *testing.T) {
 	device, dir := anyDevice(t), filepath.Join(t.TempDir(), "out")
-	args := []string{"bench", "--suite", "gemm:64,64,64", "gemm:1,512,512", "--duration", "50ms", "--batch", "2", "--device", device}
+	args := []string{"bench", "--suite", "gemm:64,64,64", "gemm:1,512,512", "--duration", "50ms", "--budget", "10s", "--batch", "2", "--device", device}
 	text := ok(t, append(args, "--output", dir, "--io", "pool")...).stdout
 	require.Contains(t, text, "| gemm:64,64,64 | f32 | ")
 	require.Contains(t, text, "| gemm:1,512,512 | int8 | ")
@@ -48,10 +49,20 @@ func TestSuite(t *testing.T) {
 	rows := v["rows"].([]any)
 	require.Len(t, rows, 2)
 	row := rows[0].(map[string]any)
-	for _, name := range []string{"median_ms", "min_ms", "p90_ms", "runs", "gflops", "ceiling_ms", "percent", "prepare_ms"} {
+	for _, name := range []string{"median_ms", "min_ms", "p90_ms", "bursts", "runs", "gflops", "ceiling_ms", "percent", "prepare_ms"} {
 		require.Greater(t, row[name], 0.0, name)
 	}
-	require.InDelta(t, 2*2*64*64*64/1e9/(row["median_ms"].(float64)/1e3), row["gflops"], 1e-3*row["gflops"].(float64))
+	require.Contains(t, row, "spread_percent")
+	require.Positive(t, v["ceilings"].(map[string]any)["fma_f32_gflops"])
+	require.InDelta(t, 2*2*64*64*64/1e9/(row["min_ms"].(float64)/1e3), row["gflops"], 1e-3*row["gflops"].(float64))
+}
+
+// TestSuiteBudget: what is not ready within half of the budget is left out, and the rest is told all the same.
+func TestSuiteBudget(t *testing.T) {
+	begin := time.Now()
+	text := ok(t, "bench", "--suite", "gemm:64,64,64", "--budget", "1ns", "--device", anyDevice(t)).stdout
+	require.Contains(t, text, "| gemm:64,64,64 | int8 | failed | | | | | | left out: the time is used up | | |")
+	require.Less(t, time.Since(begin), time.Minute)
 }
 
 func TestNetRefusals(t *testing.T) {
@@ -74,6 +85,8 @@ func TestNetRefusals(t *testing.T) {
 		"suite, runs":      {[]string{"bench", "--suite", "--runs", "3"}, []string{"--suite", "--runs"}},
 		"suite, net":       {[]string{"bench", "--suite", "--net", "resnet50"}, []string{"--net"}},
 		"suite, duration":  {[]string{"bench", "--suite", "--duration", "-1s"}, []string{"--duration"}},
+		"suite, budget":    {[]string{"bench", "--suite", "--budget", "0s"}, []string{"--budget"}},
+		"budget alone":     {[]string{"bench", "model.tflite", "--budget", "1s"}, []string{"--budget", "--suite"}},
 		"suite, io":        {[]string{"bench", "--suite", "--io", "gpu"}, []string{"--io"}},
 		"suite, type":      {[]string{"bench", "--suite", "--type", "u8"}, []string{`"u8"`}},
 		"output alone":     {[]string{"bench", "model.tflite", "-o", "x"}, []string{"--suite"}},

@@ -3,10 +3,14 @@
 // A network's ceiling is the shortest time in which the device could do its work: the multiplications and additions at
 // the rate of its fastest arithmetic of the network's type, or the constants, the input and the output read and written
 // once at the rate of its memory, whichever takes longer. How it is computed plays no part in it.
+//
+// What else a machine does can only add time (Chen and Revels, "Robust benchmarking in noisy environments"), and on a
+// shared one it comes and goes within seconds. So each network runs in short bursts that are spread over all of the time
+// in random order, its figure is the fastest execution of all bursts, and the ceilings are the best of what is measured
+// between the same bursts.
 package suite
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -32,7 +36,7 @@ type Ceilings struct {
 	F16    float64 `json:"fma_f16_gflops"`
 	Int8   float64 `json:"dot_int8_gops"`
 	Memory float64 `json:"memory_gbps"`
-	// Busy says that others used the machine meanwhile, too much to rely on these and on the rows.
+	// Busy says that half of the time the device did much less than these, as where others use the machine.
 	Busy bool `json:"busy"`
 }
 
@@ -41,13 +45,17 @@ type Row struct {
 	Network string  `json:"network"`
 	Type    string  `json:"type"`
 	Prepare float64 `json:"prepare_ms"`
-	Median  float64 `json:"median_ms"`
 	Min     float64 `json:"min_ms"`
+	Median  float64 `json:"median_ms"`
 	P90     float64 `json:"p90_ms"`
+	Bursts  int     `json:"bursts"`
 	Runs    int     `json:"runs"`
-	GFLOPS  float64 `json:"gflops"`
+	// Spread is how much the fastest executions of every other burst and of the rest differ: about what another
+	// measurement may differ by. Nil of a single burst.
+	Spread *float64 `json:"spread_percent,omitempty"`
+	GFLOPS float64  `json:"gflops"` // at Min
 	// Bound is what bounds the network on this device: an arithmetic or the memory. Ceiling is the time that it takes at
-	// least, Percent how much of that is reached.
+	// least, Percent how much of Min that is.
 	Bound   string  `json:"bound"`
 	Ceiling float64 `json:"ceiling_ms"`
 	Percent float64 `json:"percent"`
@@ -55,88 +63,23 @@ type Row struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Subject is a network that is to be measured.
-type Subject struct {
-	Row
-	GFLOP float64 // of one execution
-	Bytes int64   // of constants, input and output
-	Run   func(context.Context) error
-	times []time.Duration
-}
-
-// Rounds is how often each network has its turn.
-const Rounds = 5
-
-// Measure runs each subject for so long altogether, in turns, so that all of them see the same seconds of a machine, of
-// which some are slow. Every other round goes backward. One that fails is left out from then on. The only error is that of
-// ctx.
-func Measure(ctx context.Context, subjects []*Subject, duration time.Duration, step func()) error {
-	order := slices.Clone(subjects)
-	for range Rounds {
-		for _, s := range order {
-			s.turn(ctx, duration/Rounds)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			step()
-		}
-		slices.Reverse(order)
-	}
-	return nil
-}
-
-// turn runs the subject for some time, once at least.
-func (s *Subject) turn(ctx context.Context, d time.Duration) {
-	if s.Error != "" {
-		return
-	}
-	for begin := time.Now(); ; {
-		start := time.Now()
-		if err := s.Run(ctx); err != nil {
-			s.Error = err.Error()
-			return
-		}
-		s.times = append(s.times, time.Since(start))
-		if ctx.Err() != nil || time.Since(begin) >= d {
-			return
-		}
-	}
-}
-
-// Finish is the row of a subject that was measured on such a device.
-func (s *Subject) Finish(c *Ceilings) Row {
-	r := s.Row
+// row is the row of a subject that was measured on a device of such ceilings.
+func (s *Subject) row(c *Ceilings) Row {
+	r := Row{Network: s.Network, Type: s.Type, Prepare: stats.Milliseconds(s.Prepare), Error: s.Error}
 	if r.Error != "" {
 		return r
 	}
-	slices.Sort(s.times)
-	quantile := func(q float64) float64 { return stats.Milliseconds(stats.Quantile(s.times, q)) }
-	r.Min, r.Median, r.P90, r.Runs = quantile(0), quantile(0.5), quantile(0.9), len(s.times)
-	r.Bound, r.Ceiling = c.bound(r.Type, s.GFLOP, s.Bytes)
-	if r.Median > 0 {
-		r.GFLOPS, r.Percent = s.GFLOP/(r.Median/1e3), 100*r.Ceiling/r.Median
+	times := slices.Sorted(slices.Values(slices.Concat(s.bursts...)))
+	quantile := func(q float64) float64 { return stats.Milliseconds(stats.Quantile(times, q)) }
+	r.Min, r.Median, r.P90, r.Bursts, r.Runs = quantile(0), quantile(0.5), quantile(0.9), len(s.bursts), len(times)
+	if spread, ok := s.spread(); ok {
+		spread *= 100
+		r.Spread = &spread
+	}
+	bound, ceiling := c.bound(s)
+	r.Bound, r.Ceiling = string(bound), ceiling
+	if r.Min > 0 {
+		r.GFLOPS, r.Percent = s.GFLOP/(r.Min/1e3), 100*r.Ceiling/r.Min
 	}
 	return r
-}
-
-// bound is what bounds so much work and traffic of a type, and the milliseconds that it takes at least. A device whose
-// arithmetic of a type is slower than that of float32, or which has none, does best in float32.
-func (c *Ceilings) bound(typ string, gflop float64, bytes int64) (string, float64) {
-	name, rate := "f32", c.F32
-	switch {
-	case typ == "f16" && c.F16 > rate:
-		name, rate = "f16", c.F16
-	case typ == "int8" && c.Int8 > rate:
-		name, rate = "int8 dot", c.Int8
-	}
-	ms := 0.0
-	if rate > 0 {
-		ms = gflop / rate * 1e3
-	}
-	if c.Memory > 0 {
-		if t := float64(bytes) / (c.Memory * 1e9) * 1e3; t > ms {
-			return "memory", t
-		}
-	}
-	return name, ms
 }
