@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 go=${GO:-go}
 shared=${NNGPU_SHARED:-../shared}
 kit=build/gpu-kit
-limit=60 # MiB
+limit=48 # MiB
 
 [ -d "$shared/models" ] && [ -d "$shared/conformance" ] || die "there is no $shared with models and conformance; NNGPU_SHARED says where it is"
 loader=$(ldconfig -p | awk '/libvulkan\.so\.1 .*x86-64|libvulkan\.so\.1 .*AArch64/ { print $NF; exit }')
@@ -19,14 +19,16 @@ mkdir -p "$kit/bin" "$kit/lib" "$kit/data/models"
 flags=(-trimpath -ldflags "-s -w")
 git status >/dev/null 2>&1 || flags+=(-buildvcs=false)
 CGO_ENABLED=0 "$go" build "${flags[@]}" -o "$kit/bin/gpukit" ./tools/gpukit
-# The others are packed, since each holds the driver once more; gpukit unpacks them.
-"$go" build "${flags[@]}" -o "$kit/bin/nngpu" ./cmd/nngpu
-gzip -9 "$kit/bin/nngpu"
+# The others are packed together, since each holds the driver once more; gpukit unpacks them.
+scratch
+programs=("$scratch_dir/nngpu")
+"$go" build "${flags[@]}" -o "$scratch_dir/nngpu" ./cmd/nngpu
 for package in ./gpu ./gpu/internal/vulkan ./tests/differential ./tests/networks; do
-	program=$kit/bin/$(basename "$package").test
+	program=$scratch_dir/$(basename "$package").test
 	"$go" test -c "${flags[@]}" -o "$program" "$package"
-	gzip -9 "$program"
+	programs+=("$program")
 done
+"$kit/bin/gpukit" -pack "$kit/bin/programs" "${programs[@]}"
 cp -L "$loader" "$kit/lib/libvulkan.so.1"
 cp tools/gpukit/torch_bench.py "$kit/data"
 for model in hello_world_f32 micro_speech_s8 lstm_mnist_f32 face_landmark_f16w mobilenet_v1_025_224_f32 mobilenet_v2_224_s8 mobilenet_v2_224_u8; do

@@ -1,10 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,6 +88,70 @@ func TestPart(t *testing.T) {
 	require.NotContains(t, string(text), "## third")
 }
 
+// TestBundle: what comes out is what went in, with what programs have in common stored once, and damage is told.
+func TestBundle(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{})
+	random := func(n int) []byte {
+		b := make([]byte, n)
+		_, _ = rng.Read(b) // never fails
+		return b
+	}
+	common := random(1 << 20)
+	programs := map[string][]byte{
+		"first": slices.Concat(random(1000), common), "second.test": slices.Concat(random(77), common[5000:], random(3), common[:9999]),
+		"empty": nil, "small": []byte("abc"), "same": bytes.Repeat([]byte{7}, 5000), "third": common,
+	}
+	from, to := t.TempDir(), t.TempDir()
+	var files []string
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		files = append(files, filepath.Join(from, name))
+		require.NoError(t, os.WriteFile(files[len(files)-1], programs[name], 0o755))
+	}
+	path := filepath.Join(t.TempDir(), "bundle")
+	require.NoError(t, writeBundle(path, files))
+	require.NoError(t, readBundle(path, to))
+	for name, want := range programs {
+		got, err := os.ReadFile(filepath.Join(to, name))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), name)
+	}
+	packed, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Less(t, len(packed), len(common)+5000)
+
+	for i := range 40 {
+		damaged := slices.Clone(packed)
+		damaged[20+rng.Uint64()%uint64(len(damaged)-20)] ^= byte(1 + i)
+		require.NoError(t, os.WriteFile(path, damaged, 0o644))
+		require.Error(t, readBundle(path, to), i)
+	}
+	require.NoError(t, os.WriteFile(path, packed[:len(packed)/2], 0o644))
+	require.Error(t, readBundle(path, to))
+}
+
+// TestHostileBundle: pieces that reach beyond what is there, and names that are paths.
+func TestHostileBundle(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"name is a path":        {1, 3, '/', 'a', 'b', 0},
+		"name is a folder":      {1, 2, '.', '.', 0},
+		"offset beyond":         {1, 1, 'a', 9, 0, 5, 1},
+		"length beyond":         {1, 1, 'a', 9, 1, 'x', 0, 2},
+		"more than the program": {1, 1, 'a', 1, 2, 'x', 'y', 0, 0},
+		"nothing at all":        {1, 1, 'a', 1, 0, 0, 0},
+		"huge":                  binary.AppendUvarint([]byte{1, 1, 'a'}, 1<<40),
+		"endless number":        bytes.Repeat([]byte{0xff}, 20),
+		"cut":                   {1, 1, 'a', 9, 9, 'x'},
+	} {
+		path := filepath.Join(t.TempDir(), "bundle")
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write(data)
+		require.NoError(t, errors.Join(err, z.Close()))
+		require.NoError(t, os.WriteFile(path, b.Bytes(), 0o644))
+		require.Error(t, readBundle(path, t.TempDir()), name)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	names := func(list []part) (names []string) {
 		for _, p := range list {
@@ -135,4 +206,16 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, first, 25*time.Minute)
+	// Nothing of these is left out on a slow device.
+	for _, name := range []string{"bench", "gemm"} {
+		list, err := choose([]string{name})
+		require.NoError(t, err)
+		for _, software := range []bool{false, true} {
+			var all time.Duration
+			for _, s := range list[0].steps(&kit{software: software}) {
+				all += s.Limit
+			}
+			require.LessOrEqual(t, all, list[0].limit, name)
+		}
+	}
 }

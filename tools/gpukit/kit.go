@@ -1,16 +1,13 @@
 package main
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -77,22 +74,19 @@ func (k *kit) program(name string) string {
 	return name
 }
 
-// unpack unpacks the programs, which are large, where they were not yet.
+// bundle is the file in bin with the programs that are large.
+const bundle = "programs"
+
+// unpack unpacks the programs where that was not done yet.
 func (k *kit) unpack() error {
-	packed, err := filepath.Glob(filepath.Join(k.dir, "bin", "*.gz"))
-	if err != nil {
-		return err
+	path, done := filepath.Join(k.dir, "bin", bundle), filepath.Join(k.work(), "unpacked")
+	if !exists(path) || newer(done, path) {
+		return nil
 	}
-	for _, path := range packed {
-		to := filepath.Join(k.work(), strings.TrimSuffix(filepath.Base(path), ".gz"))
-		if newer(to, path) {
-			continue
-		}
-		if err := unzip(path, to); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
+	if err := readBundle(path, k.work()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return nil
+	return os.WriteFile(done, nil, 0o644)
 }
 
 // newer reports whether a file is there and was written after another one.
@@ -103,27 +97,6 @@ func newer(path, than string) bool {
 	}
 	b, err := os.Stat(than)
 	return err == nil && a.ModTime().After(b.ModTime())
-}
-
-func unzip(from, to string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return err
-	}
-	out, err := os.OpenFile(to+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, z)
-	if err = errors.Join(err, out.Close()); err != nil {
-		return err
-	}
-	return os.Rename(to+".new", to)
 }
 
 // deviceInfo is what is read of `nngpu info --json`.

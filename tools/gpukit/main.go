@@ -21,9 +21,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out := flag.String("o", "", "folder for the results (default: results, beside the kit)")
+	pack := flag.String("pack", "", "write the files that follow, which are programs, to this bundle: how the kit is built")
 	flag.Usage = usage
 	flag.Parse()
-	if err := run(ctx, *out, flag.Args()); err != nil {
+	do := func() error { return run(ctx, *out, flag.Args()) }
+	if *pack != "" {
+		do = func() error { return writeBundle(*pack, flag.Args()) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "gpukit:", err)
 		os.Exit(1)
 	}
