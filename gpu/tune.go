@@ -154,7 +154,7 @@ func (t *tuner) answers(base *plan.Plan) map[plan.Question]plan.Answer {
 }
 
 // round times the i-th candidates of all choices that have so many, in turn with base. The budget is meant for as many
-// rounds as are left.
+// rounds as are left, and for comparing what comes out.
 func (t *tuner) round(ctx context.Context, d *vulkan.Device, base *vulkan.Executable, i, left int) (err error) {
 	take := map[plan.Question]plan.Answer{}
 	for q, list := range t.asked {
@@ -162,7 +162,7 @@ func (t *tuner) round(ctx context.Context, d *vulkan.Device, base *vulkan.Execut
 			take[q] = plan.Answer{Kernel: list[i]}
 		}
 	}
-	share := time.Until(t.until) / time.Duration(left)
+	share := time.Until(t.until) / time.Duration(left+1)
 	f, err := t.plan(ctx, take, nil)
 	if err != nil {
 		return err
@@ -248,10 +248,10 @@ func (t *tuner) times(ctx context.Context, x *vulkan.Executable) (map[string]tim
 	return sums, nil
 }
 
-// faster reports whether one runs faster than another, in turn, each as a whole.
+// faster reports whether one runs faster than another, in turn, each as a whole, for what is left of the budget.
 func (t *tuner) faster(ctx context.Context, one, other *vulkan.Executable) (bool, error) {
 	var took [2][]time.Duration
-	for n := range mostTunings + 1 {
+	for n := 0; n <= mostTunings && (n <= fewestTunings || time.Now().Before(t.until)); n++ {
 		for i, x := range []*vulkan.Executable{one, other} {
 			whole, err := t.run(ctx, x, nil)
 			if err != nil {

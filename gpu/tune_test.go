@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -48,18 +49,39 @@ func TestTunedModels(t *testing.T) {
 	}
 }
 
-// TestTunerFindsTheFaster: where scores choose badly, because what they go by is wrong, measuring finds what is better, and
-// the plan says why.
+// badlyScored is a backend whose scores choose kernels badly, because what they go by is wrong.
+func badlyScored(t *testing.T, selector string) *Backend {
+	b := openBackend(t, selector, Options{})
+	b.facts.Class = plan.ClassGPU // tiles in shared memory, which are several times slower on a processor
+	for k := shaders.Kernel(1); k.Valid(); k++ {
+		b.trust.learn(k, true)
+	}
+	return b
+}
+
+// TestTunerKeepsItsBudget: when the time is up, only what tells one kernel from another at all is run.
+func TestTunerKeepsItsBudget(t *testing.T) {
+	for _, selector := range vktest.Selectors() {
+		t.Run(selector, func(t *testing.T) {
+			runs := 0
+			_, err := badlyScored(t, selector).planTuned(t.Context(), wideConv(t), backend.Options{
+				Tuning: 1, Pause: func(context.Context) error { runs++; return nil },
+			})
+			require.NoError(t, err)
+			const trials = 8 // of kernels, which pause too
+			// One round and at most one comparison, of two each.
+			require.LessOrEqual(t, runs, 4*(fewestTunings+1)+trials)
+			require.GreaterOrEqual(t, runs, 2*(fewestTunings+1))
+		})
+	}
+}
+
+// TestTunerFindsTheFaster: where scores choose badly, measuring finds what is better, and the plan says why.
 func TestTunerFindsTheFaster(t *testing.T) {
 	for _, selector := range vktest.Selectors() {
 		t.Run(selector, func(t *testing.T) {
-			b := openBackend(t, selector, Options{})
-			b.facts.Class = plan.ClassGPU // tiles in shared memory, which are several times slower on a processor
-			for k := shaders.Kernel(1); k.Valid(); k++ {
-				b.trust.learn(k, true)
-			}
-			m := wideConv(t)
-			f, err := b.planTuned(t.Context(), m, backend.Options{Tuning: time.Second})
+			b := badlyScored(t, selector)
+			f, err := b.planTuned(t.Context(), wideConv(t), backend.Options{Tuning: 5 * time.Second}) // enough for all rounds on a busy machine, too
 			require.NoError(t, err)
 			require.True(t, func() bool {
 				for _, s := range f.plan.Steps {
