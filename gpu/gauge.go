@@ -107,9 +107,8 @@ func (g *Gauge) memory(m *meter) (best *plan.Plan, err error) {
 	return best, nil
 }
 
-// Rate is what the device does now, in units a second, by a single run. It waits for what others have submitted. The time
-// is that of the host, which a disturbance can only make longer: software devices take the time at which their first thread
-// comes to it for the beginning of the work.
+// Rate is what the device does now, in units a second, by a single run. It waits for what others have submitted, and goes
+// by the host's clock, as meter.run does.
 //
 // Errors: INVALID_ARGUMENT without a context; those of the device.
 func (g *Gauge) Rate(ctx context.Context) (float64, error) {

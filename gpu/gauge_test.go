@@ -16,6 +16,8 @@ func TestGauge(t *testing.T) {
 		b, ctx := openBackend(t, selector, Options{}), context.Background()
 		_, err := b.Gauge(nil, CeilingF32) // it is refused
 		require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err))
+		measured, err := b.Measure(ctx)
+		require.NoError(t, err)
 		for what, has := range map[Ceiling]bool{CeilingF32: true, CeilingF16: b.facts.Float16, CeilingInt8: b.facts.IntegerDot, CeilingMemory: true} {
 			g, err := b.Gauge(ctx, what)
 			if !has {
@@ -23,12 +25,15 @@ func TestGauge(t *testing.T) {
 				continue
 			}
 			require.NoError(t, err, what)
-			for range 2 {
+			best := map[Ceiling]float64{
+				CeilingF32: measured.FMA32, CeilingF16: measured.FMA16, CeilingInt8: measured.Dot8, CeilingMemory: measured.Memory,
+			}[what]
+			for range 3 {
 				rate, err := g.Rate(ctx)
 				require.NoError(t, err, what)
-				// From a processor that does other things to the fastest GPU.
-				require.Greater(t, rate, 1e6, what)
-				require.Less(t, rate, 1e16, what)
+				// Within what a busy machine changes from one moment to another.
+				require.Greater(t, rate, best/100, what)
+				require.Less(t, rate, 5*best, what)
 			}
 			require.NoError(t, g.Close(), what)
 		}
