@@ -13,7 +13,6 @@ import (
 	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/suite"
-	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/internal/networks"
 )
@@ -167,7 +166,7 @@ func (a *app) subject(
 			return nil, nil, whole.Err()
 		}
 		s.Error = err.Error()
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) { // or refused, since it would not be in time
 			s.Error = suite.OutOfTime
 		}
 		return s, done, nil
@@ -179,7 +178,7 @@ func (a *app) subject(
 	if err != nil {
 		return fail(err)
 	}
-	if s.Bytes, err = usefulBytes(n.Model); err != nil {
+	if s.GFLOP, s.Bytes, err = usefulWork(n.Model); err != nil {
 		return fail(err)
 	}
 	ses := &session{device: dev, net: standard(n.Model)}
@@ -192,7 +191,7 @@ func (a *app) subject(
 	}
 	// The memories go before the device, at the latest; a failure to close them changes no figure.
 	done = func() { _ = r.close() }
-	s.GFLOP, s.Prepare = ses.model.Stats().GFLOP, ses.prepare
+	s.Prepare = ses.prepare
 	s.Run = func(ctx context.Context) error {
 		_, err := r.run(ctx)
 		return err
@@ -203,20 +202,4 @@ func (a *app) subject(
 		}
 	}
 	return s, done, nil
-}
-
-// usefulBytes is what has to be read or written once: constants, inputs and outputs.
-func usefulBytes(m *nn.Model) (total int64, err error) {
-	for i := range m.Main.Operands {
-		o := &m.Main.Operands[i]
-		switch o.Lifetime {
-		case nn.ConstantCopy, nn.ConstantReference, nn.SubgraphInput, nn.SubgraphOutput:
-			n, err := o.ByteSize()
-			if err != nil {
-				return 0, err
-			}
-			total += int64(n)
-		}
-	}
-	return total, nil
 }
