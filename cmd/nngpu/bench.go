@@ -79,9 +79,9 @@ over the median latency.
 With --net, one of the standard networks is measured, in the type of --type; see nngpu net.
 
 With --suite, all of these are measured in f32, f16 and int8, or those that are named instead of MODEL in the types of
---type: in many short bursts by turns, for --duration each, and longer, within --budget, where the fastest executions of
-every other burst and of the rest differ by more than 2 %. A table in Markdown says how far the fastest is from the time in
-which the device, which is measured between the bursts, could do the same work at most.
+--type: in many short bursts by turns, for --duration each, and up to four times as long, within --budget, where the
+fastest executions of every other burst and of the rest differ by more than 2 %. A table in Markdown says how far the
+fastest is from the time in which the device, which is measured between the bursts, could do the same work at most.
 
 With --startup only the start is measured: from process start to first result with every cache off, with empty
 ones, and with those that the process before left; and the preparation of the model in full and from the cache,

@@ -37,7 +37,7 @@ func TestNet(t *testing.T) {
 // TestSuite: networks side by side, as a table and as JSON.
 func TestSuite(t *testing.T) {
 	device, dir := anyDevice(t), filepath.Join(t.TempDir(), "out")
-	args := []string{"bench", "--suite", "gemm:64,64,64", "gemm:1,512,512", "--duration", "50ms", "--budget", "10s", "--batch", "2", "--device", device}
+	args := []string{"bench", "--suite", "gemm:64,64,64", "gemm:1,512,512", "--duration", "50ms", "--budget", "2m", "--batch", "2", "--device", device}
 	text := ok(t, append(args, "--output", dir, "--io", "pool")...).stdout
 	require.Contains(t, text, "| gemm:64,64,64 | f32 | ")
 	require.Contains(t, text, "| gemm:1,512,512 | int8 | ")

@@ -34,8 +34,8 @@ type Plan struct {
 const (
 	// Rounds is how often each subject has its turn at least, unless it is too slow.
 	Rounds = 25
-	// sure is the spread of a subject that needs no more bursts.
-	sure = 0.02
+	// sure is the spread of a subject that needs no more bursts, most how many times Plan.Duration another one may have.
+	sure, most = 0.02, 4
 	// readings is how often each ceiling is measured before the first burst.
 	readings = 5
 )
@@ -92,6 +92,8 @@ func (s *Subject) due(round int, p *Plan) bool {
 		return false
 	case round < Rounds:
 		return s.used <= p.Duration*time.Duration(round)/Rounds
+	case s.used >= most*p.Duration:
+		return false
 	}
 	spread, ok := s.spread()
 	return !ok || spread > sure

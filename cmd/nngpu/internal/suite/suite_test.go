@@ -107,6 +107,9 @@ func TestTimes(t *testing.T) {
 	require.False(t, slow.due(Rounds, p))
 	slow.bursts = slow.bursts[:3]
 	require.True(t, slow.due(Rounds, p))
+	slow.used = 100 * ms
+	require.False(t, slow.due(Rounds, p))
+	slow.used = 10 * ms
 	p.Until = time.Now()
 	require.False(t, slow.due(Rounds, p))
 }
