@@ -7,6 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/lower"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 // Numbers of multiplications from which a product is worth steps of its own: where groups are not whole tiles, and where they are.
@@ -20,9 +21,10 @@ const maxProducts = 1 << 10
 
 // expandBatchMatmul: several products of floats are one BATCH_MATMUL of three dimensions with the right matrices transposed,
 // where the device computes that at once. Elsewhere products by a constant, or of few rows, are FULLY_CONNECTED with the
-// transposed right matrix as weights, each its own. Others are left to the kernels in the form that package lower has, where they are large, and where
-// there is one and the right matrix is no matrix of weights. All else are groups of a convolution whose pixels are the rows of
-// the left matrices. Of int32, which no such kernel takes, it is the sum of products.
+// transposed right matrix as weights, each its own. Others are left to the kernels in the form that package lower has, where
+// they are large, and where there is one and the right matrix is no matrix of weights; but not one alone on GPUs, which bind
+// the transposed matrix as it is. All else are groups of a convolution whose pixels are the rows of the left matrices. Of int32,
+// which no such kernel takes, it is the sum of products.
 func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(len(x.nodes) + 10); err != nil {
 		return err
@@ -68,7 +70,7 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if large && (constant && rows || few) && 1 < batch && batch <= maxGroups {
 		return x.productsApart(n, x.arranged(n.In[0], leftSizes, leftPerm), x.arranged(right, rightSizes, rightPerm), batch, m, units, depth)
 	}
-	if batch == 1 && !rows && !few || large && 1 < batch && batch <= maxProducts {
+	if batch == 1 && !rows && !few && x.facts.Class == plan.ClassCPU || large && 1 < batch && batch <= maxProducts {
 		if ok, err := x.products(n, [2][]int{leftSizes, leftPerm}, right, rightSizes, rows, m, units); ok || err != nil {
 			return err
 		}

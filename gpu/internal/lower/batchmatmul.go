@@ -37,6 +37,7 @@ func productsOf(g *ir.Graph, n *ir.Node) *products {
 	p.graph = &ir.Graph{}
 	in := []ir.ID{p.graph.Add(x), p.graph.Add(w), p.graph.Add(*g.T(n.In[2]))}
 	p.conv = convOf(p.graph, &ir.Node{Op: nn.OpFullyConnected, Attrs: ops.FullyConnected{}, In: in, Out: []ir.ID{p.graph.Add(y)}})
+	p.several = true
 	return p
 }
 

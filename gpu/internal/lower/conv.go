@@ -44,6 +44,7 @@ type conv struct {
 	grouped          bool // In are the channels of a group
 	transposed       bool // windows lie in the output
 	turned           bool // the taps of the filter are in the opposite order
+	several          bool // the filter is one of several in a tensor, of which each is packed
 }
 
 // convOf reads a node; its operands have the ranks that the operation demands.

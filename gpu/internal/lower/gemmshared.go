@@ -147,7 +147,7 @@ func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why stri
 	switch {
 	case max(rows, tiles) > plan.MaxGroups, tooDeep(c, k):
 		return 0, ""
-	case k.Rows != (!c.constant() && !k.Dot), k.Rows && c.turned:
+	case k.Rows != (!c.constant() && !k.Dot), k.Rows && (c.turned || c.several):
 		return 0, ""
 	case !k.Rows && int64(tiles*c.tileTexels(k))*16 > f.MaxStorageRange:
 		return 0, ""
