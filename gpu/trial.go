@@ -149,15 +149,30 @@ func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
 		rows := b.Reshape(x, 7*9, trialChannels)
 		return b.FullyConnected(rows, rows, bias, nn.ActNone)
 	}
-	size, pad := uint32(1), 0
-	if k.Window {
-		size, pad = 3, 1
+	perChannel := k.Elem == family.Q8 && !k.ZeroPoint
+	product := func(size uint32, c layers.Conv) uint32 {
+		w, bias := b.filter(nn.Dims{channels, size, size, trialChannels}, channels, 0, perChannel)
+		return b.Conv2D(x, w, bias, c, trialSums)
 	}
-	if k.Elem == family.F32 && k.Matrix != (family.Matrix{}) {
+	around := func(n int) layers.Conv { return layers.Conv{Pad: ops.Pad{Top: n, Bottom: n, Left: n, Right: n}} }
+	switch {
+	case k.Matrix == (family.Matrix{}) && k.Window:
+		return product(3, around(1))
+	case k.Matrix == (family.Matrix{}):
+		return product(1, layers.Conv{})
+	}
+	// One with short sums, which are whole, and one with long sums, which are in parts.
+	if k.Elem == family.F32 {
 		b.Relax() // what else is computed with more precision is the same: floats of 16 bits hold it
 	}
-	w, bias := b.filter(nn.Dims{channels, size, size, trialChannels}, channels, 0, k.Elem == family.Q8 && !k.ZeroPoint)
-	return b.Conv2D(x, w, bias, layers.Conv{Pad: ops.Pad{Top: pad, Bottom: pad, Left: pad, Right: pad}}, trialSums)
+	if k.Window {
+		short, long := product(1, layers.Conv{Stride: [2]int{2, 2}}), product(5, around(2))
+		return b.Concatenation(0, []uint32{b.Reshape(short, 4*5*channels), b.Reshape(long, 7*9*channels)}, trialSums)
+	}
+	short := product(1, layers.Conv{})
+	w, bias := b.filter(nn.Dims{channels, uint32(values)}, channels, 0, perChannel)
+	long := b.FullyConnected(b.Reshape(x, 1, values), w, bias, nn.ActNone, trialSums)
+	return b.Concatenation(0, []uint32{b.Reshape(short, 7*9*channels), b.Reshape(long, channels)}, trialSums)
 }
 
 // depthwise adds a convolution of the width and stride that k is for.

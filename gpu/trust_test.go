@@ -61,6 +61,15 @@ func TestTrials(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, trial.same(want, got), k)
 			compared[familyName(k)]++
+			if key, ok := k.Key().(family.Gemm); ok && key.Matrix != (family.Matrix{}) {
+				products := map[bool]int{} // by whether sums are in parts
+				for _, s := range trial.variant.plan.Steps {
+					if s.Kernel == k {
+						products[s.Groups[2] > 1]++
+					}
+				}
+				require.Equal(t, map[bool]int{false: 1, true: 1}, products, k)
+			}
 			for _, at := range []int{3, len(got) - 1} { // upper bytes of floats
 				got[at] ^= 0x40
 				require.False(t, trial.same(want, got), k)

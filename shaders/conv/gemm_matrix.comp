@@ -10,6 +10,9 @@
 // sum (xs - xz)(w - wz) = sum xs w - wz sum xs + c[n]; the host folds c[n] into the bias. What lies in the padding of a
 // quad of x meets weights of wz, and so adds nothing.
 //
+// Workgroups z of one tile each sum a part of the products, for gemm_sum.comp, or compute products of a batch, as the push
+// constants say.
+//
 // macro               | meaning
 // BM, BN              | tile of a workgroup: pixels, channels
 // ROWS, COLS          | its subgroups, along each of them
@@ -19,9 +22,10 @@
 // ELEM_F32, _F16, _Q8 | type of x and y; floats of 32 bits become ones of 16 on the way to shared memory; sums are float32
 //                     | or int32
 //
-// A sum goes along one line of taps, and along the channels of each, in quads: STEP of them at a time, 64 bytes of a row in
-// shared memory. Weights: [tile of BN channels][step][channel of BN][64 bytes], zeroes behind the last quad, and channels
-// beyond the last one too. Workgroups: x counts tiles of pixels, y tiles of channels; their size is a number of whole
+// A sum goes along one line of taps, and along the channels of each, in quads: 64 bytes of a row in shared memory at a time.
+// So do weights, in cells of 16 bytes, of floats of 16 bits or of 8-bit integers: [tile of BN channels][step][channel of
+// BN][64 bytes], with zeroes behind the last quad and in channels beyond the last one, or a tensor [channel][tap][k] whose
+// rows are whole cells. Workgroups: x counts tiles of pixels, y tiles of channels; their size is a number of whole
 // subgroups, each a multiple of 4 invocations.
 #pragma use_vulkan_memory_model
 #extension GL_KHR_memory_scope_semantics : require
@@ -50,12 +54,14 @@ const int QUADS = 2;
 layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
 #endif
 layout(set = 0, binding = 3) writeonly buffer Y { QUAD y[]; };
+layout(set = 0, binding = 3) writeonly buffer S { uvec4 sums[]; }; // [part][pixel][quad]
 
 layout(push_constant) uniform P {
-    int pixels;   // rows of y
-    int kq;       // quads of a row of x
-    int outQuads; // quads of a row of y
-    int steps;    // of a sum
+    int pixels;    // rows of y
+    int outQuads;  // quads of a row of y
+    int partSteps; // of a part of sums; 0: they are whole, and y is written
+    int rowCells;  // cells of a row of w, a tensor; 0: tiles
+    int rows;      // of w: channels that there are
 #ifdef ELEM_Q8
     uint flip;      // makes x signed: 0 or 0x80808080
     int wz;         // zero point of w
@@ -69,10 +75,15 @@ layout(push_constant) uniform P {
 #ifdef ELEM_Q8
     uint outside; // xs where that is outside of the image: four times its zero point
 #endif
-    Divisor rowQuads, width; // kq, taps in a row of the window
+    int pitch;               // quads of a row of x
+    int groupQuads;          // quads of y that are made of the same channels of x
+    Divisor tapQuads, width; // quads of x that a sum reads at a tap; taps in a row of the window
     int taps;
     int inH, inW, outH, outW;
     int strideH, strideW, dilationH, dilationW, padTop, padLeft;
+#else
+    int kq;                  // quads of a row of x
+    int nextX, nextW, nextY; // how far the next product of a batch is: quads, cells, quads
 #endif
 };
 
@@ -90,14 +101,14 @@ const int K_CELL = 8;
 #endif
 #if defined(ELEM_Q8) && TK == 8
 const int SCALE = 2;
-shared uvec2 cells[SCALE * MOST((BM + BN) * PITCH, ROWS * TM * SUMS)];
-void put(int i, uvec4 v) { cells[2 * i] = v.xy; cells[2 * i + 1] = v.zw; }
-uvec4 get(int i) { return uvec4(cells[2 * i], cells[2 * i + 1]); }
+shared uvec2 staged[SCALE * MOST((BM + BN) * PITCH, ROWS * TM * SUMS)];
+void put(int i, uvec4 v) { staged[2 * i] = v.xy; staged[2 * i + 1] = v.zw; }
+uvec4 get(int i) { return uvec4(staged[2 * i], staged[2 * i + 1]); }
 #else
 const int SCALE = 1;
-shared uvec4 cells[MOST((BM + BN) * PITCH, ROWS * TM * SUMS)];
-void put(int i, uvec4 v) { cells[i] = v; }
-uvec4 get(int i) { return cells[i]; }
+shared uvec4 staged[MOST((BM + BN) * PITCH, ROWS * TM * SUMS)];
+void put(int i, uvec4 v) { staged[i] = v; }
+uvec4 get(int i) { return staged[i]; }
 #endif
 
 const int THREADS = int(gl_WorkGroupSize.x);
@@ -112,7 +123,14 @@ const int LOAD_W = (BN * CELLS + THREADS - 1) / THREADS; // and of w
 uvec4 heldX[LOAD_X], heldW[LOAD_W];
 #if TAPS
 ivec3 origin[LOAD_X]; // of the window of each row
+int behind;           // channels of x before those of the group, in quads
+#else
+int rowX[LOAD_X]; // where each row begins
 #endif
+int rowW[LOAD_W];    // the same of w, and
+bool knownW[LOAD_W]; // whether there is that row
+int stepCells;       // from a step to the next
+int cells;           // of a row that there are
 
 // quadOf is the quad x[at] as it is in cells.
 #ifdef ELEM_Q8
@@ -123,7 +141,7 @@ uvec2 quadOf(int at) { return x[at]; }
 uvec2 quadOf(int at) { return packHalf4(x[at]); }
 #endif
 
-void fetch(int p0, int tile, int step) {
+void fetch(int step) {
     int me = int(gl_LocalInvocationID.x);
     int q0 = (step * CELLS + (me & (CELLS - 1))) * QUADS;
 #if TAPS
@@ -131,7 +149,7 @@ void fetch(int p0, int tile, int step) {
     bool there[QUADS];
     [[unroll]] for (int j = 0; j < QUADS; j++) {
         uint q, kx;
-        uint tap = divide(uint(q0 + j), rowQuads, q);
+        uint tap = divide(uint(q0 + j), tapQuads, q);
         dy[j] = int(divide(tap, width, kx)) * dilationH;
         dx[j] = int(kx) * dilationW;
         rest[j] = int(q);
@@ -144,10 +162,10 @@ void fetch(int p0, int tile, int step) {
 #if TAPS
             int iy = origin[i].y + dy[j], ix = origin[i].z + dx[j];
             bool image = inside(iy, inH) && inside(ix, inW), on = there[j];
-            int at = image && on ? ((origin[i].x + iy) * inW + ix) * kq + rest[j] : 0;
+            int at = image && on ? ((origin[i].x + iy) * inW + ix) * pitch + behind + rest[j] : 0;
 #else
             bool on = q0 + j < kq;
-            int at = clamp(p0 + (me + i * THREADS) / CELLS, 0, max(pixels - 1, 0)) * kq + min(q0 + j, kq - 1);
+            int at = rowX[i] + min(q0 + j, kq - 1);
 #endif
 #ifdef ELEM_Q8
             uint q = quadOf(at);
@@ -167,20 +185,47 @@ void fetch(int p0, int tile, int step) {
         }
         heldX[i] = v;
     }
-    int wi = (tile * steps + step) * BN * CELLS;
-    [[unroll]] for (int i = 0; i < LOAD_W; i++) heldW[i] = w[wi + min(me + i * THREADS, BN * CELLS - 1)];
+    bool more = step * CELLS + (me & (CELLS - 1)) < cells;
+    [[unroll]] for (int i = 0; i < LOAD_W; i++) {
+        bool known = more && knownW[i];
+        uvec4 v = w[known ? rowW[i] + step * stepCells : 0];
+        heldW[i] = known ? v : uvec4(0u);
+    }
 }
 
 void main() {
     int me = int(gl_LocalInvocationID.x);
     int p0 = int(gl_WorkGroupID.x) * BM;
-    int tile = int(gl_WorkGroupID.y);
+    int tile = int(gl_WorkGroupID.y), z = int(gl_WorkGroupID.z);
     int srow = int(gl_SubgroupID) / COLS, scol = int(gl_SubgroupID) - srow * COLS;
+    [[unroll]] for (int i = 0; i < LOAD_X; i++) {
+        int p = clamp(p0 + (me + i * THREADS) / CELLS, 0, max(pixels - 1, 0));
 #if TAPS
-    [[unroll]] for (int i = 0; i < LOAD_X; i++)
-        origin[i] = windowOrigin(clamp(p0 + (me + i * THREADS) / CELLS, 0, max(pixels - 1, 0)), max(outW, 1), max(outH, 1), inH,
-                                 ivec2(strideH, strideW), ivec2(padTop, padLeft));
+        origin[i] = windowOrigin(p, max(outW, 1), max(outH, 1), inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
+#else
+        rowX[i] = z * nextX + p * kq;
 #endif
+    }
+#if TAPS
+    int quads = taps * int(tapQuads.value);
+    behind = tile * (BN / 4) / max(groupQuads, 1) * int(tapQuads.value);
+#else
+    int quads = kq;
+#endif
+    int steps = (quads + CELLS * QUADS - 1) / (CELLS * QUADS);
+    bool tiles = rowCells == 0;
+    stepCells = tiles ? BN * CELLS : CELLS;
+    cells = tiles ? steps * CELLS : rowCells;
+    int channelCells = tiles ? CELLS : rowCells, tileCells = BN * (tiles ? steps * CELLS : rowCells);
+    [[unroll]] for (int i = 0; i < LOAD_W; i++) {
+        int n = min((me + i * THREADS) / CELLS, BN - 1);
+        rowW[i] = tile * tileCells + n * channelCells + (me & (CELLS - 1));
+#if !TAPS
+        rowW[i] += z * nextW;
+#endif
+        knownW[i] = tile * BN + n < rows;
+    }
+    int first = z * partSteps, end = partSteps == 0 ? steps : min(first + partSteps, steps);
 
     MATRIX_C acc[RM][RN];
     [[unroll]] for (int m = 0; m < RM; m++)
@@ -191,8 +236,8 @@ void main() {
     [[unroll]] for (int m = 0; m < RM; m++) sumX[m] = MATRIX_C(SUM(0));
 #endif
 
-    fetch(p0, tile, 0);
-    for (int step = 0; step < steps; step++) {
+    fetch(first);
+    for (int step = first; step < end; step++) {
         barrier(); // nobody reads the operands before these any more
         [[unroll]] for (int i = 0; i < LOAD_X; i++) {
             int at = me + i * THREADS;
@@ -203,15 +248,15 @@ void main() {
             if (at < BN * CELLS) put((BM + at / CELLS) * PITCH + at % CELLS, heldW[i]);
         }
         barrier();
-        if (step + 1 < steps) fetch(p0, tile, step + 1);
+        if (step + 1 < end) fetch(step + 1);
         [[unroll]] for (int k = 0; k < CELLS * K_CELL; k += TK) {
             MATRIX_A a[RM];
             [[unroll]] for (int m = 0; m < RM; m++)
-                coopMatLoad(a[m], cells, uint((srow * RM + m) * TM * PITCH * SCALE + k * SCALE / K_CELL), uint(PITCH * SCALE),
+                coopMatLoad(a[m], staged, uint((srow * RM + m) * TM * PITCH * SCALE + k * SCALE / K_CELL), uint(PITCH * SCALE),
                             gl_CooperativeMatrixLayoutRowMajor);
             [[unroll]] for (int j = 0; j < RN; j++) {
                 MATRIX_B b;
-                coopMatLoad(b, cells, uint((BM + (scol * RN + j) * TN) * PITCH * SCALE + k * SCALE / K_CELL), uint(PITCH * SCALE),
+                coopMatLoad(b, staged, uint((BM + (scol * RN + j) * TN) * PITCH * SCALE + k * SCALE / K_CELL), uint(PITCH * SCALE),
                             gl_CooperativeMatrixLayoutColumnMajor);
                 [[unroll]] for (int m = 0; m < RM; m++) acc[m][j] = coopMatMulAdd(a[m], b, acc[m][j]);
             }
@@ -231,19 +276,27 @@ void main() {
         [[unroll]] for (int m = 0; m < RM; m++)
             if (m == row) // an index that is no constant would put all sums into memory
                 [[unroll]] for (int j = 0; j < RN; j++)
-                    coopMatStore(acc[m][j], cells, uint((srow * TM * SUMS + (scol * RN + j) * TN / 4) * SCALE),
+                    coopMatStore(acc[m][j], staged, uint((srow * TM * SUMS + (scol * RN + j) * TN / 4) * SCALE),
                                  uint(SUMS * SCALE), gl_CooperativeMatrixLayoutRowMajor);
         barrier();
         for (int i = me; i < ROWS * TM * BN / 4; i += THREADS) {
             int r = i / (BN / 4), c = i % (BN / 4);
             int p = p0 + (r / TM * RM + row) * TM + r % TM, nq = tile * (BN / 4) + c;
             if (p < pixels && nq < outQuads) {
-                uvec4 sums = get(r * SUMS + c);
+                uvec4 sum = get(r * SUMS + c);
+                int to = p * outQuads + nq;
+                if (partSteps != 0) {
+                    sums[z * pixels * outQuads + to] = sum;
+                    continue;
+                }
+#if !TAPS
+                to += z * nextY;
+#endif
 #ifdef ELEM_Q8
                 Channels of = channels(nq);
-                y[p * outQuads + nq] = packBytes(clamp(requantize(ivec4(sums) + of.bias, of, doubleMask) + zero, lo, hi));
+                y[to] = packBytes(clamp(requantize(ivec4(sum) + of.bias, of, doubleMask) + zero, lo, hi));
 #else
-                y[p * outQuads + nq] = packQuad(clamp(uintBitsToFloat(sums) + bias[nq], lo, hi));
+                y[to] = packQuad(clamp(uintBitsToFloat(sum) + bias[nq], lo, hi));
 #endif
             }
         }

@@ -17,7 +17,8 @@ type Gemm struct {
 	Split  bool // Shared: workgroups sum parts of the products, which GemmSum adds up
 	Rows   bool // Shared: the filter is bound as it is, channel by channel
 	// Matrix: by cooperative matrices in shared memory; the filter is a storage buffer. Floats of 32 bits become ones of 16
-	// on the way there. The zero value: without.
+	// on the way there. Whether sums are in parts, and whether the filter is a tensor, push constants say. The zero value:
+	// without.
 	Matrix Matrix
 }
 

@@ -53,7 +53,7 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 		x.into(n.Out[0], nn.OpReshape, nil, sums)
 		return nil
 	}
-	together := lower.Products{Type: out.Type, Batch: batch, Rows: m, Units: units, Depth: depth}
+	together := lower.Products{Type: out.Type, Relaxed: x.graph.Relaxed, Batch: batch, Rows: m, Units: units, Depth: depth}
 	if batch > 1 && together.AtOnce(x.facts) == nil {
 		left := x.reshaped(x.arranged(n.In[0], leftSizes, leftPerm), batch, m, depth)
 		right := x.reshaped(x.arranged(right, rightSizes, rightPerm), batch, units, depth)

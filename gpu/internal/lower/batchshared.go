@@ -16,6 +16,7 @@ import (
 // Products are products of matrices, all of the same sizes: left, [Batch, Rows, Depth], by right, [Batch, Units, Depth].
 type Products struct {
 	Type                      nn.OperandType
+	Relaxed                   bool // as ir.Graph.Relaxed
 	Batch, Rows, Units, Depth int
 }
 
@@ -38,7 +39,7 @@ func (p *Products) AtOnce(f *plan.Facts) error {
 	}
 	for _, k := range shaders.Variants[family.Gemm]() {
 		kernel := shaders.Of(k)
-		if p.speed(f, k) > 0 && !f.Avoid.Has(kernel) && f.Lacks(kernel.Info(), kernel.Info().Workgroup) == nil {
+		if speed, _ := p.speed(f, k); speed > 0 && !f.Avoid.Has(kernel) && f.Lacks(kernel.Info(), f.Workgroup(kernel.Info(), 0)) == nil {
 			return nil
 		}
 	}
@@ -47,18 +48,29 @@ func (p *Products) AtOnce(f *plan.Facts) error {
 
 // product is one of p as a convolution.
 func (p *Products) product() *conv {
-	return &conv{Filter: pack.Filter{Taps: 1, In: p.Depth, Out: p.Units}, pixels: p.Rows, kH: 1, kW: 1, strideH: 1, strideW: 1}
+	x := &ir.Tensor{Type: p.Type, Shape: []int{p.Rows, p.Depth}}
+	return &conv{Filter: pack.Filter{X: x, W: &ir.Tensor{}, Taps: 1, In: p.Depth, Out: p.Units}, pixels: p.Rows, kH: 1, kW: 1, strideH: 1, strideW: 1}
 }
 
 // speed scores k for p.
-func (p *Products) speed(f *plan.Facts, k family.Gemm) float64 {
-	c := p.product()
-	if k.Elem != elem(p.Type) || !k.Rows || k.Window || max(c.rows(k), c.tiles(k), p.Batch) > plan.MaxGroups || tooDeep(c, k) {
-		return 0
+func (p *Products) speed(f *plan.Facts, k family.Gemm) (speed float64, why string) {
+	c, matrix := p.product(), k.Matrix != (family.Matrix{})
+	if k.Elem != elem(p.Type) || !k.Rows && !matrix || k.Window || max(c.rows(k), c.tiles(k), p.Batch) > plan.MaxGroups {
+		return 0, ""
 	}
-	g := c.sharedGrid(k, 1)
+	g, scale := gpuGrid{}, 1.0
+	switch {
+	case !matrix && tooDeep(c, k), matrix && (!c.wholeCells() || k.Elem == family.F32 && !p.Relaxed):
+		return 0, ""
+	case matrix:
+		g, scale = c.matrixGrid(f, k, 1), largest(k.Matrix)
+		why = fmt.Sprintf("tile %dx%d by matrices %v, %d products", k.M, k.N, k.Matrix, p.Batch)
+	default:
+		g = c.sharedGrid(k, 1)
+		why = fmt.Sprintf("tile %dx%d in shared memory, %d products", k.M, k.N, p.Batch)
+	}
 	g.groups *= p.Batch
-	return float64(p.Batch) * c.gpuSpeed(f, g.cycles(units(f)))
+	return float64(p.Batch) * c.gpuSpeed(f, g.cycles(units(f))) * scale, why
 }
 
 // sameProducts reads a node.
@@ -67,7 +79,7 @@ func sameProducts(g *ir.Graph, n *ir.Node) (*Products, error) {
 	if len(x.Shape) != 3 || len(w.Shape) != 3 || x.Type != w.Type || x.Type != y.Type {
 		return nil, fmt.Errorf("%v of %v by %v of %v", x.Type, x.Shape, w.Type, w.Shape)
 	}
-	p := &Products{x.Type, x.Shape[0], x.Shape[1], w.Shape[1], x.Shape[2]}
+	p := &Products{x.Type, g.Relaxed, x.Shape[0], x.Shape[1], w.Shape[1], x.Shape[2]}
 	if w.Shape[0] != p.Batch || w.Shape[2] != p.Depth || y.Elements() != p.Batch*p.Rows*p.Units {
 		return nil, fmt.Errorf("%v by %v", x.Shape, w.Shape)
 	}
@@ -88,15 +100,18 @@ func lowerAtOnce(b *emit.Builder, n *ir.Node) {
 		panic(err) // checkAtOnce has nothing against it
 	}
 	c := p.product()
-	k, ok := emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
-		return p.speed(b.Facts, k), fmt.Sprintf("tile %dx%d in shared memory, %d products", k.M, k.N, p.Batch)
-	})
+	k, ok := emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) { return p.speed(b.Facts, k) })
 	if !ok {
 		panic("lower: no kernel for a batch of products") // as above
 	}
-	push := emit.Ints(p.Rows, c.InQuads(), c.OutQuads(), p.Rows*c.InQuads(), p.Units*c.InQuads(), p.Rows*c.OutQuads(), p.Units)
-	zero := b.WeightsF32(make([]float32, 4*c.OutQuads()))
-	b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(c.rows(k)), uint32(c.tiles(k)), uint32(p.Batch)},
-		push.Words(pack.Bounds(b.Graph.T(n.Out[0]), nn.ActNone)...), emit.Cost{FLOP: float64(p.Batch) * c.flop()},
-		b.In(n.In[0]), b.In(n.In[1]), b.Read(zero, plan.FormatNone), b.Out(n.Out[0]))
+	w, in, out := b.In(n.In[1]), c.InQuads(), c.OutQuads()
+	end := pack.Bounds(b.Graph.T(n.Out[0]), nn.ActNone)
+	push := emit.Ints(p.Rows, in, out, p.Rows*in, p.Units*in, p.Rows*out, p.Units).Words(end...)
+	if k.Matrix != (family.Matrix{}) {
+		w = b.Read(halfFilter(b, n.In[1]), plan.FormatNone)
+		push = emit.Ints(p.Rows, out, 0, in/2, p.Units).Words(end...).Ints(in, p.Rows*in, p.Units*in/2, p.Rows*out)
+	}
+	zero := b.WeightsF32(make([]float32, 4*out))
+	b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(c.rows(k)), uint32(c.tiles(k)), uint32(p.Batch)}, push,
+		emit.Cost{FLOP: float64(p.Batch) * c.flop()}, b.In(n.In[0]), w, b.Read(zero, plan.FormatNone), b.Out(n.Out[0]))
 }

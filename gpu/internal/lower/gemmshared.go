@@ -113,20 +113,27 @@ func (c *conv) sharedGrid(k family.Gemm, parts int) gpuGrid {
 }
 
 // parts is the number of parts into which the sums of c are best cut for k, and the cycles that it takes with them; parts
-// is 0 where k cannot do it. The last part may be shorter than the others, and none is empty.
+// is 0 where k cannot do it.
 func (c *conv) parts(f *plan.Facts, k family.Gemm) (parts int, cycles float64) {
 	if !k.Split {
 		g := c.sharedGrid(k, 1)
 		return 1, g.cycles(units(f))
 	}
 	steps := (c.depth() + sharedStep(k) - 1) / sharedStep(k)
+	return c.cut(f, steps, func(parts int) gpuGrid { return c.sharedGrid(k, parts) })
+}
+
+// cut is the number of parts, two or more, into which sums of so many steps are best cut, and the cycles of the work, which
+// is grid in so many parts, with what adds them up; parts is 0 where they cannot be cut. The last part may be shorter than
+// the others, and none is empty.
+func (c *conv) cut(f *plan.Facts, steps int, grid func(parts int) gpuGrid) (parts int, cycles float64) {
 	sums := int64(c.pixels*c.OutQuads()) * 16
 	cycles = math.Inf(1)
 	for n := 2; n <= min(steps, maxParts) && int64(n)*sums <= f.MaxStorageRange; n++ {
 		if each := (steps + n - 1) / n; (steps+each-1)/each != n {
 			continue
 		}
-		g := c.sharedGrid(k, n)
+		g := grid(n)
 		moved := 2 * float64(int64(n)*sums) / unitBytes / float64(units(f)) // written and read
 		if all := splitLoss * (g.cycles(units(f)) + moved + dispatchCycles); all < cycles {
 			parts, cycles = n, all
@@ -211,10 +218,20 @@ func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]in
 		return
 	}
 	steps := (c.depth() + sharedStep(k) - 1) / sharedStep(k)
-	count := c.pixels * c.OutQuads()
-	sums := b.Temp(int64(parts) * int64(count) * 16)
+	sums := c.sums(b, parts)
 	b.DispatchGroups(shaders.Of(k), groups, c.push(own(sizes.Ints((steps+parts-1)/parts)).Words(p.outside...)), cost, x, w, b.Write(sums, plan.FormatNone))
+	addSums(b, c, k.Elem, parts, sums, last, p.end)
+}
+
+// sums is room for the sums of c in so many parts.
+func (c *conv) sums(b *emit.Builder, parts int) emit.Value {
+	return b.Temp(int64(parts) * int64(c.pixels*c.OutQuads()) * 16)
+}
+
+// addSums appends what makes the output of sums in parts; end is what becomes of them.
+func addSums(b *emit.Builder, c *conv, elem family.Elem, parts int, sums emit.Value, channels emit.Binding, end emit.Push) {
+	count := c.pixels * c.OutQuads()
 	b.Instead("adds up the parts of sums")
-	b.Quads(shaders.Of(family.GemmSum{Elem: k.Elem}), count, emit.Ints(count).Divisors(c.OutQuads()).Ints(parts).Words(p.end...), emit.Cost{},
-		b.Read(sums, plan.FormatNone), last, y)
+	b.Quads(shaders.Of(family.GemmSum{Elem: elem}), count, emit.Ints(count).Divisors(c.OutQuads()).Ints(parts).Words(end...), emit.Cost{},
+		b.Read(sums, plan.FormatNone), channels, b.Out(c.node.Out[0]))
 }

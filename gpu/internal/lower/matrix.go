@@ -3,7 +3,9 @@ package lower
 import (
 	"fmt"
 
+	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/emit"
+	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
@@ -14,20 +16,33 @@ import (
 // a cycle of an H100, products of one subgroup reach 63 % (arXiv 2501.12084). Of bytes it is twice as many.
 const matrixPeak = 10
 
-// matrixGrid is the work of c by cooperative matrices. A step of a workgroup brings 64 bytes of each row; the narrower the
-// tile, the more of the time goes into that, as of the tiles that are known from others.
-func (c *conv) matrixGrid(f *plan.Facts, k family.Gemm) gpuGrid {
-	step := 64 / matrixElem(k)
+// matrixGrid is the work of c by cooperative matrices, whose sums are cut into so many parts. A step of a workgroup brings
+// 64 bytes of each row; the narrower the tile, the more of the time goes into that, as of the tiles that are known from
+// others.
+func (c *conv) matrixGrid(f *plan.Facts, k family.Gemm, parts int) gpuGrid {
+	elem := matrixElem(k)
 	local := f.Workgroup(shaders.Of(k).Info(), 0)
 	g := gpuGrid{
-		groups: c.rows(k) * c.tiles(k), invocations: int(local[0] * local[1] * local[2]), steps: (c.Taps*c.In + step - 1) / step,
-		peak: matrixPeak * map[int]float64{32: 0.25, 64: 0.4, 128: 0.5}[k.M],
+		groups: c.rows(k) * c.tiles(k) * parts, invocations: int(local[0] * local[1] * local[2]),
+		steps: (c.MatrixSteps(elem) + parts - 1) / parts, peak: matrixPeak * map[int]float64{32: 0.25, 64: 0.4, 128: 0.5}[k.M],
 	}
 	if k.Elem == family.Q8 {
 		g.peak *= 2
 	}
-	g.products = float64(k.M * k.N * g.steps * step)
+	g.products = float64(k.M * k.N * g.steps * pack.MatrixStep / elem)
 	return g
+}
+
+// matrixParts is the number of parts into which the sums of c are best cut for k, 1 for whole ones, and the cycles that it
+// takes.
+func (c *conv) matrixParts(f *plan.Facts, k family.Gemm) (parts int, cycles float64) {
+	whole := c.matrixGrid(f, k, 1)
+	cycles = whole.cycles(units(f))
+	grid := func(parts int) gpuGrid { return c.matrixGrid(f, k, parts) }
+	if n, cut := c.cut(f, c.MatrixSteps(matrixElem(k)), grid); cut < cycles {
+		return n, cut
+	}
+	return 1, cycles
 }
 
 // matrixSpeed scores products by cooperative matrices, which compute as one what else is dozens of instructions: on GPUs
@@ -36,19 +51,24 @@ func (c *conv) matrixGrid(f *plan.Facts, k family.Gemm) gpuGrid {
 func matrixSpeed(f *plan.Facts, c *conv, k family.Gemm, relaxed bool) (speed float64, why string) {
 	rows, tiles := c.rows(k), c.tiles(k)
 	switch {
-	case f.Quick || c.grouped || !c.constant() || k.Elem == family.F32 && !relaxed:
+	case f.Quick || !c.constant() && !c.wholeCells() || k.Elem == family.F32 && !relaxed:
 		return 0, ""
-	case max(rows, tiles) > plan.MaxGroups || c.MatrixBytes(matrixElem(k), k.N) > f.MaxStorageRange:
+	case max(rows, tiles) > plan.MaxGroups || c.constant() && c.MatrixBytes(matrixElem(k), k.N) > f.MaxStorageRange:
 		return 0, ""
+	}
+	why = fmt.Sprintf("tile %dx%d by matrices %v", k.M, k.N, k.Matrix)
+	parts, cycles := c.matrixParts(f, k)
+	if parts > 1 {
+		why = fmt.Sprintf("%s, sums in %d parts", why, parts)
 	}
 	if speed = 1e-3; f.Class == plan.ClassGPU {
-		g := c.matrixGrid(f, k)
-		speed = c.gpuSpeed(f, g.cycles(units(f)))
+		speed = c.gpuSpeed(f, cycles)
 	}
-	m := k.Matrix
-	speed *= 1 + float64(m.M*m.N*m.K)*1e-6 // of several shapes the largest
-	return speed, fmt.Sprintf("tile %dx%d by matrices %v", k.M, k.N, m)
+	return speed * largest(k.Matrix), why
 }
+
+// largest prefers of several shapes that are as fast the largest.
+func largest(m family.Matrix) float64 { return 1 + float64(m.M*m.N*m.K)*1e-6 }
 
 // matrixElem is the size of an element of the filter.
 func matrixElem(k family.Gemm) int {
@@ -58,34 +78,76 @@ func matrixElem(k family.Gemm) int {
 	return 2
 }
 
+// wholeCells reports whether a filter that is known at run time only can be bound as it is: its rows, of floats of 16 bits,
+// are whole cells of 16 bytes.
+func (c *conv) wholeCells() bool {
+	return !c.X.Type.IsQuant8() && !c.turned && !c.several && c.Taps*c.InQuads()%2 == 0
+}
+
 // lowerMatrixFloat appends the product k of c.
 func lowerMatrixFloat(b *emit.Builder, c *conv, k family.Gemm) {
-	dispatchMatrix(b, c, k, floatBias(b, c, c.tiles(k)*k.N), "HalfRows", 0, func() []byte { return c.HalfRows(k.N) },
-		pack.Bounds(c.Y, activation(c.node)))
+	channels, p := floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))}
+	if !c.constant() {
+		dispatchMatrix(b, c, k, halfFilter(b, c.node.In[1]), c.Taps*c.InQuads()/2, channels, p)
+		return
+	}
+	w := b.Packed(c.W.Const, c.Recipe("HalfRows", 0, k.N), c.MatrixBytes(2, k.N), func() []byte { return c.HalfRows(k.N) })
+	dispatchMatrix(b, c, k, w, 0, channels, p)
+}
+
+// halfFilter returns the filter id, which is known at run time only, in floats of 16 bits.
+func halfFilter(b *emit.Builder, id ir.ID) emit.Value {
+	w, l := b.Tensor(id), b.Layout(id)
+	if b.Graph.T(id).Type == nn.TensorFloat16 {
+		return w
+	}
+	kernel := shaders.Of(family.Cast{From: family.F32, To: family.F16})
+	return b.Once(packing{of: w, kernel: kernel}, func() emit.Value {
+		half := b.Temp(l.Bytes() / 2)
+		push := emit.Ints(l.TotalQuads(), l.Quads, l.C)
+		b.Quads(kernel, l.TotalQuads(), push, emit.Cost{}, b.Read(w, plan.FormatNone), b.Write(half, plan.FormatNone))
+		return half
+	})
 }
 
 // lowerMatrixQ8 appends the product k of q, which c is.
 func lowerMatrixQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) {
 	s := q.Signed()
 	bias, _ := s.FoldZeroPoints()
-	push := emit.Push{s.Flip}.Ints(s.WZero, s.Rounding, int(c.Y.Zero)).Words(pack.Bounds(c.Y, activation(c.node))...)
+	p := c.push8(s)
 	if c.window() {
-		push = push.Ints(int(uint8(s.XZero)) * 0x01010101)
+		p.outside = emit.Ints(int(uint8(s.XZero)) * 0x01010101)
 	}
-	dispatchMatrix(b, c, k, b.WeightsU32(c.Channels(c.OutQuads(), true, bias)), "SignedRows", s.WZero, func() []byte { return s.SignedRows(k.N) }, push)
+	rows := func() []byte { return s.SignedRows(k.N) }
+	w := b.Packed(c.W.Const, c.Recipe("SignedRows", s.WZero, k.N), c.MatrixBytes(1, k.N), rows)
+	dispatchMatrix(b, c, k, w, 0, b.WeightsU32(c.Channels(c.OutQuads(), true, bias)), p)
 }
 
-// dispatchMatrix appends the product k of c. rows packs the filter, how names that; channels is what the kernel adds to
-// sums, push what it takes behind sizes.
-func dispatchMatrix(b *emit.Builder, c *conv, k family.Gemm, channels emit.Value, how string, zero int, rows func() []byte, push emit.Push) {
-	elem := matrixElem(k)
-	filter := b.Packed(c.W.Const, c.Recipe(how, zero, k.N), c.MatrixBytes(elem, k.N), rows)
-	if c.window() {
-		push = push.Divisors(c.InQuads(), c.kW).Ints(c.Taps, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.dilH, c.dilW, c.padTop, c.padLeft)
+// dispatchMatrix appends the product k of c. w is the filter, of rows of so many cells, or packed in tiles for 0; channels is
+// what the kernel adds to sums.
+func dispatchMatrix(b *emit.Builder, c *conv, k family.Gemm, w emit.Value, cells int, channels emit.Value, p gemmPush) {
+	partSteps, rows := 0, c.tiles(k)*k.N
+	if cells > 0 {
+		rows = c.Out
 	}
-	b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(c.rows(k)), uint32(c.tiles(k)), 1},
-		emit.Ints(c.pixels, c.InQuads(), c.OutQuads(), c.MatrixSteps(elem)).Words(push...), emit.Cost{FLOP: c.flop()},
-		b.In(c.node.In[0]), b.Read(filter, plan.FormatNone), b.Read(channels, plan.FormatNone), b.Out(c.node.Out[0]))
+	y, last := b.Out(c.node.Out[0]), b.Read(channels, plan.FormatNone)
+	parts, _ := c.matrixParts(b.Facts, k)
+	if parts > 1 {
+		partSteps = (c.MatrixSteps(matrixElem(k)) + parts - 1) / parts
+		y = b.Write(c.sums(b, parts), plan.FormatNone)
+	}
+	push := emit.Ints(c.pixels, c.OutQuads(), partSteps, cells, rows).Words(p.operands...).Words(p.end...)
+	if c.window() {
+		push = push.Words(p.outside...).Ints(pack.LayoutOf(c.X).Quads, c.groupQuads()).Divisors(c.InQuads(), c.kW)
+		push = push.Ints(c.Taps, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.dilH, c.dilW, c.padTop, c.padLeft)
+	} else {
+		push = push.Ints(c.InQuads(), 0, 0, 0)
+	}
+	b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(c.rows(k)), uint32(c.tiles(k)), uint32(parts)}, push, emit.Cost{FLOP: c.flop()},
+		b.In(c.node.In[0]), b.Read(w, plan.FormatNone), last, y)
+	if parts > 1 {
+		addSums(b, c, k.Elem, parts, y.Value, last, p.end)
+	}
 }
 
 // unpacked is the variant without cooperative matrices that computes what k does, as far as k tells.
