@@ -125,6 +125,17 @@ func (b *trialBuilder) model(key family.Key) (y uint32, err error) {
 		return pools[k.Op](b.input(k.Elem), layers.Pool{Window: [2]int{2, 4}, Stride: [2]int{1, 1}}), nil
 	case family.Bilinear:
 		return b.ResizeBilinear(b.input(k.Elem), layers.Resize{Height: 14, Width: 18}), nil
+	case family.Softmax:
+		x := b.rows(k.Elem, k.Team)
+		if k.Log {
+			return b.LogSoftmax(x, 1, -1), nil
+		}
+		return b.Softmax(x, 1, -1), nil
+	case family.Sum:
+		if k.From != k.To { // what lies between two stages
+			return b.Mean(b.rows(k.To, family.Subgroup), []int{0, 1}, true), nil
+		}
+		return b.Mean(b.rows(k.To, k.Team), []int{1}, true), nil
 	}
 	return 0, fmt.Errorf("no trial of %T", key)
 }
@@ -185,6 +196,16 @@ func (b *trialBuilder) depthwise(k family.Depthwise) (y uint32) {
 	w, bias := b.filter(nn.Dims{1, 3, uint32(width), trialChannels}, trialChannels, 3, false)
 	c := layers.Conv{Pad: ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}, Stride: [2]int{stride, stride}}
 	return b.DepthwiseConv2D(x, w, bias, 1, c, trialSums)
+}
+
+// rows is the input as rows of which a team goes through each more than once.
+func (b *trialBuilder) rows(e family.Elem, team family.Team) uint32 {
+	const values = 7 * 9 * trialChannels
+	rows := 7
+	if team == family.Workgroup {
+		rows = 1
+	}
+	return b.Reshape(b.input(e), rows, values/rows)
 }
 
 func (b *trialBuilder) input(e family.Elem) uint32 {

@@ -537,132 +537,146 @@ const (
 	LogSoftmaxColumnF16                       Kernel = 530
 	LogSoftmaxColumnF32                       Kernel = 531
 	LogSoftmaxRowF16                          Kernel = 532
-	LogSoftmaxRowF32                          Kernel = 533
-	LogSoftmaxRowLongF16                      Kernel = 534
-	LogSoftmaxRowLongF32                      Kernel = 535
-	LrnColumnF16                              Kernel = 536
-	LrnColumnF32                              Kernel = 537
-	LrnRowF16                                 Kernel = 538
-	LrnRowF32                                 Kernel = 539
-	LshBits                                   Kernel = 540
-	LshHash                                   Kernel = 541
-	LshSign                                   Kernel = 542
-	Lut8                                      Kernel = 543
-	MeanFedF16                                Kernel = 544
-	MeanFedF32                                Kernel = 545
-	MeanFedQ8                                 Kernel = 546
-	MeasureMove                               Kernel = 547
-	MeasureMoveSum                            Kernel = 548
-	MeasureMoveSumTexel                       Kernel = 549
-	MeasureMoveTexel                          Kernel = 550
-	MeasureMultiplyDot                        Kernel = 551
-	MeasureMultiplyF16                        Kernel = 552
-	MeasureMultiplyF32                        Kernel = 553
-	MultinomialDraw                           Kernel = 554
-	MultinomialSumF16                         Kernel = 555
-	MultinomialSumF32                         Kernel = 556
-	NmsLimit                                  Kernel = 557
-	NmsSelect                                 Kernel = 558
-	NmsSum                                    Kernel = 559
-	NmsTake                                   Kernel = 560
-	NmsTakeBoxes                              Kernel = 561
-	PoolAverageF16                            Kernel = 562
-	PoolAverageF32                            Kernel = 563
-	PoolAverageF32Texel                       Kernel = 564
-	PoolAverageQ8                             Kernel = 565
-	PoolAverageQ8Texel                        Kernel = 566
-	PoolL2F16                                 Kernel = 567
-	PoolL2F32                                 Kernel = 568
-	PoolMaxF16                                Kernel = 569
-	PoolMaxF32                                Kernel = 570
-	PoolMaxF32Texel                           Kernel = 571
-	PoolMaxQ8                                 Kernel = 572
-	PoolMaxQ8Texel                            Kernel = 573
-	ProgramF16                                Kernel = 574
-	ProgramF32                                Kernel = 575
-	ProposalsDecode                           Kernel = 576
-	ProposalsFilter                           Kernel = 577
-	ProposalsTake                             Kernel = 578
-	QuantizeF16                               Kernel = 579
-	QuantizeF32                               Kernel = 580
-	QuantizeWideF32                           Kernel = 581
-	ResizeBilinearF16                         Kernel = 582
-	ResizeBilinearF32                         Kernel = 583
-	ResizeBilinearF32Texel                    Kernel = 584
-	ResizeBilinearQ8                          Kernel = 585
-	ResizeBilinearQ8Texel                     Kernel = 586
-	ResizeNearestW1                           Kernel = 587
-	ResizeNearestW2                           Kernel = 588
-	ResizeNearestW4                           Kernel = 589
-	RoiAlign                                  Kernel = 590
-	RoiPool                                   Kernel = 591
-	ScoresBest                                Kernel = 592
-	ScoresChosen                              Kernel = 593
-	ScoresClasses                             Kernel = 594
-	Selftest                                  Kernel = 595
-	SelftestDot                               Kernel = 596
-	SoftmaxColumnF16                          Kernel = 597
-	SoftmaxColumnF32                          Kernel = 598
-	SoftmaxColumnQ8                           Kernel = 599
-	SoftmaxRowF16                             Kernel = 600
-	SoftmaxRowF32                             Kernel = 601
-	SoftmaxRowLongF16                         Kernel = 602
-	SoftmaxRowLongF32                         Kernel = 603
-	SoftmaxRowQ8                              Kernel = 604
-	SumColumnF16F16                           Kernel = 605
-	SumColumnF16F32                           Kernel = 606
-	SumColumnF32F16                           Kernel = 607
-	SumColumnF32F32                           Kernel = 608
-	SumColumnI32I32                           Kernel = 609
-	SumColumnI32Q8                            Kernel = 610
-	SumColumnQ8I32                            Kernel = 611
-	SumColumnQ8Q8                             Kernel = 612
-	SumRowF16F16                              Kernel = 613
-	SumRowF16F32                              Kernel = 614
-	SumRowF32F16                              Kernel = 615
-	SumRowF32F32                              Kernel = 616
-	SumRowI32I32                              Kernel = 617
-	SumRowI32Q8                               Kernel = 618
-	SumRowQ8I32                               Kernel = 619
-	SumRowQ8Q8                                Kernel = 620
-	SuppressChoose                            Kernel = 621
-	SuppressCompare                           Kernel = 622
-	TopkMerge                                 Kernel = 623
-	TopkSortF16                               Kernel = 624
-	TopkSortF32                               Kernel = 625
-	TopkSortI32                               Kernel = 626
-	TopkSortQ8                                Kernel = 627
-	TopkTakeE1                                Kernel = 628
-	TopkTakeE2                                Kernel = 629
-	TopkTakeE4                                Kernel = 630
-	UnaryAbsF16                               Kernel = 631
-	UnaryAbsF32                               Kernel = 632
-	UnaryAbsI32                               Kernel = 633
-	UnaryClampF16                             Kernel = 634
-	UnaryClampF32                             Kernel = 635
-	UnaryEluF16                               Kernel = 636
-	UnaryEluF32                               Kernel = 637
-	UnaryExpF16                               Kernel = 638
-	UnaryExpF32                               Kernel = 639
-	UnaryFloorF16                             Kernel = 640
-	UnaryFloorF32                             Kernel = 641
-	UnaryHardswishF16                         Kernel = 642
-	UnaryHardswishF32                         Kernel = 643
-	UnaryLogF16                               Kernel = 644
-	UnaryLogF32                               Kernel = 645
-	UnaryLogisticF16                          Kernel = 646
-	UnaryLogisticF32                          Kernel = 647
-	UnaryNegF16                               Kernel = 648
-	UnaryNegF32                               Kernel = 649
-	UnaryNegI32                               Kernel = 650
-	UnaryRsqrtF16                             Kernel = 651
-	UnaryRsqrtF32                             Kernel = 652
-	UnarySinF16                               Kernel = 653
-	UnarySinF32                               Kernel = 654
-	UnarySqrtF16                              Kernel = 655
-	UnarySqrtF32                              Kernel = 656
-	UnaryTanhF16                              Kernel = 657
-	UnaryTanhF32                              Kernel = 658
+	LogSoftmaxRowF16Subgroup                  Kernel = 533
+	LogSoftmaxRowF16Workgroup                 Kernel = 534
+	LogSoftmaxRowF32                          Kernel = 535
+	LogSoftmaxRowF32Subgroup                  Kernel = 536
+	LogSoftmaxRowF32Workgroup                 Kernel = 537
+	LogSoftmaxRowLongF16                      Kernel = 538
+	LogSoftmaxRowLongF32                      Kernel = 539
+	LrnColumnF16                              Kernel = 540
+	LrnColumnF32                              Kernel = 541
+	LrnRowF16                                 Kernel = 542
+	LrnRowF32                                 Kernel = 543
+	LshBits                                   Kernel = 544
+	LshHash                                   Kernel = 545
+	LshSign                                   Kernel = 546
+	Lut8                                      Kernel = 547
+	MeanFedF16                                Kernel = 548
+	MeanFedF32                                Kernel = 549
+	MeanFedQ8                                 Kernel = 550
+	MeasureMove                               Kernel = 551
+	MeasureMoveSum                            Kernel = 552
+	MeasureMoveSumTexel                       Kernel = 553
+	MeasureMoveTexel                          Kernel = 554
+	MeasureMultiplyDot                        Kernel = 555
+	MeasureMultiplyF16                        Kernel = 556
+	MeasureMultiplyF32                        Kernel = 557
+	MultinomialDraw                           Kernel = 558
+	MultinomialSumF16                         Kernel = 559
+	MultinomialSumF32                         Kernel = 560
+	NmsLimit                                  Kernel = 561
+	NmsSelect                                 Kernel = 562
+	NmsSum                                    Kernel = 563
+	NmsTake                                   Kernel = 564
+	NmsTakeBoxes                              Kernel = 565
+	PoolAverageF16                            Kernel = 566
+	PoolAverageF32                            Kernel = 567
+	PoolAverageF32Texel                       Kernel = 568
+	PoolAverageQ8                             Kernel = 569
+	PoolAverageQ8Texel                        Kernel = 570
+	PoolL2F16                                 Kernel = 571
+	PoolL2F32                                 Kernel = 572
+	PoolMaxF16                                Kernel = 573
+	PoolMaxF32                                Kernel = 574
+	PoolMaxF32Texel                           Kernel = 575
+	PoolMaxQ8                                 Kernel = 576
+	PoolMaxQ8Texel                            Kernel = 577
+	ProgramF16                                Kernel = 578
+	ProgramF32                                Kernel = 579
+	ProposalsDecode                           Kernel = 580
+	ProposalsFilter                           Kernel = 581
+	ProposalsTake                             Kernel = 582
+	QuantizeF16                               Kernel = 583
+	QuantizeF32                               Kernel = 584
+	QuantizeWideF32                           Kernel = 585
+	ResizeBilinearF16                         Kernel = 586
+	ResizeBilinearF32                         Kernel = 587
+	ResizeBilinearF32Texel                    Kernel = 588
+	ResizeBilinearQ8                          Kernel = 589
+	ResizeBilinearQ8Texel                     Kernel = 590
+	ResizeNearestW1                           Kernel = 591
+	ResizeNearestW2                           Kernel = 592
+	ResizeNearestW4                           Kernel = 593
+	RoiAlign                                  Kernel = 594
+	RoiPool                                   Kernel = 595
+	ScoresBest                                Kernel = 596
+	ScoresChosen                              Kernel = 597
+	ScoresClasses                             Kernel = 598
+	Selftest                                  Kernel = 599
+	SelftestDot                               Kernel = 600
+	SoftmaxColumnF16                          Kernel = 601
+	SoftmaxColumnF32                          Kernel = 602
+	SoftmaxColumnQ8                           Kernel = 603
+	SoftmaxRowF16                             Kernel = 604
+	SoftmaxRowF16Subgroup                     Kernel = 605
+	SoftmaxRowF16Workgroup                    Kernel = 606
+	SoftmaxRowF32                             Kernel = 607
+	SoftmaxRowF32Subgroup                     Kernel = 608
+	SoftmaxRowF32Workgroup                    Kernel = 609
+	SoftmaxRowLongF16                         Kernel = 610
+	SoftmaxRowLongF32                         Kernel = 611
+	SoftmaxRowQ8                              Kernel = 612
+	SumColumnF16F16                           Kernel = 613
+	SumColumnF16F32                           Kernel = 614
+	SumColumnF32F16                           Kernel = 615
+	SumColumnF32F32                           Kernel = 616
+	SumColumnI32I32                           Kernel = 617
+	SumColumnI32Q8                            Kernel = 618
+	SumColumnQ8I32                            Kernel = 619
+	SumColumnQ8Q8                             Kernel = 620
+	SumRowF16F16                              Kernel = 621
+	SumRowF16F16Subgroup                      Kernel = 622
+	SumRowF16F16Workgroup                     Kernel = 623
+	SumRowF16F32                              Kernel = 624
+	SumRowF32F16                              Kernel = 625
+	SumRowF32F16Subgroup                      Kernel = 626
+	SumRowF32F16Workgroup                     Kernel = 627
+	SumRowF32F32                              Kernel = 628
+	SumRowF32F32Subgroup                      Kernel = 629
+	SumRowF32F32Workgroup                     Kernel = 630
+	SumRowI32I32                              Kernel = 631
+	SumRowI32Q8                               Kernel = 632
+	SumRowQ8I32                               Kernel = 633
+	SumRowQ8Q8                                Kernel = 634
+	SuppressChoose                            Kernel = 635
+	SuppressCompare                           Kernel = 636
+	TopkMerge                                 Kernel = 637
+	TopkSortF16                               Kernel = 638
+	TopkSortF32                               Kernel = 639
+	TopkSortI32                               Kernel = 640
+	TopkSortQ8                                Kernel = 641
+	TopkTakeE1                                Kernel = 642
+	TopkTakeE2                                Kernel = 643
+	TopkTakeE4                                Kernel = 644
+	UnaryAbsF16                               Kernel = 645
+	UnaryAbsF32                               Kernel = 646
+	UnaryAbsI32                               Kernel = 647
+	UnaryClampF16                             Kernel = 648
+	UnaryClampF32                             Kernel = 649
+	UnaryEluF16                               Kernel = 650
+	UnaryEluF32                               Kernel = 651
+	UnaryExpF16                               Kernel = 652
+	UnaryExpF32                               Kernel = 653
+	UnaryFloorF16                             Kernel = 654
+	UnaryFloorF32                             Kernel = 655
+	UnaryHardswishF16                         Kernel = 656
+	UnaryHardswishF32                         Kernel = 657
+	UnaryLogF16                               Kernel = 658
+	UnaryLogF32                               Kernel = 659
+	UnaryLogisticF16                          Kernel = 660
+	UnaryLogisticF32                          Kernel = 661
+	UnaryNegF16                               Kernel = 662
+	UnaryNegF32                               Kernel = 663
+	UnaryNegI32                               Kernel = 664
+	UnaryRsqrtF16                             Kernel = 665
+	UnaryRsqrtF32                             Kernel = 666
+	UnarySinF16                               Kernel = 667
+	UnarySinF32                               Kernel = 668
+	UnarySqrtF16                              Kernel = 669
+	UnarySqrtF32                              Kernel = 670
+	UnaryTanhF16                              Kernel = 671
+	UnaryTanhF32                              Kernel = 672
 )
 
 var infos = [...]family.Info{
@@ -1199,7 +1213,11 @@ var infos = [...]family.Info{
 	{Name: "log_softmax_column_f16", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_column_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_row_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_row_f16_subgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "log_softmax_row_f16_workgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "log_softmax_row_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_row_f32_subgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "log_softmax_row_f32_workgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "log_softmax_row_long_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_row_long_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "lrn_column_f16", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
@@ -1267,7 +1285,11 @@ var infos = [...]family.Info{
 	{Name: "softmax_column_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_column_q8", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_f16_subgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "softmax_row_f16_workgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "softmax_row_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_f32_subgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "softmax_row_f32_workgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "softmax_row_long_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_long_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_q8", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
@@ -1280,9 +1302,15 @@ var infos = [...]family.Info{
 	{Name: "sum_column_q8_i32", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_q8_q8", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_f16_f16", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_f16_f16_subgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "sum_row_f16_f16_workgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "sum_row_f16_f32", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_f32_f16", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_f32_f16_subgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "sum_row_f32_f16_workgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "sum_row_f32_f32", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_f32_f32_subgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "sum_row_f32_f32_workgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "sum_row_i32_i32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_i32_q8", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_q8_i32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
@@ -1844,7 +1872,11 @@ var keys = [len(infos)]family.Key{
 	LogSoftmaxColumnF16:                       family.Softmax{Log: true, Column: true, Elem: "f16"},
 	LogSoftmaxColumnF32:                       family.Softmax{Log: true, Column: true, Elem: "f32"},
 	LogSoftmaxRowF16:                          family.Softmax{Log: true, Elem: "f16"},
+	LogSoftmaxRowF16Subgroup:                  family.Softmax{Log: true, Elem: "f16", Team: 1},
+	LogSoftmaxRowF16Workgroup:                 family.Softmax{Log: true, Elem: "f16", Team: 2},
 	LogSoftmaxRowF32:                          family.Softmax{Log: true, Elem: "f32"},
+	LogSoftmaxRowF32Subgroup:                  family.Softmax{Log: true, Elem: "f32", Team: 1},
+	LogSoftmaxRowF32Workgroup:                 family.Softmax{Log: true, Elem: "f32", Team: 2},
 	LogSoftmaxRowLongF16:                      family.Softmax{Log: true, Long: true, Elem: "f16"},
 	LogSoftmaxRowLongF32:                      family.Softmax{Log: true, Long: true, Elem: "f32"},
 	LrnColumnF16:                              family.LocalResponse{Column: true, Elem: "f16"},
@@ -1883,7 +1915,11 @@ var keys = [len(infos)]family.Key{
 	SoftmaxColumnF32:                          family.Softmax{Column: true, Elem: "f32"},
 	SoftmaxColumnQ8:                           family.Softmax{Column: true, Elem: "q8"},
 	SoftmaxRowF16:                             family.Softmax{Elem: "f16"},
+	SoftmaxRowF16Subgroup:                     family.Softmax{Elem: "f16", Team: 1},
+	SoftmaxRowF16Workgroup:                    family.Softmax{Elem: "f16", Team: 2},
 	SoftmaxRowF32:                             family.Softmax{Elem: "f32"},
+	SoftmaxRowF32Subgroup:                     family.Softmax{Elem: "f32", Team: 1},
+	SoftmaxRowF32Workgroup:                    family.Softmax{Elem: "f32", Team: 2},
 	SoftmaxRowLongF16:                         family.Softmax{Long: true, Elem: "f16"},
 	SoftmaxRowLongF32:                         family.Softmax{Long: true, Elem: "f32"},
 	SoftmaxRowQ8:                              family.Softmax{Elem: "q8"},
@@ -1896,9 +1932,15 @@ var keys = [len(infos)]family.Key{
 	SumColumnQ8I32:                            family.Sum{Column: true, From: "q8", To: "i32"},
 	SumColumnQ8Q8:                             family.Sum{Column: true, From: "q8", To: "q8"},
 	SumRowF16F16:                              family.Sum{From: "f16", To: "f16"},
+	SumRowF16F16Subgroup:                      family.Sum{From: "f16", To: "f16", Team: 1},
+	SumRowF16F16Workgroup:                     family.Sum{From: "f16", To: "f16", Team: 2},
 	SumRowF16F32:                              family.Sum{From: "f16", To: "f32"},
 	SumRowF32F16:                              family.Sum{From: "f32", To: "f16"},
+	SumRowF32F16Subgroup:                      family.Sum{From: "f32", To: "f16", Team: 1},
+	SumRowF32F16Workgroup:                     family.Sum{From: "f32", To: "f16", Team: 2},
 	SumRowF32F32:                              family.Sum{From: "f32", To: "f32"},
+	SumRowF32F32Subgroup:                      family.Sum{From: "f32", To: "f32", Team: 1},
+	SumRowF32F32Workgroup:                     family.Sum{From: "f32", To: "f32", Team: 2},
 	SumRowI32I32:                              family.Sum{From: "i32", To: "i32"},
 	SumRowI32Q8:                               family.Sum{From: "i32", To: "q8"},
 	SumRowQ8I32:                               family.Sum{From: "q8", To: "i32"},
@@ -1941,4 +1983,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "801cbb0376a918864a09a396e3fc8858aa77151f92627faac9b89a6da00e953b"
+const SetID = "f897c59f84f68d3b00132b443552bf66af69c14442dd86ca6bbef51080a8a0f3"

@@ -2,10 +2,30 @@ package family
 
 import "fmt"
 
+// Team is who goes through a row together.
+type Team uint8
+
+// Teams. A workgroup of those of a subgroup has TeamRows rows.
+const (
+	Alone     Team = iota // an invocation
+	Subgroup              // the invocations of a subgroup
+	Workgroup             // those of a workgroup of TeamSubgroups subgroups
+)
+
+// Rows of a workgroup where each subgroup has one; subgroups of a workgroup where all have the same.
+const (
+	TeamRows      = 4
+	TeamSubgroups = 8
+)
+
+// suffix is what names have for t.
+func (t Team) suffix() string { return [...]string{"", "_subgroup", "_workgroup"}[t] }
+
 // Softmax is the key of the softmax kernels of reduce/: over rows or, Column, over another dimension.
 type Softmax struct {
-	Log, Column, Long bool // Long: rows whose loops are worth unrolling
+	Log, Column, Long bool // Long: rows of one invocation whose loops are worth unrolling
 	Elem              Elem
+	Team              Team // of a row of floats
 }
 
 // Name implements Key.
@@ -14,8 +34,11 @@ func (k Softmax) Name() string {
 	if k.Column {
 		along = "column_"
 	}
-	return on(k.Log, "log_") + "softmax_" + along + on(k.Long, "long_") + string(k.Elem)
+	return on(k.Log, "log_") + "softmax_" + along + on(k.Long, "long_") + string(k.Elem) + k.Team.suffix()
 }
+
+// Floor implements Varied.
+func (k Softmax) Floor() bool { return k.Team == Alone }
 
 // LocalResponse is the key of reduce/lrn.comp: along rows or, Column, along another dimension.
 type LocalResponse struct {
@@ -32,10 +55,11 @@ func (k LocalResponse) Name() string {
 	return "lrn_" + along + string(k.Elem)
 }
 
-// Sum is the key of reduce/sum_row.comp and, Column, sum_column.comp.
+// Sum is the key of reduce/sum_row.comp, of sum_team.comp and, Column, sum_column.comp.
 type Sum struct {
 	Column   bool
 	From, To Elem
+	Team     Team // of a row of floats
 }
 
 // Name implements Key.
@@ -44,8 +68,11 @@ func (k Sum) Name() string {
 	if k.Column {
 		along = "column_"
 	}
-	return "sum_" + along + string(k.From) + "_" + string(k.To)
+	return "sum_" + along + string(k.From) + "_" + string(k.To) + k.Team.suffix()
 }
+
+// Floor implements Varied.
+func (k Sum) Floor() bool { return k.Team == Alone }
 
 // FoldOp is what reduce/fold.comp makes of the elements of a dimension.
 type FoldOp string

@@ -52,6 +52,7 @@ func reduceVariants() []variant {
 			variant{key: family.Sum{Column: true, From: t[0], To: t[1]}, source: "reduce/sum_column.comp", defines: between(t[0], t[1])},
 			variant{key: family.Sum{From: t[0], To: t[1]}, source: "reduce/sum_row.comp", defines: between(t[0], t[1])})
 	}
+	list = append(list, teamVariants()...)
 	list = append(list, foldVariants()...)
 	for _, elem := range computed {
 		list = append(list, variant{
@@ -69,6 +70,31 @@ func reduceVariants() []variant {
 		list = append(list, variant{
 			key: family.TopKTake{Bytes: bytes}, source: "reduce/topk.comp", defines: map[string]string{"TAKE": "1", "ELEM": fmt.Sprint(bytes)},
 		})
+	}
+	return list
+}
+
+// teamVariants: rows of floats that several invocations go through together.
+func teamVariants() []variant {
+	var list []variant
+	add := func(team family.Team, key family.Key, source string, defines map[string]string) {
+		subgroups := map[family.Team]uint32{family.Subgroup: family.TeamRows, family.Workgroup: family.TeamSubgroups}[team]
+		defines["WORKGROUP"], defines["TEAMS"] = digit(team == family.Workgroup), fmt.Sprint(family.TeamRows)
+		list = append(list, variant{key: key, source: source, defines: defines, subgroups: subgroups})
+	}
+	for _, team := range []family.Team{family.Subgroup, family.Workgroup} {
+		for _, elem := range []family.Elem{family.F32, family.F16} {
+			for _, log := range bools {
+				defines := map[string]string{elemMacro(elem): "1"}
+				if log {
+					defines["LOG"] = "1"
+				}
+				add(team, family.Softmax{Log: log, Elem: elem, Team: team}, "reduce/softmax_team.comp", defines)
+			}
+		}
+		for _, t := range [][2]family.Elem{{family.F32, family.F32}, {family.F32, family.F16}, {family.F16, family.F16}} {
+			add(team, family.Sum{From: t[0], To: t[1], Team: team}, "reduce/sum_team.comp", between(t[0], t[1]))
+		}
 	}
 	return list
 }

@@ -192,12 +192,15 @@ const rowGroups = 32768
 // Dispatch appends a dispatch of count invocations in workgroups of localX. push holds the kernel's push
 // constants; bindings are in the order of the kernel's binding numbers.
 func (b *Builder) Dispatch(k shaders.Kernel, localX uint32, count int, push []uint32, c Cost, bindings ...Binding) {
-	groups := (count + int(localX) - 1) / int(localX)
-	grid := [3]uint32{uint32(groups), 1, 1}
+	b.dispatch(k, plan.Flat(localX), Grid((count+int(localX)-1)/int(localX)), push, c, bindings)
+}
+
+// Grid is a dispatch of so many workgroups that kernels count through, or of a few more.
+func Grid(groups int) [3]uint32 {
 	if groups > rowGroups {
-		grid = [3]uint32{rowGroups, uint32((groups + rowGroups - 1) / rowGroups), 1}
+		return [3]uint32{rowGroups, uint32((groups + rowGroups - 1) / rowGroups), 1}
 	}
-	b.dispatch(k, plan.Flat(localX), grid, push, c, bindings)
+	return [3]uint32{uint32(groups), 1, 1}
 }
 
 // DispatchGroups appends a dispatch of so many workgroups, whose shape follows from the kernel's description.

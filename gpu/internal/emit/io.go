@@ -71,7 +71,7 @@ func (b *Builder) LoadInputs() {
 // A tensor that is only this output lies in the client's memory if that has the device's form. One that is also an
 // input, a constant or another output, or a part of another tensor, is copied there.
 func (b *Builder) StoreOutputs() {
-	b.label = "output"
+	b.Begin("output")
 	for _, h := range b.hostOut {
 		v, l := b.Tensor(h.id), b.Layout(h.id)
 		if v == h.value {

@@ -150,6 +150,12 @@ func Quick(f *plan.Facts, p plan.Pipeline) (quick plan.Pipeline, ok bool) {
 	case family.Depthwise:
 		k.Width, k.Stride = 0, 0
 		p.Kernel = shaders.Of(k)
+	case family.Softmax:
+		k.Team = family.Alone
+		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(emit.QuadLocal)}, true
+	case family.Sum:
+		k.Team = family.Alone
+		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(emit.QuadLocal)}, true
 	}
 	return p, true
 }

@@ -47,8 +47,13 @@ type gpuGrid struct {
 // rate, unless waiting for memory takes longer. Of workgroups that a unit holds at a time, one waits while others compute.
 func (g *gpuGrid) cycles(units int) float64 {
 	busiest := (g.groups + units - 1) / units
-	rounds := (busiest*g.invocations + unitInvocations - 1) / unitInvocations
-	return max(float64(busiest)*g.products/(unitProducts*g.peak), float64(rounds*g.steps*waitCycles))
+	return max(float64(busiest)*g.products/(unitProducts*g.peak), float64(g.rounds(units)*g.steps*waitCycles))
+}
+
+// rounds is how often the busiest unit takes as many workgroups as it holds at a time.
+func (g *gpuGrid) rounds(units int) int {
+	busiest := (g.groups + units - 1) / units
+	return (busiest*g.invocations + unitInvocations - 1) / unitInvocations
 }
 
 // units is the number of compute units to go by.

@@ -60,6 +60,15 @@ func average(b *emit.Builder, out, in ir.ID, axes []int, f finish) {
 		kernel: func(column bool, from, to family.Elem) shaders.Kernel {
 			return shaders.Of(family.Sum{Column: column, From: from, To: to})
 		},
+		team: func(from, to family.Elem, w *rowWork) family.Sum {
+			k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Sum) (float64, string) {
+				if k.Column || k.From != from || k.To != to {
+					return 0, ""
+				}
+				return w.speed(b.Facts, k.Team)
+			})
+			return k
+		},
 		push: func(_ *partial, to family.Elem, final bool) emit.Push {
 			switch {
 			case to != family.F32 && to != family.F16:

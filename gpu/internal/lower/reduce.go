@@ -151,6 +151,8 @@ type partial struct {
 type stages struct {
 	between func(from family.Elem) family.Elem // the type of partial results
 	kernel  func(column bool, from, to family.Elem) shaders.Kernel
+	// team chooses who sums rows of floats; nil: one invocation alone.
+	team func(from, to family.Elem, w *rowWork) family.Sum
 	// push are the push constants behind those of the dimensions. p is what the stage reads.
 	push func(p *partial, to family.Elem, final bool) emit.Push
 }
@@ -241,6 +243,14 @@ func (s *reduction) columnStage(p *partial, outer, n, inner, seg int, lastMask u
 // row reduces the rows of p to the output.
 func (s *reduction) row(p *partial, to pack.Layout) {
 	rows := ir.Product(p.dims)
+	w := &rowWork{teams: to.TotalQuads(), rows: min(to.C, 4), quads: p.quads}
+	if s.team != nil && (p.elem == family.F32 || p.elem == family.F16) {
+		if k := s.team(p.elem, s.final, w); k.Team != family.Alone {
+			push := emit.Ints(w.teams).Divisors(to.Quads).Ints(to.C, p.quads).Words(s.push(p, s.final, true)...)
+			w.dispatch(s.b, shaders.Of(k), k.Team, push, emit.Cost{FLOP: 4 * float64(rows*p.quads)}, p.memory, s.b.Out(s.out))
+			return
+		}
+	}
 	p.across = true
 	if seg := segment(p.quads, rows); seg < p.quads {
 		// The quads of a row as a column; four elements remain for each segment.

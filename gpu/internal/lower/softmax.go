@@ -82,16 +82,20 @@ func lowerSoftmax(b *emit.Builder, n *ir.Node) {
 		softmaxQ8(b, n, l, column, inner, steps, count, cost)
 		return
 	}
-	var push emit.Push
+	want := family.Softmax{Log: n.Op == nn.OpLogSoftmax, Elem: elem(t.Type), Column: column}
 	if column {
-		push = emit.Ints(count).Divisors(inner).Ints(steps, l.Quads, l.C)
-	} else {
-		push = emit.Ints(count, steps, l.C)
+		push := emit.Ints(count).Divisors(inner).Ints(steps, l.Quads, l.C).Floats(a.Beta)
+		b.Quads(shaders.Of(want), count, push, cost, b.In(n.In[0]), b.Out(n.Out[0]))
+		return
 	}
-	k := shaders.Of(family.Softmax{
-		Log: n.Op == nn.OpLogSoftmax, Elem: elem(t.Type), Column: column, Long: !column && steps > longRow,
+	w := &rowWork{teams: count, rows: 1, quads: steps}
+	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Softmax) (float64, string) {
+		if want.Team, want.Long = k.Team, k.Team == family.Alone && steps > longRow; k != want {
+			return 0, ""
+		}
+		return w.speed(b.Facts, k.Team)
 	})
-	b.Quads(k, count, push.Floats(a.Beta), cost, b.In(n.In[0]), b.Out(n.Out[0]))
+	w.dispatch(b, shaders.Of(k), k.Team, emit.Ints(count, steps, l.C).Floats(a.Beta), cost, b.In(n.In[0]), b.Out(n.Out[0]))
 }
 
 func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, steps, count int, cost emit.Cost) {

@@ -1,0 +1,63 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/gpu/internal/emit"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// Rows of which each is a sum or the like go by teams of invocations on GPUs: one alone would wait for every few quads of
+// its row, and load what its neighbours do not.
+
+const (
+	// loadsAtOnce are those of a loop that one invocation has under way at a time.
+	loadsAtOnce = 4
+	// subgroupWait and workgroupWait are what a team takes to put its results together, in waits for memory.
+	subgroupWait, workgroupWait = 0.25, 0.75
+)
+
+// rowWork are rows, each the work of a team, in which a number of loads of quads follow each other for every row of the input.
+type rowWork struct{ teams, rows, quads int }
+
+// loads is how many quads one of so many invocations loads.
+func (w *rowWork) loads(members int) float64 {
+	return float64(w.rows * ((w.quads + members - 1) / members))
+}
+
+// speed scores a team for w: on GPUs by how long it waits for memory, as products do.
+func (w *rowWork) speed(f *plan.Facts, team family.Team) (speed float64, why string) {
+	subgroup := max(1, int(f.SubgroupSize))
+	wait := func(groups, invocations, members int, together float64) float64 {
+		g := gpuGrid{groups: groups, invocations: invocations}
+		return float64(g.rounds(units(f))) * (max(1, w.loads(members)/loadsAtOnce) + together)
+	}
+	alone := wait((w.teams+emit.QuadLocal-1)/emit.QuadLocal, emit.QuadLocal, 1, 0)
+	switch {
+	case team == family.Alone:
+		return 1, "one invocation a row"
+	case f.Quick:
+		return 0, ""
+	case f.Class != plan.ClassGPU:
+		return 1e-3, ""
+	case team == family.Subgroup:
+		groups := (w.teams + family.TeamRows - 1) / family.TeamRows
+		return alone / wait(groups, family.TeamRows*subgroup, subgroup, subgroupWait), fmt.Sprintf("%d invocations a row", subgroup)
+	}
+	members := family.TeamSubgroups * subgroup
+	return alone / wait(w.teams, members, members, workgroupWait), fmt.Sprintf("%d invocations a row", members)
+}
+
+// dispatch appends k, of that team, for w.
+func (w *rowWork) dispatch(b *emit.Builder, k shaders.Kernel, team family.Team, push emit.Push, cost emit.Cost, bindings ...emit.Binding) {
+	switch team {
+	case family.Alone:
+		b.Quads(k, w.teams, push, cost, bindings...)
+	case family.Subgroup:
+		b.DispatchGroups(k, emit.Grid((w.teams+family.TeamRows-1)/family.TeamRows), push, cost, bindings...)
+	default:
+		b.DispatchGroups(k, emit.Grid(w.teams), push, cost, bindings...)
+	}
+}
