@@ -53,6 +53,17 @@ type Depthwise struct {
 	Width, Stride int
 	Access        Access
 	Shift         bool // 8-bit results are scaled with shifts of vectors by variables
+	// Rows is how many rows of the output an invocation computes by conv/depthwise_rows.comp, of windows as high as wide; 0:
+	// one, by depthwise.comp.
+	Rows int
+}
+
+// Pixels are the output pixels of an invocation, along rows and columns.
+func (k Depthwise) Pixels() (across, down int) {
+	if k.Rows == 0 {
+		return 4, 1
+	}
+	return 2, k.Rows
 }
 
 // Name implements Key.
@@ -60,6 +71,9 @@ func (k Depthwise) Name() string {
 	window := ""
 	if k.Width != 0 {
 		window = fmt.Sprintf("_k%ds%d", k.Width, k.Stride)
+	}
+	if k.Rows > 0 {
+		window += fmt.Sprintf("_rows%d", k.Rows)
 	}
 	return fmt.Sprintf("conv_depthwise_%s%s%s%s", k.Elem, window, k.Access.suffix(), on(k.Shift, "_shift"))
 }

@@ -123,15 +123,19 @@ func winogradVariant(op family.WinogradOp, elem family.Elem, tile int, a family.
 func depthwiseVariants() []variant {
 	var list []variant
 	add := func(k family.Depthwise) {
+		across, down := k.Pixels()
 		v := variant{
 			key: k, source: "conv/depthwise.comp", cost: family.CostDepthwise,
 			defines: map[string]string{
-				elemMacro(k.Elem): "1", "PX": "4", "KW": fmt.Sprint(k.Width), "S": fmt.Sprint(k.Stride), "SHIFT": digit(k.Shift),
+				elemMacro(k.Elem): "1", "PX": fmt.Sprint(across), "KW": fmt.Sprint(k.Width), "S": fmt.Sprint(k.Stride), "SHIFT": digit(k.Shift),
 				"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores),
 			},
 		}
 		if k.Width == 0 {
 			v.cost = family.CostAnyWindow
+		}
+		if k.Rows > 0 {
+			v.source, v.defines["RY"] = "conv/depthwise_rows.comp", fmt.Sprint(down)
 		}
 		list = append(list, v)
 	}
@@ -143,6 +147,11 @@ func depthwiseVariants() []variant {
 				if a != family.TexelStores {
 					add(family.Depthwise{Elem: family.Q8, Width: w[0], Stride: w[1], Access: a, Shift: shift})
 				}
+			}
+		}
+		for _, elem := range computed {
+			if w[0] == 3 { // of 5x5 the code would be four times as long
+				add(family.Depthwise{Elem: elem, Width: w[0], Stride: w[1], Shift: elem == family.Q8, Rows: 2})
 			}
 		}
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// depthwisePixels is the number of neighbouring output pixels of one invocation (PX of depthwise.comp).
-const depthwisePixels = 4
-
 func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	c := convOf(b.Graph, n)
 	switch {
@@ -30,9 +27,6 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 		return
 	}
 	filter, zero := func() []float32 { return pack.Floats(c.W) }, 0
-	runs := (c.outW + depthwisePixels - 1) / depthwisePixels // in a row
-	count := c.Y.Shape[0] * c.outH * runs * quads
-	push := emit.Ints(count, quads, runs).Words(c.windowPush()...)
 	texel := plan.FormatRGBA32F
 	if c.X.Type.IsQuant8() {
 		texel = plan.FormatRGBA8U
@@ -41,6 +35,8 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	if !ok {
 		panic("lower: no depthwise kernel for any window")
 	}
+	runs, count := c.depthwiseGrid(k)
+	push := emit.Ints(count, quads, runs).Words(c.windowPush()...)
 	var channels emit.Value
 	if c.X.Type.IsQuant8() {
 		q := pack.Quantize(&c.Filter)
@@ -74,6 +70,9 @@ func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format) (k family.Dept
 				speed = 0.5
 			}
 		}
+		if k.Rows > 0 && (b.Facts.Quick || c.kH != c.kW || c.dilH != 1) {
+			return 0, ""
+		}
 		if k.Elem != elem(c.X.Type) || k.Width != 0 && (k.Width != c.kW || k.Stride != c.strideW || c.strideW != c.strideH || c.dilW != 1) {
 			return 0, ""
 		}
@@ -81,6 +80,45 @@ func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format) (k family.Dept
 		if k.Shift == (b.Facts.Class != plan.ClassCPU || b.Facts.SubgroupSize >= 8) {
 			speed *= 1.1
 		}
+		if k.Rows > 0 {
+			share, how := c.depthwiseRows(b.Facts, k)
+			return speed * share, why + "; " + how
+		}
 		return speed * b.AccessSpeed(k.Access, x, y, texel), why
 	})
+}
+
+// depthwiseGrid is how many invocations of k there are along a row of the output, and in all.
+func (c *conv) depthwiseGrid(k family.Depthwise) (runs, count int) {
+	across, down := k.Pixels()
+	runs = (c.outW + across - 1) / across
+	return runs, c.Y.Shape[0] * ((c.outH + down - 1) / down) * runs * c.OutQuads()
+}
+
+// depthwiseRows is how many times as fast k, of rows, is as the kernel that goes through the rows of the filter, however that
+// reaches tensors: on GPUs by how long both take to load what they multiply. Processors have all of it in their caches.
+func (c *conv) depthwiseRows(f *plan.Facts, k family.Depthwise) (share float64, why string) {
+	const (
+		anyAccess = 1.65 // the fastest of emit.AccessSpeed
+		underWay  = 16   // loads of an invocation at a time
+		unitLoads = 64   // bytes that a unit loads from its cache in a cycle
+	)
+	if f.Class != plan.ClassGPU {
+		return 1e-3, "rows of the output together"
+	}
+	cycles := func(k family.Depthwise) float64 {
+		across, down := k.Pixels()
+		loads, waits := c.kH*((across-1)*c.strideW+c.kW), c.kH // one for each row of the filter
+		if k.Rows > 0 {
+			loads = ((down-1)*c.strideH + c.kH) * ((across-1)*c.strideW + c.kW)
+			waits = (loads + underWay - 1) / underWay
+		}
+		_, count := c.depthwiseGrid(k)
+		g := gpuGrid{groups: (count + emit.QuadLocal - 1) / emit.QuadLocal, invocations: emit.QuadLocal, steps: waits, peak: 1}
+		moved := float64(count*loads*4*c.X.Type.Bytes()) / float64(unitLoads*units(f))
+		return max(g.cycles(units(f)), moved)
+	}
+	plain := k
+	plain.Rows = 0
+	return anyAccess * cycles(plain) / cycles(k), fmt.Sprintf("%d rows of the output together", k.Rows)
 }

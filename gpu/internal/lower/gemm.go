@@ -148,7 +148,7 @@ func Quick(f *plan.Facts, p plan.Pipeline) (quick plan.Pipeline, ok bool) {
 	case family.GemmSum: // sums are in one part then
 		return p, false
 	case family.Depthwise:
-		k.Width, k.Stride = 0, 0
+		k.Width, k.Stride, k.Rows = 0, 0, 0
 		p.Kernel = shaders.Of(k)
 	case family.Softmax:
 		k.Team = family.Alone
