@@ -623,66 +623,68 @@ const (
 	SoftmaxRowLongF16                         Kernel = 616
 	SoftmaxRowLongF32                         Kernel = 617
 	SoftmaxRowQ8                              Kernel = 618
-	SumColumnF16F16                           Kernel = 619
-	SumColumnF16F32                           Kernel = 620
-	SumColumnF32F16                           Kernel = 621
-	SumColumnF32F32                           Kernel = 622
-	SumColumnI32I32                           Kernel = 623
-	SumColumnI32Q8                            Kernel = 624
-	SumColumnQ8I32                            Kernel = 625
-	SumColumnQ8Q8                             Kernel = 626
-	SumRowF16F16                              Kernel = 627
-	SumRowF16F16Subgroup                      Kernel = 628
-	SumRowF16F16Workgroup                     Kernel = 629
-	SumRowF16F32                              Kernel = 630
-	SumRowF32F16                              Kernel = 631
-	SumRowF32F16Subgroup                      Kernel = 632
-	SumRowF32F16Workgroup                     Kernel = 633
-	SumRowF32F32                              Kernel = 634
-	SumRowF32F32Subgroup                      Kernel = 635
-	SumRowF32F32Workgroup                     Kernel = 636
-	SumRowI32I32                              Kernel = 637
-	SumRowI32Q8                               Kernel = 638
-	SumRowQ8I32                               Kernel = 639
-	SumRowQ8Q8                                Kernel = 640
-	SuppressChoose                            Kernel = 641
-	SuppressCompare                           Kernel = 642
-	TopkMerge                                 Kernel = 643
-	TopkSortF16                               Kernel = 644
-	TopkSortF32                               Kernel = 645
-	TopkSortI32                               Kernel = 646
-	TopkSortQ8                                Kernel = 647
-	TopkTakeE1                                Kernel = 648
-	TopkTakeE2                                Kernel = 649
-	TopkTakeE4                                Kernel = 650
-	UnaryAbsF16                               Kernel = 651
-	UnaryAbsF32                               Kernel = 652
-	UnaryAbsI32                               Kernel = 653
-	UnaryClampF16                             Kernel = 654
-	UnaryClampF32                             Kernel = 655
-	UnaryEluF16                               Kernel = 656
-	UnaryEluF32                               Kernel = 657
-	UnaryExpF16                               Kernel = 658
-	UnaryExpF32                               Kernel = 659
-	UnaryFloorF16                             Kernel = 660
-	UnaryFloorF32                             Kernel = 661
-	UnaryHardswishF16                         Kernel = 662
-	UnaryHardswishF32                         Kernel = 663
-	UnaryLogF16                               Kernel = 664
-	UnaryLogF32                               Kernel = 665
-	UnaryLogisticF16                          Kernel = 666
-	UnaryLogisticF32                          Kernel = 667
-	UnaryNegF16                               Kernel = 668
-	UnaryNegF32                               Kernel = 669
-	UnaryNegI32                               Kernel = 670
-	UnaryRsqrtF16                             Kernel = 671
-	UnaryRsqrtF32                             Kernel = 672
-	UnarySinF16                               Kernel = 673
-	UnarySinF32                               Kernel = 674
-	UnarySqrtF16                              Kernel = 675
-	UnarySqrtF32                              Kernel = 676
-	UnaryTanhF16                              Kernel = 677
-	UnaryTanhF32                              Kernel = 678
+	SoftmaxRowQ8Subgroup                      Kernel = 619
+	SoftmaxRowQ8Workgroup                     Kernel = 620
+	SumColumnF16F16                           Kernel = 621
+	SumColumnF16F32                           Kernel = 622
+	SumColumnF32F16                           Kernel = 623
+	SumColumnF32F32                           Kernel = 624
+	SumColumnI32I32                           Kernel = 625
+	SumColumnI32Q8                            Kernel = 626
+	SumColumnQ8I32                            Kernel = 627
+	SumColumnQ8Q8                             Kernel = 628
+	SumRowF16F16                              Kernel = 629
+	SumRowF16F16Subgroup                      Kernel = 630
+	SumRowF16F16Workgroup                     Kernel = 631
+	SumRowF16F32                              Kernel = 632
+	SumRowF32F16                              Kernel = 633
+	SumRowF32F16Subgroup                      Kernel = 634
+	SumRowF32F16Workgroup                     Kernel = 635
+	SumRowF32F32                              Kernel = 636
+	SumRowF32F32Subgroup                      Kernel = 637
+	SumRowF32F32Workgroup                     Kernel = 638
+	SumRowI32I32                              Kernel = 639
+	SumRowI32Q8                               Kernel = 640
+	SumRowQ8I32                               Kernel = 641
+	SumRowQ8Q8                                Kernel = 642
+	SuppressChoose                            Kernel = 643
+	SuppressCompare                           Kernel = 644
+	TopkMerge                                 Kernel = 645
+	TopkSortF16                               Kernel = 646
+	TopkSortF32                               Kernel = 647
+	TopkSortI32                               Kernel = 648
+	TopkSortQ8                                Kernel = 649
+	TopkTakeE1                                Kernel = 650
+	TopkTakeE2                                Kernel = 651
+	TopkTakeE4                                Kernel = 652
+	UnaryAbsF16                               Kernel = 653
+	UnaryAbsF32                               Kernel = 654
+	UnaryAbsI32                               Kernel = 655
+	UnaryClampF16                             Kernel = 656
+	UnaryClampF32                             Kernel = 657
+	UnaryEluF16                               Kernel = 658
+	UnaryEluF32                               Kernel = 659
+	UnaryExpF16                               Kernel = 660
+	UnaryExpF32                               Kernel = 661
+	UnaryFloorF16                             Kernel = 662
+	UnaryFloorF32                             Kernel = 663
+	UnaryHardswishF16                         Kernel = 664
+	UnaryHardswishF32                         Kernel = 665
+	UnaryLogF16                               Kernel = 666
+	UnaryLogF32                               Kernel = 667
+	UnaryLogisticF16                          Kernel = 668
+	UnaryLogisticF32                          Kernel = 669
+	UnaryNegF16                               Kernel = 670
+	UnaryNegF32                               Kernel = 671
+	UnaryNegI32                               Kernel = 672
+	UnaryRsqrtF16                             Kernel = 673
+	UnaryRsqrtF32                             Kernel = 674
+	UnarySinF16                               Kernel = 675
+	UnarySinF32                               Kernel = 676
+	UnarySqrtF16                              Kernel = 677
+	UnarySqrtF32                              Kernel = 678
+	UnaryTanhF16                              Kernel = 679
+	UnaryTanhF32                              Kernel = 680
 )
 
 var infos = [...]family.Info{
@@ -1305,6 +1307,8 @@ var infos = [...]family.Info{
 	{Name: "softmax_row_long_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_long_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_q8", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_q8_subgroup", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "softmax_row_q8_workgroup", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "sum_column_f16_f16", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_f16_f32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_f32_f16", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
@@ -1941,6 +1945,8 @@ var keys = [len(infos)]family.Key{
 	SoftmaxRowLongF16:                         family.Softmax{Long: true, Elem: "f16"},
 	SoftmaxRowLongF32:                         family.Softmax{Long: true, Elem: "f32"},
 	SoftmaxRowQ8:                              family.Softmax{Elem: "q8"},
+	SoftmaxRowQ8Subgroup:                      family.Softmax{Elem: "q8", Team: 1},
+	SoftmaxRowQ8Workgroup:                     family.Softmax{Elem: "q8", Team: 2},
 	SumColumnF16F16:                           family.Sum{Column: true, From: "f16", To: "f16"},
 	SumColumnF16F32:                           family.Sum{Column: true, From: "f16", To: "f32"},
 	SumColumnF32F16:                           family.Sum{Column: true, From: "f32", To: "f16"},
@@ -2001,4 +2007,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "e512374ce4eef481f0b09124a407edf8d69eb879c8a9a85286a0af03edbe0e2e"
+const SetID = "6fa1ddb9c1102b5f3a707b694e0526c54bda8379f9bbd40970e3a345aa57527d"

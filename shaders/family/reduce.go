@@ -25,7 +25,7 @@ func (t Team) suffix() string { return [...]string{"", "_subgroup", "_workgroup"
 type Softmax struct {
 	Log, Column, Long bool // Long: rows of one invocation whose loops are worth unrolling
 	Elem              Elem
-	Team              Team // of a row of floats
+	Team              Team // of a row
 }
 
 // Name implements Key.

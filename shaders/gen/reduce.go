@@ -74,7 +74,7 @@ func reduceVariants() []variant {
 	return list
 }
 
-// teamVariants: rows of floats that several invocations go through together.
+// teamVariants: rows that several invocations go through together.
 func teamVariants() []variant {
 	var list []variant
 	add := func(team family.Team, key family.Key, source string, defines map[string]string) {
@@ -92,6 +92,7 @@ func teamVariants() []variant {
 				add(team, family.Softmax{Log: log, Elem: elem, Team: team}, "reduce/softmax_team.comp", defines)
 			}
 		}
+		add(team, family.Softmax{Elem: family.Q8, Team: team}, "reduce/softmax_q8_team.comp", map[string]string{})
 		for _, t := range [][2]family.Elem{{family.F32, family.F32}, {family.F32, family.F16}, {family.F16, family.F16}} {
 			add(team, family.Sum{From: t[0], To: t[1], Team: team}, "reduce/sum_team.comp", between(t[0], t[1]))
 		}

@@ -89,13 +89,20 @@ func lowerSoftmax(b *emit.Builder, n *ir.Node) {
 		return
 	}
 	w := &rowWork{teams: count, rows: 1, quads: steps}
+	k := chooseSoftmax(b, want, w)
+	w.dispatch(b, shaders.Of(k), k.Team, emit.Ints(count, steps, l.C).Floats(a.Beta), cost, b.In(n.In[0]), b.Out(n.Out[0]))
+}
+
+// chooseSoftmax returns the kernel of rows that does what want does, by the best team for w.
+func chooseSoftmax(b *emit.Builder, want family.Softmax, w *rowWork) family.Softmax {
 	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Softmax) (float64, string) {
-		if want.Team, want.Long = k.Team, k.Team == family.Alone && steps > longRow; k != want {
+		want.Team, want.Long = k.Team, k.Team == family.Alone && w.quads > longRow && want.Elem != family.Q8
+		if k != want {
 			return 0, ""
 		}
 		return w.speed(b.Facts, k.Team)
 	})
-	w.dispatch(b, shaders.Of(k), k.Team, emit.Ints(count, steps, l.C).Floats(a.Beta), cost, b.In(n.In[0]), b.Out(n.Out[0]))
+	return k
 }
 
 func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, steps, count int, cost emit.Cost) {
@@ -108,9 +115,11 @@ func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, s
 	}
 	push := emit.Ints(count).Divisors(inner).Ints(steps, l.C).Words(pack.SignOffset(in.Type))
 	push = push.Floats(1 / float64(out.Scale)).Ints(int(out.Zero)).Words(pack.Bounds(out, nn.ActNone)...)
-	k := shaders.Of(family.Softmax{Elem: family.Q8, Column: column})
-	b.Quads(k, count, push, cost,
-		b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
+	k, w := family.Softmax{Elem: family.Q8, Column: column}, &rowWork{teams: count, rows: 1, quads: steps}
+	if !column {
+		k = chooseSoftmax(b, k, w)
+	}
+	w.dispatch(b, shaders.Of(k), k.Team, push, cost, b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
 }
 
 func divideSoftmax(g *ir.Graph, n *ir.Node) []division {

@@ -9,8 +9,8 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// Rows of which each is a sum or the like go by teams of invocations on GPUs: one alone would wait for every few quads of
-// its row, and load what its neighbours do not.
+// Rows of which each is a sum or the like are the work of teams of invocations on GPUs: one alone would wait for every few
+// quads of its row, and load what its neighbours do not.
 
 const (
 	// loadsAtOnce are those of a loop that one invocation has under way at a time.
@@ -19,7 +19,7 @@ const (
 	subgroupWait, workgroupWait = 0.25, 0.75
 )
 
-// rowWork are rows, each the work of a team, in which a number of loads of quads follow each other for every row of the input.
+// rowWork is the work of so many teams: of each so many rows of so many quads, one row after the other.
 type rowWork struct{ teams, rows, quads int }
 
 // loads is how many quads one of so many invocations loads.

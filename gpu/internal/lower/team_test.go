@@ -42,8 +42,11 @@ func rowNode(op nn.OperationType, typ nn.OperandType, rows, c int, keep bool) *i
 			y = []int{rows, 1}
 		}
 	}
-	g.Inputs = []ir.ID{g.Add(ir.Tensor{Type: typ, Shape: []int{rows, c}})}
-	g.Outputs = []ir.ID{g.Add(ir.Tensor{Type: typ, Shape: y})}
+	in, out := ir.Tensor{Type: typ, Shape: []int{rows, c}}, ir.Tensor{Type: typ, Shape: y}
+	if typ.IsQuant8() {
+		in.Scale, in.Zero, out.Scale, out.Zero = 0.05, 3, 1.0/256, -128
+	}
+	g.Inputs, g.Outputs = []ir.ID{g.Add(in)}, []ir.ID{g.Add(out)}
 	n.In, n.Out = g.Inputs, g.Outputs
 	g.Nodes = []ir.Node{n}
 	return g
@@ -69,10 +72,10 @@ func TestTeams(t *testing.T) {
 		}
 		shapes := [][2]int{{1, 1}, {3, 2}, {5, 4}, {9, 31}, {2, 67}, {33, 130}, {1, 1027}, {4, 5003}}
 		for i, op := range []nn.OperationType{nn.OpSoftmax, nn.OpLogSoftmax, nn.OpMean} {
-			for _, typ := range []nn.OperandType{nn.TensorFloat32, nn.TensorFloat16} {
+			for _, typ := range []nn.OperandType{nn.TensorFloat32, nn.TensorFloat16, nn.TensorQuant8AsymmSigned} {
 				for _, shape := range shapes {
-					if op == nn.OpMean && shape[1] == 1 {
-						continue // a copy
+					if op == nn.OpMean && shape[1] == 1 || op != nn.OpSoftmax && typ.IsQuant8() {
+						continue // a copy; no teams
 					}
 					t.Run(fmt.Sprint(op, typ, shape), func(t *testing.T) {
 						rng := rand.New(rand.NewPCG(uint64(shape[1]), 3))
@@ -95,8 +98,12 @@ func TestTeams(t *testing.T) {
 						want := run(family.Alone)
 						for _, team := range []family.Team{family.Subgroup, family.Workgroup} {
 							tolerance := map[nn.OperandType]float64{nn.TensorFloat32: 1e-5, nn.TensorFloat16: 1e-3}[typ]
+							least := 1e-9
+							if typ.IsQuant8() {
+								least = 1 // a step, where the sum decides how a result is rounded
+							}
 							for k, v := range run(team) {
-								require.InDelta(t, want[k], v, tolerance*math.Abs(want[k])+1e-9, "%v at %d", team, k)
+								require.InDelta(t, want[k], v, tolerance*math.Abs(want[k])+least, "%v at %d", team, k)
 							}
 						}
 					})
@@ -106,13 +113,16 @@ func TestTeams(t *testing.T) {
 	})
 }
 
-// floatsOf decodes a tensor of floats.
+// floatsOf decodes a tensor of floats or signed bytes.
 func floatsOf(typ nn.OperandType, data []byte) (list []float64) {
 	for ; len(data) > 0; data = data[typ.Bytes():] {
-		if typ == nn.TensorFloat16 {
-			list = append(list, float64(nn.Half(binary.LittleEndian.Uint16(data)).Float32()))
-		} else {
+		switch typ {
+		case nn.TensorFloat32:
 			list = append(list, float64(math.Float32frombits(binary.LittleEndian.Uint32(data))))
+		case nn.TensorFloat16:
+			list = append(list, float64(nn.Half(binary.LittleEndian.Uint16(data)).Float32()))
+		default:
+			list = append(list, float64(int8(data[0])))
 		}
 	}
 	return list
