@@ -16,7 +16,7 @@ type SchedulingOptions struct {
 	// QueueLimit bounds the executions of one client that wait; 0 for the default of package qos. One more is
 	// RESOURCE_EXHAUSTED_TRANSIENT, or, where one of a lower priority waits, the last of the lowest is.
 	QueueLimit int
-	// NoPreempt submits every execution whole, whatever waits: to compare with.
+	// NoPreempt submits every execution whole, whatever waits: to compare with. Device.SetPreemption changes it.
 	NoPreempt bool
 }
 
@@ -46,6 +46,10 @@ func (p *PreparedModel) lane() int {
 	}
 	return 1
 }
+
+// SetPreemption lets executions give way to others between their segments, or no longer: SchedulingOptions.NoPreempt while
+// work goes on. Safe for concurrent use.
+func (d *Device) SetPreemption(on bool) { d.scheduler.SetPreemption(on) }
 
 // Scheduling counts what the device's scheduler has done.
 func (d *Device) Scheduling() qos.Stats { return d.scheduler.Stats() }

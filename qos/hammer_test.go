@@ -155,6 +155,9 @@ func TestHammer(t *testing.T) {
 								if rnd.IntN(100) == 0 {
 									client.Swap(s.MustClient(fmt.Sprint(k), 1)).Close()
 								}
+								if rnd.IntN(200) == 0 {
+									s.SetPreemption(rnd.IntN(2) == 0)
+								}
 								j, guard := h.job(t, rnd)
 								ctx, cancel := context.WithCancel(t.Context())
 								if rnd.IntN(4) == 0 {

@@ -89,7 +89,7 @@ type Options struct {
 	// ends with that in its place.
 	QueueLimit int
 	// NoPreempt submits each execution whole, in the order in which they came, whatever their client and
-	// priority. It is there for comparison.
+	// priority. It is there for comparison, and SetPreemption changes it.
 	NoPreempt bool
 }
 
@@ -162,28 +162,28 @@ type Scheduler struct {
 	slots      int
 	ageing     time.Duration
 	queueLimit int
-	noPreempt  bool
 	epoch      time.Time // all instants below are since this
 
-	mu       sync.Mutex
-	clients  []*Client            // guarded by mu: the open ones, and closed ones with jobs
-	active   []*Client            // guarded by mu: those with jobs
-	jobs     int                  // guarded by mu: in all clients
-	idle     [2]chan struct{}     // guarded by mu: closed when jobs is no more than the index; nil while nobody waits for that
-	inFlight int                  // guarded by mu: places on the device that are taken, at most slots
-	looking  bool                 // guarded by mu: dispatch will be called when a job inside Begin counts as blocked
-	arrivals uint64               // guarded by mu: numbers the jobs
-	vclock   float64              // guarded by mu: where a client that comes back starts, ns per share
-	departed float64              // guarded by mu: the most virtual time of a client that was closed
-	last     *run                 // guarded by mu: who got the device last
-	flight   []*submission        // guarded by mu: what is on the device, in order
-	lastEnd  [lanes]time.Duration // guarded by mu: when the device last was seen to end a submission
-	stats    Stats                // guarded by mu: totals; Clients unused
-	pace     pace                 // guarded by mu
-	version  uint64               // guarded by mu: changes with all that a forecast depends on
-	forecast forecast             // guarded by mu: room that the admission test uses again
-	above    []*run               // guarded by mu: room that rescue uses again
-	spare    []*run               // guarded by mu: for jobs to come
+	mu        sync.Mutex
+	noPreempt bool                 // guarded by mu
+	clients   []*Client            // guarded by mu: the open ones, and closed ones with jobs
+	active    []*Client            // guarded by mu: those with jobs
+	jobs      int                  // guarded by mu: in all clients
+	idle      [2]chan struct{}     // guarded by mu: closed when jobs is no more than the index; nil while nobody waits for that
+	inFlight  int                  // guarded by mu: places on the device that are taken, at most slots
+	looking   bool                 // guarded by mu: dispatch will be called when a job inside Begin counts as blocked
+	arrivals  uint64               // guarded by mu: numbers the jobs
+	vclock    float64              // guarded by mu: where a client that comes back starts, ns per share
+	departed  float64              // guarded by mu: the most virtual time of a client that was closed
+	last      *run                 // guarded by mu: who got the device last
+	flight    []*submission        // guarded by mu: what is on the device, in order
+	lastEnd   [lanes]time.Duration // guarded by mu: when the device last was seen to end a submission
+	stats     Stats                // guarded by mu: totals; Clients unused
+	pace      pace                 // guarded by mu
+	version   uint64               // guarded by mu: changes with all that a forecast depends on
+	forecast  forecast             // guarded by mu: room that the admission test uses again
+	above     []*run               // guarded by mu: room that rescue uses again
+	spare     []*run               // guarded by mu: for jobs to come
 }
 
 // New makes a scheduler for one device.
@@ -202,6 +202,28 @@ func New(o Options) *Scheduler {
 		s.queueLimit = DefaultQueueLimit
 	}
 	return s
+}
+
+// SetPreemption changes Options.NoPreempt while work goes on. What is on the device, or has a place there, stays as it was
+// handed over; what goes next follows the other order. Without preemption nobody keeps to shares, so that what clients had
+// beyond theirs counts for nothing when it is on again.
+func (s *Scheduler) SetPreemption(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.noPreempt == !on {
+		return
+	}
+	s.noPreempt = !on
+	s.version++
+	if !on {
+		return
+	}
+	for _, c := range s.clients {
+		s.vclock = max(s.vclock, c.virtual)
+	}
+	for _, c := range s.clients {
+		c.virtual = s.vclock
+	}
 }
 
 // Idle blocks until no job waits or runs, or ctx is done, whose error it returns then. Others may have come by the time
