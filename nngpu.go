@@ -30,6 +30,8 @@ type Options struct {
 	Scheduling driver.SchedulingOptions
 	// Logger is where trouble is told that fails no call; nil for slog.Default().
 	Logger *slog.Logger
+	// Windows lets Device.Vulkan show pictures in windows: gpu.Backend.OpenScreen.
+	Windows bool
 	// TrustedExternalMemory is driver.WithTrustedExternalMemory.
 	TrustedExternalMemory bool
 }
@@ -46,7 +48,7 @@ type Device struct {
 //
 // Errors: DEVICE_UNAVAILABLE where there is no such device, or it fails the test of its first use, see gpu.Open.
 func Open(o Options) (*Device, error) {
-	b, err := gpu.Open(o.Device, gpu.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog})
+	b, err := gpu.Open(o.Device, gpu.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog, Windows: o.Windows})
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,8 @@ type Options struct {
 	Watchdog time.Duration
 	// Timing says whose clock times executions.
 	Timing Timing
+	// Windows lets Backend.OpenScreen be called.
+	Windows bool
 }
 
 // Timing says whose clock times executions; values other than the usual one are for tests, which take the way of any
@@ -79,7 +81,7 @@ var _ backend.Backend = (*Backend)(nil)
 // Errors: DEVICE_UNAVAILABLE where there is no such device or it fails the test.
 func Open(selector string, o Options) (*Backend, error) {
 	b := &Backend{}
-	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog, Timing: o.Timing, Lost: b.devices.lost})
+	d, err := vulkan.Open(selector, vulkan.Options{MemoryBudget: o.MemoryBudget, Watchdog: o.Watchdog, Timing: o.Timing, Windows: o.Windows, Lost: b.devices.lost})
 	if err != nil {
 		return nil, &nn.Error{Status: nn.StatusDeviceUnavailable, Where: "Vulkan device", Err: err}
 	}

@@ -32,6 +32,8 @@ const (
 	FeatureMatrix Features = C.NNGPU_FEATURE_MATRIX
 	// FeatureCalibrated: Calibrate.
 	FeatureCalibrated Features = C.NNGPU_FEATURE_CALIBRATED
+	// FeatureSwapchain: NewSwapchain.
+	FeatureSwapchain Features = C.NNGPU_FEATURE_SWAPCHAIN
 )
 
 // Device is a VkDevice with one or two queues, each with a timeline semaphore.

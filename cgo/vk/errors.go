@@ -11,6 +11,7 @@ type Result int32
 // Results that this project tells apart.
 const (
 	success               Result = 0
+	notReady              Result = 1
 	timeout               Result = 2
 	incomplete            Result = 5
 	outOfHostMemory       Result = -1
@@ -26,6 +27,10 @@ const (
 	formatNotSupported    Result = -11
 	fragmentedPool        Result = -12
 	unknown               Result = -13
+	suboptimal            Result = 1000001003
+	surfaceLost           Result = -1000000000
+	windowInUse           Result = -1000000001
+	outOfDate             Result = -1000001004
 	outOfPoolMemory       Result = -1000069000
 	invalidExternalHandle Result = -1000072003
 	fragmentation         Result = -1000161000
@@ -41,6 +46,8 @@ const (
 	ResultDeviceLost           = deviceLost
 	ResultUnknown              = unknown
 	ResultNotPermitted         = notPermitted
+	ResultSurfaceLost          = surfaceLost
+	ResultOutOfDate            = outOfDate
 )
 
 var resultNames = map[Result]string{
@@ -53,7 +60,9 @@ var resultNames = map[Result]string{
 	formatNotSupported: "VK_ERROR_FORMAT_NOT_SUPPORTED", fragmentedPool: "VK_ERROR_FRAGMENTED_POOL",
 	unknown: "VK_ERROR_UNKNOWN", outOfPoolMemory: "VK_ERROR_OUT_OF_POOL_MEMORY",
 	invalidExternalHandle: "VK_ERROR_INVALID_EXTERNAL_HANDLE", fragmentation: "VK_ERROR_FRAGMENTATION",
-	notPermitted: "VK_ERROR_NOT_PERMITTED",
+	notPermitted: "VK_ERROR_NOT_PERMITTED", notReady: "VK_NOT_READY", suboptimal: "VK_SUBOPTIMAL_KHR",
+	surfaceLost: "VK_ERROR_SURFACE_LOST_KHR", windowInUse: "VK_ERROR_NATIVE_WINDOW_IN_USE_KHR",
+	outOfDate: "VK_ERROR_OUT_OF_DATE_KHR",
 }
 
 func (r Result) String() string {
@@ -77,6 +86,10 @@ var (
 	ErrNoLayer = errors.New("no Vulkan validation layer")
 	// ErrNotSupported: the device lacks the ability, or has it for other sizes and addresses only.
 	ErrNotSupported = errors.New("not supported by the Vulkan device")
+	// ErrOutOfDate: the swapchain no longer fits its window, mostly because that has another size; another one will.
+	ErrOutOfDate = errors.New("outdated Vulkan swapchain")
+	// ErrSurfaceLost: the window is gone.
+	ErrSurfaceLost = errors.New("lost the window")
 	// ErrInvalidHandle: the fd is not what was said of it, by the driver's judgement or ours.
 	ErrInvalidHandle = errors.New("not a handle for the Vulkan device")
 )
@@ -102,6 +115,10 @@ func (e *Error) Is(target error) bool {
 		return target == ErrNoLayer
 	case extensionNotPresent:
 		return target == ErrNotSupported
+	case outOfDate:
+		return target == ErrOutOfDate
+	case surfaceLost:
+		return target == ErrSurfaceLost
 	case invalidExternalHandle:
 		return target == ErrInvalidHandle
 	}

@@ -69,9 +69,9 @@ func openAll(t *testing.T) *Instance {
 	if path := swiftShaderManifest(); path != "" && os.Getenv("VK_DRIVER_FILES") == "" {
 		env = append(env, Env{"VK_ADD_DRIVER_FILES", path})
 	}
-	inst, err := NewInstance(ValidateCore|ValidateSync, env)
+	inst, err := NewInstance(InstanceOptions{Validation: ValidateCore | ValidateSync, Env: env})
 	if errors.Is(err, ErrNoLayer) {
-		inst, err = NewInstance(0, env)
+		inst, err = NewInstance(InstanceOptions{Env: env})
 	}
 	if errors.Is(err, ErrIncompatibleDriver) {
 		skip(t, err)

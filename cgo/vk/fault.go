@@ -18,6 +18,8 @@ const (
 	CallNewBuffer
 	CallNewPipeline
 	CallRecord
+	CallAcquire
+	CallPresent
 	numCalls
 )
 

@@ -27,6 +27,8 @@ func faultCalls(d *Device) map[Call]func() error {
 		},
 		CallNewPipeline: func() error { _, err := d.NewPipeline(nil, 0, Workgroup{}, 0); return err },
 		CallRecord:      func() error { return d.Record(0, &Commands{}) },
+		CallAcquire:     func() error { _, _, err := d.Acquire(0, 0, 0); return err },
+		CallPresent:     func() error { _, err := d.Present(0, 0, 0); return err },
 	}
 }
 
@@ -38,6 +40,7 @@ func TestInject(t *testing.T) {
 	for c, do := range calls {
 		for result, is := range map[Result]error{
 			ResultDeviceLost: ErrDeviceLost, ResultOutOfDeviceMemory: ErrOutOfMemory, ResultOutOfHostMemory: ErrOutOfMemory,
+			ResultOutOfDate: ErrOutOfDate, ResultSurfaceLost: ErrSurfaceLost,
 		} {
 			Inject(d, &Faults{Calls: map[Call]Fault{c: {Result: result}}})
 			for range 3 {

@@ -30,18 +30,30 @@ type Instance struct {
 	handle uint64
 }
 
-// NewInstance makes an instance while env holds. Precondition: Load succeeded.
+// InstanceOptions steer NewInstance.
+type InstanceOptions struct {
+	Validation Validation
+	Windows    bool  // surfaces can be made: NewXlibSurface
+	Env        []Env // holds while the instance is made
+}
+
+// NewInstance makes an instance. Precondition: Load succeeded.
 //
-// Errors: ErrIncompatibleDriver when no driver can be used, ErrNoLayer, ErrOutOfMemory.
-func NewInstance(v Validation, env []Env) (*Instance, error) {
+// Errors: ErrIncompatibleDriver when no driver can be used, ErrNoLayer, ErrOutOfMemory, ErrNotSupported where no driver knows
+// windows of X11.
+func NewInstance(o InstanceOptions) (*Instance, error) {
 	loaderMu.Lock()
 	defer loaderMu.Unlock()
 	if proc.proc == nil {
 		return nil, ErrNoLoader
 	}
 	var inst *Instance
-	err := withEnv(env, func() error {
-		r := C.nngpu_instance_create(proc.proc, C.uint32_t(v))
+	windows := C.int(0)
+	if o.Windows {
+		windows = 1
+	}
+	err := withEnv(o.Env, func() error {
+		r := C.nngpu_instance_create(proc.proc, C.uint32_t(o.Validation), windows)
 		if err := check("vkCreateInstance", r.result); err != nil {
 			return err
 		}
@@ -194,6 +206,7 @@ type Properties struct {
 	Priorities          bool     // Queues.Priority can be asked for
 	SyncFD              bool     // Device.SyncFD
 	Binaries            bool     // VK_KHR_pipeline_binary: FeatureBinaries can be asked for
+	Swapchain           bool     // VK_KHR_swapchain: FeatureSwapchain can be asked for, where the instance knows windows
 	semaphoreFD         bool     // VK_KHR_external_semaphore_fd
 	priorityExtension   uint32
 	hasBudget           bool
@@ -247,6 +260,7 @@ func (p Physical) Properties() (*Properties, error) {
 	out.semaphoreFD = info.semaphore_fd != 0
 	out.SyncFD = p.exportsSemaphore(syncFD, out.semaphoreFD)
 	out.Binaries = info.pipeline_binary != 0
+	out.Swapchain = info.swapchain != 0
 	out.priorityExtension = uint32(info.priority)
 	out.Priorities = info.priority != 0
 	// The extension is all that counts: SwiftShader imports buffers, but denies it when asked as by external.

@@ -34,13 +34,15 @@ struct nngpu_instance {
     X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) \
     X(CmdBindPipeline) X(CmdBindDescriptorSets) X(CmdPushConstants) X(CmdDispatch) X(CmdDispatchBase) \
     X(CmdCopyBuffer) X(CmdFillBuffer) X(CmdPipelineBarrier) X(CmdResetQueryPool) X(CmdWriteTimestamp) \
-    X(CreateBuffer) X(GetBufferMemoryRequirements2) X(AllocateMemory)
+    X(CreateBuffer) X(GetBufferMemoryRequirements2) X(AllocateMemory) X(CmdClearColorImage) X(CmdCopyBufferToImage) \
+    X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences)
 
 // Functions of extensions: NULL where the device was made without them.
 #define NNGPU_EXTENSION_FUNCTIONS(X) \
     X(GetMemoryHostPointerPropertiesEXT) X(GetMemoryFdKHR) X(GetMemoryFdPropertiesKHR) X(GetSemaphoreFdKHR) \
     X(GetCalibratedTimestampsEXT) X(CreatePipelineBinariesKHR) X(DestroyPipelineBinaryKHR) X(GetPipelineKeyKHR) \
-    X(GetPipelineBinaryDataKHR) X(ReleaseCapturedPipelineDataKHR)
+    X(GetPipelineBinaryDataKHR) X(ReleaseCapturedPipelineDataKHR) \
+    X(CreateSwapchainKHR) X(DestroySwapchainKHR) X(GetSwapchainImagesKHR) X(AcquireNextImageKHR) X(QueuePresentKHR)
 
 struct nngpu_device {
     VkDevice handle;

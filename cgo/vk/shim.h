@@ -47,12 +47,12 @@ typedef struct nngpu_instance_result {
 } nngpu_instance_result;
 
 // nngpu_instance_create makes a VkInstance for the newest API version that the loader knows; `proc` is
-// vkGetInstanceProcAddr, `validate` a set of NNGPU_VALIDATE bits.
+// vkGetInstanceProcAddr, `validate` a set of NNGPU_VALIDATE bits; with `windows` it can make surfaces of X11 windows.
 //
 // Ownership: the result belongs to the caller: nngpu_instance_destroy.
 // Threads:   any, but the environment must not change meanwhile.
 // Blocking:  loads drivers.    Go memory: none.
-nngpu_instance_result nngpu_instance_create(void *proc, uint32_t validate);
+nngpu_instance_result nngpu_instance_create(void *proc, uint32_t validate, int windows);
 
 // nngpu_instance_destroy destroys the instance and its messenger.
 //
@@ -89,6 +89,7 @@ typedef struct nngpu_physical_info {
     uint32_t float16;         // shaderFloat16: feature present
     uint32_t int8;            // shaderInt8: feature present
     uint32_t matrix;          // NNGPU_FEATURE_MATRIX can be asked for
+    uint32_t swapchain;       // VK_KHR_swapchain
     uint32_t calibrated;      // VK_EXT_calibrated_timestamps, for the device's clock and CLOCK_MONOTONIC
     uint64_t host_align;    // minImportedHostPointerAlignment, bytes
     uint64_t max_allocation;
@@ -158,6 +159,7 @@ enum {
     NNGPU_FEATURE_CALIBRATED = 256,     // VK_EXT_calibrated_timestamps
     NNGPU_FEATURE_INT8 = 512,           // shaderInt8
     NNGPU_FEATURE_MATRIX = 1024,        // VK_KHR_cooperative_matrix, the Vulkan memory model, control of subgroups
+    NNGPU_FEATURE_SWAPCHAIN = 2048,     // VK_KHR_swapchain; the instance was made with windows
 };
 
 enum { NNGPU_MAX_QUEUES = 2 };

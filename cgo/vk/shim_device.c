@@ -29,7 +29,7 @@ static int load(nngpu_instance *inst, nngpu_device *dev) {
 
 static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice physical, uint32_t api,
                        nngpu_queues queues, uint32_t features) {
-    const char *extensions[14];
+    const char *extensions[15];
     const float priorities[NNGPU_MAX_QUEUES] = {1, 0.25f};
     VkDeviceQueueGlobalPriorityCreateInfoKHR global = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
@@ -110,6 +110,9 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
     }
     if ((features & NNGPU_FEATURE_CALIBRATED) != 0) {
         extensions[info.enabledExtensionCount++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
+    }
+    if ((features & NNGPU_FEATURE_SWAPCHAIN) != 0) {
+        extensions[info.enabledExtensionCount++] = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
     }
     if ((features & NNGPU_FEATURE_MATRIX) != 0) { // on 1.3, which has the other two
         memory_model.pNext = (void *)info.pNext;

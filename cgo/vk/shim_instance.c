@@ -64,7 +64,7 @@ static int has_extension(PFN_vkEnumerateInstanceExtensionProperties enumerate, c
 
 static const char *const validation_layer = "VK_LAYER_KHRONOS_validation";
 
-static VkResult create(nngpu_instance *inst, uint32_t validate) {
+static VkResult create(nngpu_instance *inst, uint32_t validate, int windows) {
     PFN_vkGetInstanceProcAddr proc = inst->proc;
     PFN_vkCreateInstance create_instance = (PFN_vkCreateInstance)proc(NULL, "vkCreateInstance");
     PFN_vkEnumerateInstanceExtensionProperties enumerate =
@@ -85,7 +85,7 @@ static VkResult create(nngpu_instance *inst, uint32_t validate) {
         .apiVersion = version < VK_API_VERSION_1_3 ? version : VK_API_VERSION_1_3,
     };
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO, .pApplicationInfo = &app};
-    const char *extensions[2];
+    const char *extensions[4];
     info.ppEnabledExtensionNames = extensions;
     VkDebugUtilsMessengerCreateInfoEXT messenger = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
@@ -101,6 +101,10 @@ static VkResult create(nngpu_instance *inst, uint32_t validate) {
         .enabledValidationFeatureCount = 1,
         .pEnabledValidationFeatures = &enabled,
     };
+    if (windows) {
+        extensions[info.enabledExtensionCount++] = VK_KHR_SURFACE_EXTENSION_NAME;
+        extensions[info.enabledExtensionCount++] = "VK_KHR_xcb_surface";
+    }
     if (validate != 0) {
         info.enabledLayerCount = 1;
         info.ppEnabledLayerNames = &validation_layer;
@@ -133,7 +137,7 @@ static VkResult create(nngpu_instance *inst, uint32_t validate) {
     return r;
 }
 
-nngpu_instance_result nngpu_instance_create(void *proc, uint32_t validate) {
+nngpu_instance_result nngpu_instance_create(void *proc, uint32_t validate, int windows) {
     nngpu_instance_result out = {0};
     nngpu_instance *inst = calloc(1, sizeof *inst);
     if (inst == NULL) {
@@ -142,7 +146,7 @@ nngpu_instance_result nngpu_instance_create(void *proc, uint32_t validate) {
     }
     inst->proc = (PFN_vkGetInstanceProcAddr)proc;
     pthread_mutex_init(&inst->mu, NULL);
-    out.result = create(inst, validate);
+    out.result = create(inst, validate, windows);
     if (out.result != VK_SUCCESS) {
         nngpu_instance_destroy(inst);
         return out;

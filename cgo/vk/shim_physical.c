@@ -214,6 +214,7 @@ nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t handle, 
         query_properties(inst, physical, &out, &list,
                          available(&list, api, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME), dot,
                          out.host_memory);
+        out.swapchain = listed(&list, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
         out.budget = listed(&list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
         PFN_vkGetPhysicalDeviceFormatProperties get_format = (PFN_vkGetPhysicalDeviceFormatProperties)inst->proc(
             inst->handle, "vkGetPhysicalDeviceFormatProperties");

@@ -51,9 +51,9 @@ func openCPU(t *testing.T) (*Instance, *Device, *Properties) {
 	if _, err := Load([]Library{{Path: "/nonexistent/libvulkan.so"}, {Path: "libvulkan.so.1"}}); err != nil {
 		skip(t, err)
 	}
-	inst, err := NewInstance(ValidateCore|ValidateSync, []Env{{"NNGPU_TEST_ENV", "1"}})
+	inst, err := NewInstance(InstanceOptions{Validation: ValidateCore | ValidateSync, Env: []Env{{"NNGPU_TEST_ENV", "1"}}})
 	if errors.Is(err, ErrNoLayer) {
-		inst, err = NewInstance(0, nil)
+		inst, err = NewInstance(InstanceOptions{})
 	}
 	if errors.Is(err, ErrIncompatibleDriver) {
 		skip(t, err)

@@ -92,6 +92,7 @@ func calls(t *testing.T, b backend.Backend) map[string]func(ctx context.Context)
 		"ReusableExecution.RunFenced": func(ctx context.Context) error { _, err := reusable.RunFenced(ctx, nil); return err },
 		"CopyFrom":                    func(ctx context.Context) error { return buffer.CopyFrom(ctx, value, nil) },
 		"CopyTo":                      func(ctx context.Context) error { return buffer.CopyTo(ctx, value) },
+		"View":                        func(ctx context.Context) error { return buffer.View(ctx, func(backend.Memory) error { return nil }) },
 		"Fence.Wait":                  func(ctx context.Context) error { return driver.NewFence().Wait(ctx) },
 		"SyncFile": func(ctx context.Context) error {
 			wait := driver.NewFence()
@@ -205,6 +206,7 @@ func TestContextsThatEndMeanwhile(t *testing.T) {
 		"execute with a buffer":  func(ctx context.Context) error { _, err := pm.Execute(ctx, writes); return err },
 		"copy":                   func(ctx context.Context) error { return buffer.CopyFrom(ctx, value, nil) },
 		"copy back":              func(ctx context.Context) error { return buffer.CopyTo(ctx, value) },
+		"view":                   func(ctx context.Context) error { return buffer.View(ctx, func(backend.Memory) error { return nil }) },
 		"fence": func(ctx context.Context) error {
 			e, err := pm.ExecuteFenced(ctx, request(), []*driver.Fence{driver.NewFence()})
 			require.NoError(t, err)

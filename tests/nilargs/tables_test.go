@@ -150,6 +150,12 @@ var refusals = map[string]func(e *env) []error{
 			return e.buffer.CopyTo(e.ctx, p)
 		})
 	},
+	"driver.Buffer.View ctx": func(e *env) []error {
+		return each(contexts, func(c context.Context) error {
+			return e.buffer.View(c, func(backend.Memory) error { return nil })
+		})
+	},
+	"driver.Buffer.View use": func(e *env) []error { return []error{e.buffer.View(e.ctx, nil)} },
 	"driver.Burst.Execute ctx": func(e *env) []error {
 		return each(contexts, func(c context.Context) error { return second(e.model.Burst().Execute(c, good(), []int32{0})) })
 	},
@@ -415,6 +421,10 @@ var refusals = map[string]func(e *env) []error{
 			return second(b.Restore(context.Background(), nil, d, backend.Options{}))
 		})
 	}),
+	"gpu.Screen.Acquire ctx": func(*env) []error {
+		return each(contexts, func(c context.Context) error { return second(new(gpu.Screen).Acquire(c)) })
+	},
+	"gpu.Screen.Show m": func(*env) []error { return []error{second(new(gpu.Screen).Show(nil, 1, 1))} },
 	"gpu.Backend.Supports m": vulkan(func(b *gpu.Backend) []error {
 		return each(models, func(m *nn.Model) error { return second(b.Supports(m)) })
 	}),

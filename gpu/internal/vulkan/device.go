@@ -30,6 +30,8 @@ type Options struct {
 	Watchdog time.Duration
 	// TwoQueues lets one queue of the driver do the work of two, for tests, where it has no more.
 	TwoQueues bool
+	// Windows lets OpenScreen be called.
+	Windows bool
 	// Timing says whose clock times executions.
 	Timing Timing
 	// Lost, if not nil, is called once with the reason when the device can no longer be used, from any goroutine and with
@@ -51,6 +53,8 @@ const (
 // Device is an opened device. Safe for concurrent use, except Close.
 type Device struct {
 	inst      *vk.Instance
+	physical  vk.Physical
+	family    int // of the queues
 	dev       *vk.Device
 	info      DeviceInfo
 	props     *vk.Properties
@@ -94,11 +98,12 @@ func Open(selector string, o Options) (*Device, error) {
 
 // openChosen opens the device of the selector's drivers whose index choose returns.
 func openChosen(selector string, o Options, choose func([]DeviceInfo) (int, error)) (d *Device, err error) {
-	v := validation(o)
-	inst, err := openInstance(selector, v)
+	instance := vk.InstanceOptions{Validation: validation(o), Windows: o.Windows}
+	inst, err := openInstance(selector, instance)
 	unvalidated := errors.Is(err, vk.ErrNoLayer) && !required("validation")
 	if unvalidated {
-		inst, err = openInstance(selector, 0)
+		instance.Validation = 0
+		inst, err = openInstance(selector, instance)
 	}
 	if err != nil {
 		return nil, err
@@ -130,6 +135,9 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 	families := p.QueueFamilies()
 	family := queueFamily(families)
 	f := info.Properties.ExternalFeatures()
+	if o.Windows && !info.Properties.Swapchain {
+		return nil, fmt.Errorf("device %q: %w: it shows no pictures in windows", info.Name, vk.ErrNotSupported)
+	}
 	for _, x := range []struct {
 		has     bool
 		feature vk.Features
@@ -137,7 +145,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 		{info.Facts.IntegerDot, vk.FeatureIntegerDot}, {info.Facts.Float16, vk.FeatureFloat16},
 		{info.Facts.Int8, vk.FeatureInt8}, {len(info.Facts.Matrices) > 0, vk.FeatureMatrix},
 		{info.Properties.Calibrated, vk.FeatureCalibrated}, {info.Properties.Binaries, vk.FeatureBinaries},
-		{info.Properties.SyncFD, vk.FeatureSyncFD},
+		{info.Properties.SyncFD, vk.FeatureSyncFD}, {o.Windows, vk.FeatureSwapchain},
 		{info.Properties.Robust && os.Getenv("NNGPU_ROBUST") == "1", vk.FeatureRobust},
 	} {
 		if x.has {
@@ -149,7 +157,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 		return nil, fmt.Errorf("device %q: %w", info.Name, err)
 	}
 	d := &Device{
-		inst: inst, dev: dev, info: info, props: info.Properties, priority: priority,
+		inst: inst, physical: p, family: family, dev: dev, info: info, props: info.Properties, priority: priority,
 		poison: os.Getenv("NNGPU_POISON") == "1",
 	}
 	for i := range dev.Queues() {
@@ -305,13 +313,18 @@ func (d *Device) runOnce(c *vk.Commands) error { return d.runFor(c, 0) }
 
 // runFor is runOnce of what is estimated to take that long.
 func (d *Device) runFor(c *vk.Commands, estimate time.Duration) error {
+	return d.runBy(estimate, func(cmd vk.CommandBuffer) error { return d.dev.Record(cmd, c) })
+}
+
+// runBy is runFor of what record records.
+func (d *Device) runBy(estimate time.Duration, record func(vk.CommandBuffer) error) error {
 	pool, err := d.dev.NewCommandPool()
 	if err != nil {
 		return d.failure("command pool", err)
 	}
 	cmds, err := d.dev.NewCommandBuffers(pool, 1)
 	if err == nil {
-		err = d.dev.Record(cmds[0], c)
+		err = record(cmds[0])
 	}
 	if err == nil {
 		var f fence

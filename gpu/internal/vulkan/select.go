@@ -42,7 +42,7 @@ var ErrUnknownDevice = errors.New("no such Vulkan device")
 // Enumerate lists the devices of the installed drivers and of SwiftShader where it is found. The error is
 // vk.ErrNoLoader where Vulkan is absent and vk.ErrIncompatibleDriver where no driver works.
 func Enumerate() ([]DeviceInfo, error) {
-	inst, err := openInstance("", 0)
+	inst, err := openInstance("", vk.InstanceOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +51,15 @@ func Enumerate() ([]DeviceInfo, error) {
 	return list, err
 }
 
-// openInstance loads only the chosen software implementation, or else everything.
-func openInstance(selector string, v vk.Validation) (*vk.Instance, error) {
+// openInstance loads only the chosen software implementation, or else everything. Of o it sets the environment.
+func openInstance(selector string, o vk.InstanceOptions) (*vk.Instance, error) {
 	swiftShader := findSwiftShader()
 	lib, err := loadLibrary(swiftShader)
 	if err != nil {
 		return nil, err
 	}
 	if lib.ICD {
-		inst, err := vk.NewInstance(v, nil)
+		inst, err := vk.NewInstance(o)
 		return inst, wrapInstance(err, lib.Path)
 	}
 	var inst *vk.Instance
@@ -67,8 +67,9 @@ func openInstance(selector string, v vk.Validation) (*vk.Instance, error) {
 		if err := allRegular(slices.Concat(manifests, layerManifests())); err != nil {
 			return err
 		}
+		o.Env = env
 		var err error
-		inst, err = vk.NewInstance(v, env)
+		inst, err = vk.NewInstance(o)
 		return wrapInstance(err, driver, manifests...)
 	}
 	only := func(s softwareDriver) error {
