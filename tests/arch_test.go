@@ -30,6 +30,7 @@ var layers = map[string][]string{
 	"internal/numbers":         {"driver/nn"},
 	"internal/conformancedata": {"internal/needlinux", "internal/numbers", "driver/nn"},
 	"internal/conformancerun":  {"internal/conformancedata", "driver", "driver/nn", "driver/validate"},
+	"internal/xvfb":            {"driver/nn/nntest"},
 	"internal/modeldata":       {"internal/needlinux", "internal/numbers", "driver/nn"},
 
 	"internal/networks": {"driver/layers", "driver/nn", "driver/importer/tflite/tflitegen"},
@@ -63,6 +64,7 @@ var layers = map[string][]string{
 	"shaders/gen":    {"shaders/family"},
 
 	"cgo/vk":                     {"internal/needlinux", "internal/needcgo"},
+	"cgo/xlib":                   {},
 	"gpu/internal/ir":            {"driver/nn", "driver/ops"},
 	"gpu/internal/codec":         {},
 	"gpu/internal/pool":          {"driver/nn"},
@@ -78,10 +80,10 @@ var layers = map[string][]string{
 	"gpu/null": {"driver/nn", "driver/backend"},
 
 	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "internal/networks", "internal/numbers", "driver", "driver/nn", "driver/validate",
-		"driver/importer", "driver/picture", "memory", "cache", "gpu", "cgo/vk", "cmd/nngpu/internal/against", "cmd/nngpu/internal/console",
-		"cmd/nngpu/internal/frames", "cmd/nngpu/internal/live", "cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite"},
+		"driver/importer", "driver/picture", "memory", "cache", "gpu", "cgo/vk", "cgo/xlib", "cmd/nngpu/internal/against", "cmd/nngpu/internal/console",
+		"cmd/nngpu/internal/frames", "cmd/nngpu/internal/live", "cmd/nngpu/internal/npy", "cmd/nngpu/internal/profile", "cmd/nngpu/internal/progress", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite", "cmd/nngpu/internal/window"},
 	"cmd/nngpu/internal/canvas": {"driver/layers", "driver/nn"},
-	"cmd/nngpu/internal/live": {".", "driver", "driver/importer", "driver/layers", "driver/nn", "driver/picture", "memory", "qos", "cmd/nngpu/internal/canvas",
+	"cmd/nngpu/internal/live": {".", "driver", "driver/backend", "driver/importer", "driver/layers", "driver/nn", "driver/picture", "memory", "qos", "cmd/nngpu/internal/canvas",
 		"cmd/nngpu/internal/frames", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats", "cmd/nngpu/internal/y4m"},
 	"cmd/nngpu/internal/against":    {".", "driver", "driver/nn", "qos", "cmd/nngpu/internal/console", "cmd/nngpu/internal/report", "cmd/nngpu/internal/stats"},
 	"cmd/nngpu/internal/clienttest": {"driver", "driver/nn/nntest", "gpu"},
@@ -93,6 +95,7 @@ var layers = map[string][]string{
 	"cmd/nngpu/internal/report":     {"driver", "cmd/nngpu/internal/console"},
 	"cmd/nngpu/internal/stats":      {},
 	"cmd/nngpu/internal/suite":      {"cmd/nngpu/internal/console", "cmd/nngpu/internal/stats"},
+	"cmd/nngpu/internal/window":     {"cmd/nngpu/internal/canvas", "cmd/nngpu/internal/live"},
 	"cmd/nngpu/internal/y4m":        {},
 
 	"examples/digits/recognise":     {".", "driver/importer", "driver/picture"},
@@ -117,9 +120,9 @@ type listed struct {
 	Imports    []string
 }
 
-// TestImportTable holds the packages to the table of layers: who imports whom.
+// TestImportTable holds the packages to the table of layers: who imports whom, with a window.
 func TestImportTable(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,GoFiles,CgoFiles,Imports", "../...").Output()
+	out, err := exec.Command("go", "list", "-tags=window", "-json=ImportPath,GoFiles,CgoFiles,Imports", "../...").Output()
 	require.NoError(t, err)
 	dec := json.NewDecoder(strings.NewReader(string(out)))
 	imports := map[string][]string{}

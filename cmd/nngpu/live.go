@@ -21,7 +21,6 @@ import (
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/console"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/frames"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/live"
-	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/picture"
 )
 
@@ -38,6 +37,7 @@ type liveFlags struct {
 	deadline   time.Duration
 	rival      string
 	noPreempt  bool
+	noWindow   bool
 	record     string
 	screenshot string
 }
@@ -51,8 +51,7 @@ func (a *app) liveCommand() *cobra.Command {
 		Use:   "live MODEL",
 		Short: "Run a network on pictures as they come, and draw what it makes of them",
 		Long: `Runs a network on pictures as they come, and draws what it makes of them on the device: the picture, the result over it, and
-a strip with the last seconds: the latency of each frame, deadlines met and missed, who had the device when. This build has no
-window: --record and --screenshot keep what is drawn.
+a strip with the last seconds: the latency of each frame, deadlines met and missed, who had the device when. ` + windowHelp + `
 
 The source is "test" (a moving pattern), a picture, a folder of pictures, a .y4m video or a pipe with one, or "-" for a .y4m
 video from standard input.`,
@@ -83,6 +82,7 @@ video from standard input.`,
 	flags.DurationVar(&f.deadline, "deadline", 0, "time that each frame has (default: any)")
 	flags.StringVar(&f.rival, "against", "", "another model, MODEL[:low|:medium|:high] (default low), that saturates the device meanwhile")
 	flags.BoolVar(&f.noPreempt, "no-preempt", false, "no preemption: submit every execution whole")
+	flags.BoolVar(&f.noWindow, "no-window", false, "open no window, in a build that has one")
 	flags.StringVar(&f.record, "record", "", "write what is drawn as video, FILE.y4m")
 	flags.StringVar(&f.screenshot, "screenshot", "", "write the last picture that is drawn, FILE.png")
 	complete(c, "as", strings.Split(kindList(" "), " ")...)
@@ -97,6 +97,9 @@ func kindList(sep string) string {
 	}
 	return strings.Join(list, sep)
 }
+
+// window is whether one is opened.
+func (f *liveFlags) window() bool { return hasWindow && !f.noWindow }
 
 // check reports flags that no model could make sense of.
 func (f *liveFlags) check(c *cobra.Command) error {
@@ -119,8 +122,8 @@ func (f *liveFlags) check(c *cobra.Command) error {
 		return usageError("--record writes .y4m files, not %q", f.record)
 	case changed("screenshot") && !strings.EqualFold(filepath.Ext(f.screenshot), ".png"):
 		return usageError("--screenshot writes .png files, not %q", f.screenshot)
-	case f.frames == 0 && (f.loop || f.source == "test") && f.record == "":
-		return usageError("this build has no window, and source %q never ends: give --frames, or --record", f.source)
+	case !f.window() && f.frames == 0 && (f.loop || f.source == "test") && f.record == "":
+		return usageError("there is no window, and source %q never ends: give --frames, or --record", f.source)
 	}
 	if err := checkFolder("--screenshot", filepath.Dir(f.screenshot)); err != nil {
 		return err
@@ -170,7 +173,7 @@ func (a *app) live(c *cobra.Command, path string, f *liveFlags) (err error) {
 			}
 		}()
 	}
-	sum, last, err := a.runLive(c.Context(), source, setup, f.noPreempt)
+	sum, last, err := a.runLive(c.Context(), source, setup, f.window())
 	if err != nil {
 		return err
 	}
@@ -185,17 +188,37 @@ func (a *app) live(c *cobra.Command, path string, f *liveFlags) (err error) {
 	return wrongResult("%s is not written: no frame had a result", f.screenshot)
 }
 
-func (a *app) runLive(ctx context.Context, source *frames.Source, s *live.Setup, noPreempt bool) (*live.Summary, *image.RGBA, error) {
-	dev, err := a.openWith(nngpu.Options{Cache: a.cacheOptions(), Scheduling: driver.SchedulingOptions{NoPreempt: noPreempt}})
+// liveWindow is a *window.Window.
+type liveWindow interface {
+	Commands() <-chan live.Command
+	Handles() (display uintptr, window uint32)
+	Close()
+}
+
+func (a *app) runLive(ctx context.Context, source *frames.Source, s *live.Setup, windowed bool) (_ *live.Summary, _ *image.RGBA, err error) {
+	var w liveWindow
+	if windowed {
+		if w, err = openWindow("nngpu live"); err != nil {
+			return nil, nil, fmt.Errorf("%w; --no-window does without", err)
+		}
+		defer w.Close()
+		s.Commands = w.Commands()
+	}
+	dev, err := a.openWith(nngpu.Options{Cache: a.cacheOptions(), Windows: windowed})
 	if err != nil {
 		return nil, nil, err
 	}
-	sum, last, err := live.Run(ctx, dev, source, s)
-	if err = errors.Join(sourceError(err), dev.Close()); err != nil {
-		return nil, nil, err
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	if windowed {
+		screen, err := dev.Vulkan.OpenScreen(w.Handles())
+		if err != nil {
+			return nil, nil, fmt.Errorf("the window: %w", err)
+		}
+		defer screen.Close()
+		s.Screen = screen
 	}
-	sum.Preempt = !noPreempt
-	return sum, last, nil
+	sum, last, err := live.Run(ctx, dev, source, s)
+	return sum, last, sourceError(err)
 }
 
 // sourceError makes what is wrong with the source, or with a recording, an error of the command line.
@@ -219,6 +242,7 @@ func (a *app) liveSetup(path string, f *liveFlags) (*live.Setup, error) {
 	}
 	s := &live.Setup{
 		Path: path, Network: net, Labels: labels, Kind: live.Kind(f.as), Frames: f.frames, Deadline: f.deadline, Priority: priorities[f.priority],
+		NoPreempt: f.noPreempt,
 	}
 	if labels == nil {
 		s.Labels = net.Labels()

@@ -44,7 +44,7 @@ func withBinary(run func() int) int {
 	}
 	defer os.RemoveAll(dir)
 	built = filepath.Join(dir, "nngpu")
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", built, "github.com/nngpu/nngpu/cmd/nngpu").CombinedOutput()
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-tags", buildTags, "-o", built, "github.com/nngpu/nngpu/cmd/nngpu").CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1

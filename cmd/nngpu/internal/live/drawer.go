@@ -18,6 +18,7 @@ type drawer struct {
 	scene   *canvas.Scene
 	model   *driver.PreparedModel
 	canvas  *driver.Buffer
+	viewer  *viewer // nil: no screen
 	sheet   *canvas.Sheet
 	labels  []nn.Operand // outputs of the network
 	video   *y4m.Writer  // nil before the first picture of a recording
@@ -42,11 +43,37 @@ func newDrawer(ctx context.Context, x *session) (*drawer, error) {
 	if d.model, err = x.client.PrepareModel(ctx, m, driver.WithPriority(nn.PriorityMedium)); err != nil {
 		return nil, fmt.Errorf("drawing: %w", err)
 	}
-	d.canvas, err = x.client.Allocate(driver.BufferDesc{}, nil, []driver.BufferRole{{Model: d.model, Index: 0, Probability: 1}})
-	if err != nil {
-		return nil, fmt.Errorf("drawing: %w", err)
+	if x.Screen != nil {
+		d.viewer = &viewer{session: x, screen: x.Screen}
 	}
-	return d, nil
+	return d, d.makeCanvas(nil)
+}
+
+// makeCanvas makes the memory of the canvas, which is drawn by the model and then has other roles, too.
+func (d *drawer) makeCanvas(shown []driver.BufferRole) (err error) {
+	if d.canvas != nil {
+		_ = d.canvas.Close() // nobody uses it
+	}
+	d.canvas, err = d.session.client.Allocate(driver.BufferDesc{}, shown, []driver.BufferRole{{Model: d.model, Index: 0, Probability: 1}})
+	if err != nil {
+		return fmt.Errorf("drawing: %w", err)
+	}
+	return nil
+}
+
+// resize makes what is shown fit the window.
+func (d *drawer) resize(ctx context.Context) error {
+	if d.viewer == nil {
+		return nil
+	}
+	ok, width, height, err := d.viewer.fits()
+	if ok || err != nil {
+		return err
+	}
+	if err := d.viewer.resize(ctx, width, height); err != nil {
+		return err
+	}
+	return d.makeCanvas(d.viewer.role())
 }
 
 // resultRole is what the drawing does with the network's first output.
@@ -59,25 +86,42 @@ func (d *drawer) resultRole() []driver.BufferRole {
 
 // loop draws what is pending until there is no more.
 func (d *drawer) loop(ctx context.Context) error {
-	for s := range d.pending {
-		if s != nil {
-			if d.shown != nil {
-				d.session.free <- d.shown
+	for {
+		select {
+		case s, more := <-d.pending:
+			if !more {
+				return nil
 			}
-			d.shown = s
+			if s != nil {
+				if d.shown != nil {
+					d.session.free <- d.shown
+				}
+				d.shown = s
+			}
+			if d.shown == nil {
+				continue
+			}
+			if err := d.draw(ctx, d.shown); err != nil {
+				return err
+			}
+			d.session.history.wasDrawn()
+			if err := d.record(ctx); err != nil {
+				return err
+			}
+		case <-d.session.again:
+			if d.shown == nil {
+				continue
+			}
+			if err := d.draw(ctx, d.shown); err != nil {
+				return err
+			}
 		}
-		if d.shown == nil {
-			continue
-		}
-		if err := d.draw(ctx, d.shown); err != nil {
-			return err
-		}
-		d.session.history.wasDrawn()
-		if err := d.record(ctx); err != nil {
-			return err
+		if d.viewer != nil {
+			if err := d.viewer.show(ctx, d.canvas); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
 }
 
 // record writes the canvas to the recording, where there is one.
@@ -107,6 +151,9 @@ func (d *drawer) record(ctx context.Context) (err error) {
 // draw draws the canvas of a frame, in its turn among what else runs on the device.
 func (d *drawer) draw(ctx context.Context, s *slot) error {
 	x := d.session
+	if err := d.resize(ctx); err != nil {
+		return err
+	}
 	d.sheet.Clear()
 	if err := d.panel(s); err != nil {
 		return err

@@ -116,6 +116,16 @@ func (h *history) frame(how outcome, took time.Duration) {
 	h.frames = append(h.frames, frameRecord{how, took})
 }
 
+// last is what the last frame took; 0 before the first.
+func (h *history) last() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.frames) == 0 {
+		return 0
+	}
+	return h.frames[len(h.frames)-1].took
+}
+
 // drop counts frames that were due while another was computed.
 func (h *history) drop(n int) {
 	h.mu.Lock()
@@ -267,13 +277,13 @@ type Moved struct {
 	Shown     int64 `json:"shown"`
 }
 
-// summary is what happened until now. Preempt is left to the caller.
+// summary is what happened until now. What commands change is left to the caller.
 func (h *history) summary(s *Setup) *Summary {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	sum := &Summary{
 		Model: s.Path, Kind: s.Kind, Met: h.counts[met], Missed: h.counts[late] + h.counts[missed], Refused: h.counts[refused],
-		Dropped: h.dropped, Drawn: h.drawn, Deadline: stats.Milliseconds(s.Deadline), Preemptions: h.preemptions(),
+		Dropped: h.dropped, Drawn: h.drawn, Preemptions: h.preemptions(),
 		Moved: Moved{h.moved.uploaded.Load(), h.moved.copied.Load(), h.moved.converted.Load(), h.moved.read.Load(), h.moved.shown.Load()},
 	}
 	sum.Frames = sum.Met + sum.Missed + sum.Refused
@@ -290,7 +300,7 @@ func (h *history) summary(s *Setup) *Summary {
 		sum.Latency = Latency{q(0.5), q(0.9), q(0.99), q(1)}
 	}
 	if s.Rival != nil {
-		sum.Against = &Background{Model: s.Rival.Path, Priority: priorityWord(s.Rival.Priority)}
+		sum.Against = &Background{Model: s.Rival.Path}
 		if seconds > 0 {
 			sum.Against.PerSecond = float64(h.rivals) / seconds
 		}

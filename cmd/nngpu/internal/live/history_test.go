@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/canvas"
-	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // TestShares: work is shared out among the slices that it lies in, and what is too old is forgotten.
@@ -59,18 +58,18 @@ func TestSummary(t *testing.T) {
 	h.end()
 	h.ended = h.began.Add(10 * time.Second)
 	h.rivalEnded() // too late to count
-	s := h.summary(&Setup{Path: "x", Kind: Raw, Deadline: 99 * time.Millisecond, Rival: &Rival{Path: "y", Priority: nn.PriorityLow}})
+	s := h.summary(&Setup{Path: "x", Kind: Raw, Rival: &Rival{Path: "y"}})
 	require.Equal(t, &Summary{
 		Model: "x", Kind: Raw, Frames: 101, Met: 98, Missed: 2, Refused: 1, Dropped: 3, Drawn: 1, MetPercent: 100 * 98. / 101, PerSecond: 10.1,
-		Deadline: 99, Latency: Latency{50, 89, 98, 200}, Preemptions: 5, Against: &Background{"y", "low", 0.1}, Moved: Moved{Results: 7},
+		Latency: Latency{50, 89, 98, 200}, Preemptions: 5, Against: &Background{Model: "y", PerSecond: 0.1}, Moved: Moved{Results: 7},
 	}, s)
 	require.Len(t, h.snapshot(h.ended).frames, shownFrames)
 }
 
 // TestLatencies: the strip has a bar for each frame, the last one at the right.
 func TestLatencies(t *testing.T) {
-	d := &drawer{session: &session{Setup: &Setup{Deadline: 80 * time.Millisecond}}, sheet: canvas.NewSheet(1)}
-	d.latencies([]frameRecord{{met, 50 * time.Millisecond}, {late, 100 * time.Millisecond}, {refused, 0}})
+	d := &drawer{session: &session{}, sheet: canvas.NewSheet(1)}
+	d.latencies([]frameRecord{{met, 50 * time.Millisecond}, {late, 100 * time.Millisecond}, {refused, 0}}, 80*time.Millisecond)
 	want := canvas.NewSheet(1)
 	for i := range shownFrames {
 		want.Column(i, latencyRow, 2, 0, canvas.Green)

@@ -42,7 +42,12 @@ type Setup struct {
 	Frames   int           // how many; 0: until the source ends
 	Rival    *Rival        // nil: none
 
+	NoPreempt bool // executions are submitted whole
+
 	Record io.Writer // nil, or where to write every frame drawn, as YUV4MPEG2
+
+	Screen   Screen         // nil, or where frames are shown, too
+	Commands <-chan Command // nil, or what is wanted meanwhile
 }
 
 // Rival is a second network, which saturates the device.
@@ -70,11 +75,12 @@ const (
 // session is a run of a Setup.
 type session struct {
 	*Setup
+	dev     *nngpu.Device
 	source  *frames.Source
 	client  *driver.Client
 	feed    *driver.PreparedModel
 	network *driver.PreparedModel
-	rival   *driver.PreparedModel // nil: none
+	rival   *rival // nil: none
 	drawer  *drawer
 	history *history
 	slots   []*slot
@@ -82,6 +88,9 @@ type session struct {
 	taken   int        // pictures from the source
 	due     time.Time  // when the next frame is; zero before the first
 	lost    lost
+
+	controls controls
+	again    chan struct{} // has room for one: the canvas is wanted again
 }
 
 // Run runs s on a device until it has had its frames, the source ends or ctx does. It returns what happened and the picture
@@ -93,23 +102,40 @@ func Run(ctx context.Context, dev *nngpu.Device, source *frames.Source, s *Setup
 	if err != nil {
 		return nil, nil, err
 	}
-	x := &session{Setup: s, source: source, client: client, history: newHistory(), free: make(chan *slot, slots)}
+	x := &session{
+		Setup: s, dev: dev, source: source, client: client, history: newHistory(), free: make(chan *slot, slots), again: make(chan struct{}, 1),
+	}
+	x.controls.deadline, x.controls.preempt = s.Deadline, !s.NoPreempt
+	dev.SetPreemption(!s.NoPreempt)
+	if s.Rival != nil {
+		x.rival = newRival(x)
+	}
 	defer func() {
 		for _, s := range x.slots {
 			s.close()
 		}
 	}()
-	if err := x.prepare(ctx); err != nil {
+	wanted, stop := context.WithCancelCause(ctx)
+	var listening sync.WaitGroup
+	listening.Go(func() { x.listen(wanted, func() { stop(errQuit) }) })
+	defer listening.Wait()
+	defer stop(nil)
+	err = x.prepare(wanted)
+	if err != nil && !errors.Is(context.Cause(wanted), errQuit) {
 		return nil, nil, errors.Join(err, client.Close())
 	}
 	before := dev.Scheduling().Preemptions
 	x.history.preemptions = func() int64 { return int64(dev.Scheduling().Preemptions - before) }
 	x.history.start()
-	err = x.runOn(ctx)
-	sum := x.history.summary(s)
+	if err == nil {
+		err = x.runOn(ctx, wanted)
+	} else {
+		err = nil // somebody has seen enough before the first frame
+	}
+	sum := x.summary()
 	sum.Device, sum.Driver, sum.Width, sum.Height = dev.Info().Name, dev.Info().Driver, source.Width, source.Height
 	var last *image.RGBA
-	if err == nil {
+	if err == nil && x.drawer != nil {
 		last, err = x.drawer.picture(ctx)
 	}
 	return sum, last, errors.Join(err, client.Close())
@@ -140,11 +166,6 @@ func (x *session) prepare(ctx context.Context) error {
 		x.slots = append(x.slots, s)
 		x.free <- s
 	}
-	if x.Rival != nil {
-		if x.rival, err = x.client.PrepareModel(ctx, x.Rival.Model, driver.WithPriority(x.Rival.Priority)); err != nil {
-			return fmt.Errorf("%s: %w", x.Rival.Path, err)
-		}
-	}
 	return x.warmUp(ctx)
 }
 
@@ -161,7 +182,7 @@ func (x *session) warmUp(ctx context.Context) error {
 			return err
 		}
 		if x.rival != nil {
-			if err := x.runRival(ctx); err != nil {
+			if err := x.rival.run(ctx, x.Rival.Priority); err != nil {
 				return err
 			}
 		}
@@ -169,8 +190,9 @@ func (x *session) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// run has the frames, the drawing and the second network run beside each other, and waits for all to end.
-func (x *session) run(ctx context.Context) error {
+// run has the frames, the drawing and the second network run beside each other, and waits for all to end. Frames come until
+// wanted ends, too.
+func (x *session) run(ctx, wanted context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var drawing, load sync.WaitGroup
@@ -183,15 +205,18 @@ func (x *session) run(ctx context.Context) error {
 	if x.rival != nil {
 		for range 2 { // while one runs, the next waits
 			load.Go(func() {
-				for rivals.Err() == nil {
-					if err := x.runRival(rivals); err != nil && rivals.Err() == nil {
-						cancel(err)
-					}
+				if err := x.rival.loop(rivals); err != nil {
+					cancel(err)
 				}
 			})
 		}
 	}
-	err := x.frames(ctx)
+	framing, done := context.WithCancelCause(ctx)
+	defer context.AfterFunc(wanted, func() { done(context.Cause(wanted)) })()
+	err := x.frames(framing)
+	if done(nil); errors.Is(context.Cause(framing), errQuit) {
+		err = nil
+	}
 	x.history.end()
 	stop()
 	load.Wait()
@@ -276,16 +301,17 @@ func (x *session) frame(ctx context.Context, due time.Time) error {
 		return err
 	}
 	x.taken++
+	limit, _ := x.controls.get()
 	var deadline time.Time
-	if x.Deadline > 0 {
-		deadline = due.Add(x.Deadline)
+	if limit > 0 {
+		deadline = due.Add(limit)
 	}
 	err = x.compute(ctx, s, deadline)
 	took := time.Since(due)
 	if err == nil {
 		took = s.done.Sub(due)
 	}
-	how, err := outcomeOf(err, took, x.Deadline)
+	how, err := outcomeOf(err, took, limit)
 	if err != nil {
 		x.free <- s
 		return err
@@ -326,18 +352,6 @@ func (x *session) show(ctx context.Context, s *slot) error {
 		default:
 		}
 	}
-}
-
-// runRival runs the second network once.
-func (x *session) runRival(ctx context.Context) error {
-	res, err := x.rival.Run(ctx, x.Rival.Inputs, x.rival.NewOutputs(), driver.WithProfile())
-	x.lost.note(err)
-	if err != nil {
-		return fmt.Errorf("%s: %w", x.Rival.Path, err)
-	}
-	x.history.rivalEnded()
-	x.history.busy(rivalLane, res)
-	return nil
 }
 
 // panelMarks is how many marks the panel may have.

@@ -21,10 +21,10 @@ func (l *lost) note(err error) {
 // runOn is run, again after each loss of the device. The driver opens that again and brings everything back but what its memory
 // held, and a frame writes all that it reads. It is for the driver to say when a device is lost for good: then there is no
 // result from one loss to the next.
-func (x *session) runOn(ctx context.Context) error {
+func (x *session) runOn(ctx, wanted context.Context) error {
 	before := -1
 	for {
-		err := x.run(ctx)
+		err := x.run(ctx, wanted)
 		total, results := x.history.tally()
 		if err == nil || ctx.Err() != nil || !x.lost.Swap(false) || results == before {
 			return err

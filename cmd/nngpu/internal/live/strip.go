@@ -37,19 +37,30 @@ func (d *drawer) strip(s *snapshot) {
 	x, sheet := d.session, d.sheet
 	c := sheet.Strip(0, titleRow, canvas.Bright, fmt.Sprintf("%.30s ", report.NetworkName(x.Path)))
 	c = sheet.Strip(c, titleRow, canvas.Pale, fmt.Sprintf("%s  %.1f frames/s", x.Kind, s.rate))
-	if x.Deadline > 0 {
-		c = sheet.Strip(c, titleRow, canvas.Pale, fmt.Sprintf("  deadline %.4g ms", stats.Milliseconds(x.Deadline)))
+	deadline, preempt := x.controls.get()
+	if deadline > 0 {
+		c = sheet.Strip(c, titleRow, canvas.Pale, fmt.Sprintf("  deadline %.4g ms", stats.Milliseconds(deadline)))
 	}
-	if x.Rival != nil {
-		sheet.Strip(c, titleRow, canvas.Violet, fmt.Sprintf("  against %.20s (%s) %.1f/s", report.NetworkName(x.Rival.Path), priorityWord(x.Rival.Priority), s.rivals))
+	if r := x.rival; r != nil {
+		on, priority, _ := r.wanted()
+		what := fmt.Sprintf("(%s) %.1f/s", priorityWord(priority), s.rivals)
+		if !on {
+			what = "stopped"
+		}
+		sheet.Strip(c, titleRow, canvas.Violet, fmt.Sprintf("  against %.20s %s", report.NetworkName(x.Rival.Path), what))
 	}
 	c = sheet.Strip(0, countRow, canvas.Green, fmt.Sprintf("met %d  ", s.counts[met]))
 	c = sheet.Strip(c, countRow, canvas.Red, fmt.Sprintf("missed %d  ", s.counts[late]+s.counts[missed]))
 	c = sheet.Strip(c, countRow, canvas.Amber, fmt.Sprintf("refused %d  ", s.counts[refused]))
-	c = sheet.Strip(c, countRow, canvas.Pale, fmt.Sprintf("dropped %d  preemptions %d  ", s.dropped, s.preemptions))
+	c = sheet.Strip(c, countRow, canvas.Pale, fmt.Sprintf("dropped %d  ", s.dropped))
+	if preempt {
+		c = sheet.Strip(c, countRow, canvas.Pale, fmt.Sprintf("preemptions %d  ", s.preemptions))
+	} else {
+		c = sheet.Strip(c, countRow, canvas.Amber, "no preemption  ")
+	}
 	sheet.Strip(c, countRow, canvas.Bright, latencyText(s.frames))
 
-	d.latencies(s.frames)
+	d.latencies(s.frames, deadline)
 	for who := range lanes {
 		look := laneLooks[who]
 		if who == rivalLane && x.rival == nil {
@@ -66,8 +77,8 @@ func (d *drawer) strip(s *snapshot) {
 
 // latencies has a bar for each of the last frames: as high as it took, the full height being the deadline and a quarter, or
 // the longest of them.
-func (d *drawer) latencies(frames []frameRecord) {
-	full := d.session.Deadline + d.session.Deadline/4
+func (d *drawer) latencies(frames []frameRecord, deadline time.Duration) {
+	full := deadline + deadline/4
 	for _, f := range frames {
 		full = max(full, f.took)
 	}
