@@ -29,6 +29,11 @@ demo: ## installs what is missing, builds, and classifies a picture
 build: ## builds ./nngpu
 	$(GO) build $(build_flags) -o nngpu ./cmd/nngpu
 
+.PHONY: live
+live: ## builds build/nngpu-live, whose "live" opens a window; installs the headers of X11
+	@tools/setup.sh window
+	$(GO) build $(build_flags) -tags window -o build/nngpu-live ./cmd/nngpu
+
 .PHONY: test
 test: ## installs what is missing and runs all tests on every Vulkan driver found
 	@tools/setup.sh test
@@ -74,6 +79,7 @@ fuzz: ## every fuzz target for FUZZTIME (30s)
 soak: ## the long tests, some hours
 	@tools/setup.sh test
 	NNGPU_SOAK=1 $(GO) test -p 1 -count=1 -timeout 12h $(GOTEST_FLAGS) ./...
+	bash -c '. tools/window.sh; ! can_test_window || NNGPU_SOAK=1 $(GO) test -tags window -count=1 -timeout 2h $(GOTEST_FLAGS) ./cmd/nngpu/internal/window'
 	NNGPU_SOAK=1 $(GO) test -race -p 1 -count=1 -timeout 12h $(GOTEST_FLAGS) ./tests/qos ./tests/hammer
 
 .PHONY: bench

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs what a purpose needs and the machine lacks, and says what. Does nothing, quickly, when all is
-# there. Usage: tools/setup.sh demo|software|test|matrix|generate
+# there. Usage: tools/setup.sh demo|software|window|test|matrix|generate
 #
 #   demo      the Vulkan loader and one driver: the GPU's, or SwiftShader, or lavapipe
 #   software  the loader and a software driver, whatever GPU there seems to be
-#   test      the loader, both software drivers, the validation layers, a newer lavapipe, one with cooperative matrices
+#   window    what demo says, and the headers that "nngpu live" with a window is built with
+#   test      the loader, both software drivers, the validation layers, a newer lavapipe, one with cooperative matrices, and
+#             for the tests of the window its headers and Xvfb, if they can be had
 #   matrix    the last of these, with the compiler that kernels for cooperative matrices need
 #   generate  the shader compiler and optimiser
 set -euo pipefail
@@ -17,6 +19,8 @@ cd "$(dirname "$0")/.."
 . tools/mesa.sh
 # shellcheck source=tools/matrix.sh
 . tools/matrix.sh
+# shellcheck source=tools/window.sh
+. tools/window.sh
 
 # packages are collected first, so that one installation, or one command to type, brings them all.
 packages=()
@@ -83,6 +87,12 @@ demo)
 	need_driver
 	install_packages "${packages[@]}"
 	;;
+window)
+	need_compilers
+	need_loader
+	need_driver
+	install_packages "${packages[@]}" "${window_packages[@]}"
+	;;
 software)
 	need_loader
 	need_software
@@ -95,6 +105,9 @@ test)
 	packages+=(vulkan-validationlayers)
 	has_mesa || command -v patchelf >/dev/null || packages+=(patchelf)
 	install_packages "${packages[@]}"
+	# In a shell of its own, which an installation that fails ends.
+	can_test_window || (install_packages "${window_packages[@]}" xvfb) ||
+		require window "no headers of X11, or no Xvfb: the tests of the window are left out"
 	get_swiftshader
 	has_swiftshader || require swiftshader "no package of this system holds SwiftShader"
 	get_mesa

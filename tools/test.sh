@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # go vet and all tests, those of the digits trainer too, on every Vulkan driver found, then networks and a tenth of the
 # conformance models once more as if the devices were GPUs, then the kernels of cooperative matrices on a lavapipe that has
-# them, then the same as before and the examples once more on a newer lavapipe.
+# them, then the same as before and the examples once more on a newer lavapipe. The window of "nngpu live" is tested where the
+# headers of X11 and Xvfb are.
 # Run by "make test" after set-up.
 # GO names the go command, GOTEST_FLAGS more flags for go test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tools/window.sh
+. tools/window.sh
 go=${GO:-go}
 read -r -a flags <<<"${GOTEST_FLAGS:-}"
 newer=$PWD/.tools/mesa25/lvp_icd.json
@@ -18,6 +21,18 @@ for module in . examples/digits/train; do
 	"$go" -C "$module" vet ./...
 	"$go" -C "$module" test "${flags[@]}" ./...
 done
+
+if can_test_window; then
+	echo "The window of nngpu live, under Xvfb:"
+	"$go" vet -tags window ./cmd/nngpu/... ./tests/command
+	"$go" test -tags window "${flags[@]}" ./cmd/nngpu/internal/window
+	"$go" test -tags window "${flags[@]}" -run '^TestWindow' ./tests/command
+elif [[ ,${NNGPU_REQUIRE:-}, == *,window,* ]]; then
+	echo "No headers of X11, or no Xvfb, and NNGPU_REQUIRE lists window." >&2
+	exit 1
+else
+	echo "No headers of X11, or no Xvfb: the tests of the window are left out."
+fi
 
 echo "A minute of random requests under the race detector:"
 "$go" test -race -count=1 "${flags[@]}" -run 'TestSoak|TestHammer' ./tests/qos ./tests/hammer
