@@ -58,7 +58,7 @@ func newContest(f *plan.Facts, p *plan.Plan) *contest {
 		s := p.Steps[i]
 		c.fullRun += f.StepTime(&s)
 		if s.Kernel != shaders.Copy {
-			quick, ok := lower.Quick(f, s.Pipeline())
+			quick, ok := lower.Quick(f, &s)
 			if !ok {
 				continue
 			}

@@ -133,8 +133,10 @@ func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
 	return 0.2, "packed dot products, which are slow"
 }
 
-// Quick is what plan.Facts.Quick would make of p: kernels that are fewer, and compile fast; not ok for one that it has none for.
-func Quick(f *plan.Facts, p plan.Pipeline) (quick plan.Pipeline, ok bool) {
+// Quick is what plan.Facts.Quick would make of the kernel of s: kernels that are fewer, and compile fast; not ok for one that it
+// has none for.
+func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
+	p := s.Pipeline()
 	switch k := p.Kernel.Key().(type) {
 	case family.Winograd: // all three kernels are one product then
 		window := family.Gemm{Elem: k.Elem, Window: true, M: 1, N: 8, Access: k.Access}
@@ -148,6 +150,9 @@ func Quick(f *plan.Facts, p plan.Pipeline) (quick plan.Pipeline, ok bool) {
 	case family.GemmSum: // sums are in one part then
 		return p, false
 	case family.Depthwise:
+		if k.Rows > 0 {
+			k.Access = quickAccess(f, k, s.Bindings[0].Size, s.Bindings[3].Size)
+		}
 		k.Width, k.Stride, k.Rows = 0, 0, 0
 		p.Kernel = shaders.Of(k)
 	case family.Softmax:
@@ -158,6 +163,23 @@ func Quick(f *plan.Facts, p plan.Pipeline) (quick plan.Pipeline, ok bool) {
 		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(emit.QuadLocal)}, true
 	}
 	return p, true
+}
+
+// quickAccess is how the kernel of any window would reach tensors of so many bytes that k, of rows, reads and writes; see
+// emit.Builder.AccessSpeed.
+func quickAccess(f *plan.Facts, k family.Depthwise, x, y int64) family.Access {
+	format := plan.FormatRGBA32F
+	if k.Elem == family.Q8 {
+		format = plan.FormatRGBA8U
+	}
+	fits := func(size int64) bool { return !f.BuffersOnly && size/format.TexelBytes() <= f.MaxTexelElements }
+	switch {
+	case k.Elem == family.F16 || !fits(x):
+		return family.Buffers
+	case k.Elem == family.F32 && f.TexelStores && f.StorageTexelRGBA32F && fits(y):
+		return family.TexelStores
+	}
+	return family.Texels
 }
 
 // Variants describes for people which kernels are chosen on a device.

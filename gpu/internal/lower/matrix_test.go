@@ -276,7 +276,7 @@ func TestMatrixQuick(t *testing.T) {
 		require.NoError(t, f.Without(texels))
 		for k := shaders.Kernel(1); k.Valid(); k++ {
 			if key, ok := k.Key().(family.Gemm); ok && key.Matrix != (family.Matrix{}) {
-				p, ok := Quick(&f, plan.Pipeline{Kernel: k})
+				p, ok := Quick(&f, &plan.Step{Kernel: k})
 				require.True(t, ok)
 				quick := p.Kernel.Key().(family.Gemm)
 				require.Equal(t, [2]int{1, 8}, [2]int{quick.M, quick.N})
