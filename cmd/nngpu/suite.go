@@ -107,10 +107,7 @@ func (a *app) measureSuite(ctx context.Context, specs []networks.Spec, f *benchF
 		bar.Step()
 	}
 	bar.Finish()
-	gauges, done, err := openGauges(ctx, dev)
-	if err != nil {
-		return nil, err
-	}
+	gauges, done := a.openGauges(ctx, dev)
 	defer func() { err = errors.Join(err, done()) }()
 	bar = a.progress(len(subjects)*suite.Rounds, "networks")
 	defer bar.Finish()
@@ -119,25 +116,20 @@ func (a *app) measureSuite(ctx context.Context, specs []networks.Spec, f *benchF
 	}, res)
 }
 
-// openGauges makes gauges of what the device can do at most. The caller calls done at the end.
-func openGauges(ctx context.Context, dev *nngpu.Device) (of map[suite.Bound]suite.Gauge, done func() error, err error) {
+// openGauges makes gauges of what the device can do at most, as far as it can: the networks' times are worth having without.
+// The caller calls done at the end.
+func (a *app) openGauges(ctx context.Context, dev *nngpu.Device) (of map[suite.Bound]suite.Gauge, done func() error) {
 	of = map[suite.Bound]suite.Gauge{}
 	var list []*gpu.Gauge
-	done = func() (err error) {
-		for _, g := range list {
-			err = errors.Join(err, g.Close())
-		}
-		return err
-	}
 	for what, bound := range map[gpu.Ceiling]suite.Bound{
 		gpu.CeilingF32: suite.ByF32, gpu.CeilingF16: suite.ByF16, gpu.CeilingInt8: suite.ByInt8, gpu.CeilingMemory: suite.ByMemory,
 	} {
 		g, err := dev.Vulkan.Gauge(ctx, what)
-		if errors.Is(err, gpu.ErrNoCeiling) {
-			continue
-		}
 		if err != nil {
-			return nil, nil, errors.Join(err, done())
+			if !errors.Is(err, gpu.ErrNoCeiling) && ctx.Err() == nil {
+				a.warn("the device was not measured: %v", err)
+			}
+			continue
 		}
 		list = append(list, g)
 		of[bound] = func(ctx context.Context) (float64, error) {
@@ -145,7 +137,12 @@ func openGauges(ctx context.Context, dev *nngpu.Device) (of map[suite.Bound]suit
 			return rate / 1e9, err
 		}
 	}
-	return of, done, nil
+	return of, func() (err error) {
+		for _, g := range list {
+			err = errors.Join(err, g.Close())
+		}
+		return err
+	}
 }
 
 // suiteWarmup is how often a network runs before it is measured.
