@@ -160,6 +160,10 @@ func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
 		rows := b.Reshape(x, 7*9, trialChannels)
 		return b.FullyConnected(rows, rows, bias, nn.ActNone)
 	}
+	if k.Columns { // a product with all values of the input on both sides, of which so many are worth it
+		turned := b.Reshape(x, trialChannels, 7*9)
+		return b.BatchMatmul(b.Reshape(x, 7*9, trialChannels), turned, false, false)
+	}
 	perChannel := k.Elem == family.Q8 && !k.ZeroPoint
 	product := func(size uint32, c layers.Conv) uint32 {
 		w, bias := b.filter(nn.Dims{channels, size, size, trialChannels}, channels, 0, perChannel)

@@ -7,7 +7,6 @@
 // COLUMNS | as in pack.comp
 #include "common.glsl"
 #include "divide.glsl"
-#include "requant.glsl"
 
 layout(set = 0, binding = 0) readonly buffer W { uint w[]; };
 layout(set = 0, binding = 1) readonly buffer B { ivec4 bias[]; };  // the same for all matrices
@@ -39,10 +38,16 @@ void main() {
     uint quad;
     uint matrix = divide(i, quads, quad);
 #if COLUMNS
-    vec4 sums = vec4(0.0); // below 2^24
+    ivec4 sum = ivec4(0);
     uint at = matrix * rows * rowQuads + quad;
-    for (uint k = 0u; k < rows; k++, at += rowQuads) sums += unpackFloats(w[at] ^ flip);
-    ivec4 sum = ivec4(sums);
+    for (uint k = 0u; k < rows;) {
+        uvec2 pairs = uvec2(0u); // of sums of 16 bits, which hold that many bytes
+        for (uint end = min(k + 257u, rows); k < end; k++, at += rowQuads) {
+            uint v = w[at] ^ flip;
+            pairs += uvec2(v, v >> 8) & 0x00ff00ffu;
+        }
+        sum += ivec4(pairs & 0xffffu, pairs >> 16);
+    }
 #else
     ivec4 sum = ivec4(0);
     for (uint t = 0u; t < rows; t++) {

@@ -11,8 +11,10 @@
 // X_TEXEL  | 1: x is a texel buffer; 0: a storage buffer
 // Y_TEXEL  | 1: y is a storage texel buffer; 0: a storage buffer
 // ELEM_F16 | x and y are float16; sums are float32
+// COLUMNS  | without TAPS: 1: weights are [k][quad of channels] texels, where nothing may be read behind the last k
 //
-// Weights: [tile of 4*TN4 channels][tap][k, padded to 4][TN4] texels of 4 channels, the tiles of one slab.
+// Weights: [tile of 4*TN4 channels][tap][k, padded to 4][TN4] texels of 4 channels, the tiles of one slab. Without TAPS there may
+// be several products of the same sizes, whose rows of x and y are one below the other.
 #include "common.glsl"
 #include "tensor.glsl"
 #include "window.glsl"
@@ -45,12 +47,19 @@ layout(push_constant) uniform P {
     uint count;   // invocations
     int tiles;    // channel tiles of this dispatch
     int quad0;    // first output quad of this dispatch
-    int pixels;   // rows of y
+    int pixels;   // rows of y; without TAPS, those of a product
     int kq;       // quads of a row of x; TAPS: of those that a sum reads
     int outQuads; // quads of a row of y
     float lo, hi;
 #if !TAPS
-    int productRows; // rows of x, a multiple of TM, for one filter; the next ones are for the filter behind it
+    int rowTiles;   // of a product
+    int x0, y0;     // the first quads of x and y
+    int nextFilter; // texels from the filter of a product to that of the next
+#if COLUMNS
+    int w0;     // the first texel of the first filter
+    int wPitch; // texels from k to k
+    int terms;  // k in a sum
+#endif
 #else
     int pitch;      // quads of a row of x
     int groupQuads; // of a row of y that read the same quads of x; the next ones read those behind
@@ -65,7 +74,17 @@ void main() {
     if (id >= count) return;
     int tm = int(id) / tiles;
     int tn = int(id) - tm * tiles;
+#if TAPS
     int p0 = tm * TM;
+#define END pixels
+#define PLACE(row) ((row) * outQuads)
+#else
+    int product = tm / rowTiles;
+    int p0 = product * pixels + (tm - product * rowTiles) * TM;
+    int end = (product + 1) * pixels; // of its rows
+#define END end
+#define PLACE(row) (y0 + (row) * outQuads)
+#endif
 
     vec4 acc[TM][TN4];
     [[unroll]] for (int m = 0; m < TM; m++)
@@ -96,10 +115,36 @@ void main() {
             }
 #else
     int xi[TM];
-    [[unroll]] for (int m = 0; m < TM; m++) xi[m] = min(p0 + m, pixels - 1) * kq;
-    int wi = (p0 / productRows * tiles + tn) * kq * 4 * TN4;
+    [[unroll]] for (int m = 0; m < TM; m++) xi[m] = x0 + min(p0 + m, END - 1) * kq;
+#if COLUMNS
+    int column[TN4]; // of the tile, each where there is one
+    [[unroll]] for (int j = 0; j < TN4; j++) column[j] = w0 + product * nextFilter + min(quad0 + tn * TN4 + j, outQuads - 1);
+    int wi = 0;
+    for (int q = 0; q < terms / 4; q++) {
+        vec4 xv[TM];
+        [[unroll]] for (int m = 0; m < TM; m++) xv[m] = loadX(xi[m] + q);
+        [[unroll]] for (int c = 0; c < 4; c++) {
+            [[unroll]] for (int j = 0; j < TN4; j++) {
+                vec4 wv = texelFetch(w, wi + column[j]);
+                [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
+            }
+            wi += wPitch;
+        }
+    }
+    for (int k = terms & ~3; k < terms; k++, wi += wPitch) {
+        float xk[TM];
+        [[unroll]] for (int m = 0; m < TM; m++) xk[m] = loadX(xi[m] + k / 4)[k & 3];
+        [[unroll]] for (int j = 0; j < TN4; j++) {
+            vec4 wv = texelFetch(w, wi + column[j]);
+            [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xk[m] * wv;
+        }
+    }
+#else
+    int wi = product * nextFilter + tn * kq * 4 * TN4;
     {
 #endif
+#endif
+#if !COLUMNS
         for (int q = 0; q < kq; q++) {
             vec4 xv[TM];
             [[unroll]] for (int m = 0; m < TM; m++) {
@@ -116,6 +161,7 @@ void main() {
             wi += 4 * TN4;
         }
     }
+#endif
 #if TAPS
     }
 #endif
@@ -125,7 +171,7 @@ void main() {
         if (nq < outQuads) {
             vec4 b = bias[nq];
             [[unroll]] for (int m = 0; m < TM; m++)
-                if (p0 + m < pixels) storeY((p0 + m) * outQuads + nq, clamp(acc[m][j] + b, lo, hi));
+                if (p0 + m < END) storeY(PLACE(p0 + m) + nq, clamp(acc[m][j] + b, lo, hi));
         }
     }
 }

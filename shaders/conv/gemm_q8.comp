@@ -54,7 +54,7 @@ layout(push_constant) uniform P {
     uint count;
     int tiles;
     int quad0;
-    int pixels;
+    int pixels;     // rows of y; without TAPS, those of a product, as in gemm_float.comp
     int kq;
     int outQuads;
     uint flip;      // makes x unsigned: 0 or 0x80808080
@@ -62,7 +62,10 @@ layout(push_constant) uniform P {
     int doubleMask; // rounding, see requant.glsl
     int zero;       // zero point of y
     int lo, hi;     // clamp of y
-#if TAPS
+#if !TAPS
+    int rowTiles, x0, y0, nextFilter; // as in gemm_float.comp
+    int known;                    // quads of channels of the products before
+#else
     uint outside;   // four times the zero point of x'
     int pitch;      // as in gemm_float.comp
     int groupQuads;
@@ -77,7 +80,19 @@ void main() {
     if (id >= count) return;
     int tm = int(id) / tiles;
     int tn = int(id) - tm * tiles;
+#if TAPS
     int p0 = tm * TM;
+#define END pixels
+#define PLACE(row) ((row) * outQuads)
+#define KNOWN(quad) (quad)
+#else
+    int product = tm / rowTiles;
+    int p0 = product * pixels + (tm - product * rowTiles) * TM;
+    int end = (product + 1) * pixels; // of its rows
+#define END end
+#define PLACE(row) (y0 + (row) * outQuads)
+#define KNOWN(quad) (known + product * outQuads + (quad))
+#endif
 
     SUM acc[TM][TN4];
     [[unroll]] for (int m = 0; m < TM; m++)
@@ -106,6 +121,9 @@ void main() {
 #else
     int wi = tn * taps * kq * 4 * TN4;
 #endif
+#if !TAPS
+    wi += product * nextFilter;
+#endif
 #if TAPS
     int behind = (quad0 + tn * TN4) / groupQuads * kq;
     for (int ky = 0; ky < kH; ky++) {
@@ -126,7 +144,7 @@ void main() {
             }
 #else
     int xi[TM];
-    [[unroll]] for (int m = 0; m < TM; m++) xi[m] = min(p0 + m, pixels - 1) * kq;
+    [[unroll]] for (int m = 0; m < TM; m++) xi[m] = x0 + min(p0 + m, END - 1) * kq;
     {
 #endif
 #if FLUSH
@@ -191,20 +209,20 @@ void main() {
             sums[j * TM + m] -= wz * xsum[m];
 #endif
         }
-    int quads = min(TN4, outQuads - quad0 - tn * TN4), rows = min(TM, pixels - p0);
+    int quads = min(TN4, outQuads - quad0 - tn * TN4), rows = min(TM, END - p0);
     for (int j = 0; j < quads; j++) {
         int nq = quad0 + tn * TN4 + j;
-        Channels c = channels(nq);
+        Channels c = channels(KNOWN(nq));
         for (int m = 0; m < rows; m++) {
             ivec4 s = requantize(sums[j * TM + m] + c.bias, c, doubleMask);
-            storeY((p0 + m) * outQuads + nq, packBytes(clamp(s + zero, lo, hi)));
+            storeY(PLACE(p0 + m) + nq, packBytes(clamp(s + zero, lo, hi)));
         }
     }
 #else
     [[unroll]] for (int j = 0; j < TN4; j++) {
         int nq = quad0 + tn * TN4 + j;
         if (nq < outQuads) {
-            Channels c = channels(nq);
+            Channels c = channels(KNOWN(nq));
             [[unroll]] for (int m = 0; m < TM; m++) {
 #if FLUSH
                 ivec4 s = total[m][j] + c.bias;
@@ -215,7 +233,7 @@ void main() {
                 s -= wz * xsum[m];
 #endif
                 s = clamp(requantize(s, c, doubleMask) + zero, lo, hi);
-                if (p0 + m < pixels) storeY((p0 + m) * outQuads + nq, packBytes(s));
+                if (p0 + m < END) storeY(PLACE(p0 + m) + nq, packBytes(s));
             }
         }
     }

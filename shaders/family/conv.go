@@ -16,6 +16,8 @@ type Gemm struct {
 	Shared bool
 	Split  bool // Shared: workgroups sum parts of the products, which GemmSum adds up
 	Rows   bool // Shared: the filter is bound as it is, channel by channel
+	// Columns, of floats that texels hold: the filter is bound as it is, term of the sums by term.
+	Columns bool
 	// Matrix: by cooperative matrices in shared memory; the filter is a storage buffer. Floats of 32 bits become ones of 16
 	// on the way there. Whether sums are in parts, and whether the filter is a tensor, push constants say. The zero value:
 	// without.
@@ -32,12 +34,12 @@ func (k Gemm) Name() string {
 		return fmt.Sprintf("conv_matrix%s_%s_%dx%dx%d_%dx%d%s", on(k.Window, "_window"), k.Elem, m.M, m.N, m.K, k.M, k.N, on(k.ZeroPoint, "_wzp"))
 	}
 	return fmt.Sprintf("conv_gemm%s_%s%s%s_%dx%d%s%s%s%s%s", on(k.Window, "_window"), k.Elem, on(k.Dot, "_dot"), on(k.Shared, "_shared"),
-		k.M, k.N, on(k.Split, "_split"), on(k.Rows, "_rows"), on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
+		k.M, k.N, on(k.Split, "_split"), on(k.Rows, "_rows")+on(k.Columns, "_columns"), on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
 }
 
 // Floor implements Varied.
 func (k Gemm) Floor() bool {
-	return k.N == 8 && k.Access == Buffers && !k.Dot && !k.Shared && k.Matrix == (Matrix{})
+	return k.N == 8 && k.Access == Buffers && !k.Dot && !k.Shared && !k.Columns && k.Matrix == (Matrix{})
 }
 
 // GemmSum is the key of conv/gemm_sum.comp, which ends products that were computed in parts (Gemm.Split).

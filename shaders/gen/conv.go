@@ -16,8 +16,9 @@ func convVariants() []variant {
 	for _, window := range bools {
 		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {
 			for _, k := range gemmKeys(tile[0], tile[1]) {
-				k.Window = window
-				list = append(list, gemmVariant(k))
+				if k.Window = window; !window || !k.Columns {
+					list = append(list, gemmVariant(k))
+				}
 			}
 		}
 	}
@@ -29,6 +30,9 @@ func gemmKeys(m, n int) []family.Gemm {
 	var list []family.Gemm
 	for _, a := range accesses {
 		list = append(list, family.Gemm{Elem: family.F32, M: m, N: n, Access: a})
+		if m > 1 && a != family.Buffers {
+			list = append(list, family.Gemm{Elem: family.F32, M: m, N: n, Access: a, Columns: true})
+		}
 		for _, zero := range bools {
 			if a != family.Buffers {
 				list = append(list, family.Gemm{Elem: family.Q8, M: m, N: n, Access: a, Dot: true, ZeroPoint: zero})
@@ -46,7 +50,7 @@ func gemmVariant(k family.Gemm) variant {
 	v := variant{
 		key: k, source: "conv/gemm_float.comp", cost: family.CostMatrix,
 		defines: map[string]string{
-			"TM": fmt.Sprint(k.M), "TN4": fmt.Sprint(k.N / 4), "TAPS": digit(k.Window),
+			"TM": fmt.Sprint(k.M), "TN4": fmt.Sprint(k.N / 4), "TAPS": digit(k.Window), "COLUMNS": digit(k.Columns),
 			"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores),
 		},
 	}

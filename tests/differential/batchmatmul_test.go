@@ -1,12 +1,15 @@
 package differential
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // TestBatchMatmulSweep: no batch to three, either matrix swapped, a constant or not.
@@ -58,4 +61,27 @@ func batchMatmul(t *testing.T, d *driver.Device, rng *rand.Rand, seed uint64, ba
 	})
 	t.Log(describe(model))
 	CompareOn(t, d, model, RandomInputs(model, rng), ToleranceOf(typ))
+}
+
+// TestProductsInPlace: right matrices that are read where they lie, whose first rows are infinite in every second one: behind the
+// last row of a matrix whose rows are no whole quads lie those of the next.
+func TestProductsInPlace(t *testing.T) {
+	for _, k := range []uint32{61, 62, 63, 64, 1} {
+		n := 1<<18/(4*k) + 3 // so many that it is worth a kernel
+		for _, m := range []uint32{4, 11} {
+			t.Run(fmt.Sprintf("%dx%d by %dx%d", m, k, k, n), func(t *testing.T) {
+				typ := nn.TensorFloat32
+				x, y, z := of(typ, 0, nn.Dims{4, m, k}), of(typ, 0, nn.Dims{4, k, n}), of(typ, 0, nn.Dims{4, m, n})
+				model := oneOp(nn.OpBatchMatmul, []tensor{x, y}, z, nil, func(b *nn.Builder) []uint32 {
+					return []uint32{b.Scalar(false), b.Scalar(false)}
+				})
+				inputs := RandomInputs(model, rand.New(rand.NewPCG(1, uint64(k))))
+				infinite := floatsOf(typ, slices.Repeat([]float64{math.Inf(1)}, int(n))...)
+				for _, matrix := range []uint32{1, 3} {
+					copy(inputs[1][matrix*k*n*4:], infinite)
+				}
+				devices.Each(t, func(t *testing.T, d *driver.Device) { CompareOn(t, d, model, inputs, ToleranceOf(typ)) })
+			})
+		}
+	}
 }

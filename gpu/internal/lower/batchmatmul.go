@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -10,12 +11,13 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // BATCH_MATMUL of matrices that are worth a dispatch each, in the form that package compile gives it: [batch, m, k] by
-// [batch, k, n] or, swapped, [batch, n, k], and a bias, which is 0. The right matrices become tiles in one dispatch, from where
-// they are; then each product is a FULLY_CONNECTED.
+// [batch, k, n] or, swapped, [batch, n, k], and a bias, which is 0. The right matrices become tiles in one dispatch, or are read
+// where they lie; then as many products as can be bound are one, and each a FULLY_CONNECTED where they go through shared memory.
 
 func init() {
 	register(rule{check: checkBatchMatmul, lower: lowerBatchMatmul, divide: divideBatchMatmul, scratch: scratchBatchMatmul}, nn.OpBatchMatmul)
@@ -57,7 +59,7 @@ func checkBatchMatmul(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if x.Shape[0] != y.Shape[0] || w.Shape[0] != y.Shape[0] || x.Shape[1] != y.Shape[1] || depth != p.In || units != p.Out {
 		return fmt.Errorf("%v by %v is not %v", x.Shape, w.Shape, y.Shape)
 	}
-	if err := checkConv(f, p.graph, p.node); err != nil {
+	if err := cmp.Or(checkConv(f, p.graph, p.node), emit.CheckWork(float64(p.batch)*p.flop())); err != nil {
 		return err
 	}
 	if texels := int64(p.tileTexels(family.Gemm{N: 8})); texels > min(f.MaxTexelElements, f.MaxStorageRange/16) {
@@ -89,54 +91,170 @@ func lowerBatchMatmul(b *emit.Builder, n *ir.Node) {
 		return
 	}
 	p := productsOf(b.Graph, n)
-	left := apart(b, n.In[0], p.batch, pack.LayoutOf(p.X))
+	p.conv.inPlace = p.speedInPlace(b.Facts)
+	q, flush := (*pack.Quantized)(nil), false
+	if p.X.Type.IsQuant8() {
+		q, flush = pack.Quantize(&p.Filter), !p.exact()
+	}
+	x, y := b.Tensor(n.In[0]), b.Tensor(n.Out[0])
 	right := matrices{b.Tensor(n.In[1]), p.batch, p.columns}
+	var k family.Gemm
+	one := func(v emit.Value, t *ir.Tensor) emit.Value { // as much as is bound of a product's rows, wherever they begin
+		size := pack.LayoutOf(t).Bytes()
+		return b.View(v, 0, min(size+plan.Align, int64(p.batch)*size))
+	}
+	b.On(p.graph, []emit.Value{one(x, p.X), {}, {}, one(y, p.Y)}, func() {
+		k, _ = chooseGemm(b, p.conv, flush) // checkBatchMatmul has seen that there is one
+		if !k.Shared {
+			p.together(b, k, q, x, y, right)
+		}
+	})
+	if k.Shared {
+		p.apart(b, n, k, q, right)
+	}
+}
+
+// speedInPlace is how much faster the products are, about, by kernels that read the right matrices where they lie, as columns of
+// floats: by what it takes to pack them for few rows, if that is worth another kernel. 0 where none can.
+func (p *products) speedInPlace(f *plan.Facts) float64 {
+	const fewRows, worth = 256, 1 << 18 // rows; elements of all matrices
+	if !p.columns || p.X.Type != nn.TensorFloat32 || int64(p.In*p.OutQuads())+plan.Align/16 > f.MaxTexelElements {
+		return 0
+	}
+	if f.Class != plan.ClassCPU || f.Quick || p.pixels > fewRows || p.batch*p.In*p.Out < worth {
+		return 0.5
+	}
+	return 1.2
+}
+
+// together appends the products k, as many in a dispatch as the device can bind the operands of: each reads and writes its
+// rows in x and y.
+func (p *products) together(b *emit.Builder, k family.Gemm, q *pack.Quantized, x, y emit.Value, right matrices) {
+	in, out, tiles, rows := rowBytesOf(pack.LayoutOf(p.X)), rowBytesOf(pack.LayoutOf(p.Y)), p.tiles(k), p.rows(k)
+	filters := p.filters(b, k, right)
+	per := filters.per
+	if k.Access != family.Buffers {
+		per = min(per, in.most(b.Facts, gemmTexels(k)))
+	}
+	if k.Access == family.TexelStores {
+		per = min(per, out.most(b.Facts, gemmTexels(k)))
+	}
+	known, push := p.known(b, k, q, right, 1)
+	for i := 0; i < p.batch; i += per {
+		n := min(per, p.batch-i)
+		xs, ys := in.part(b, x, i, n), out.part(b, y, i, n)
+		read, write := b.Reach(k.Access, xs.value, ys.value, gemmTexels(k))
+		for at := 0; at < tiles; at += filters.perSlab {
+			count := min(filters.perSlab, tiles-at)
+			w := filters.of(b, i, n, at/filters.perSlab)
+			last := productPush(rows, xs.first, ys.first, filters.distance)
+			if q != nil {
+				last = last.Ints(i * p.OutQuads())
+			}
+			if k.Columns {
+				last = last.Ints(w.first, p.OutQuads(), p.In)
+			}
+			sizes := emit.Ints(n*rows*count, count, at*k.N/4, p.pixels, p.InQuads(), p.OutQuads())
+			b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), n*rows*count,
+				sizes.Words(push.operands...).Words(push.end...).Words(last...), emit.Cost{FLOP: p.flop() * float64(n*count) / float64(tiles)},
+				read, b.Read(w.value, w.format), b.Read(known.in, plan.FormatNone), write)
+		}
+	}
+}
+
+// rightMatrices says how products find their filters.
+type rightMatrices struct {
+	per      int // filters that can be bound at once
+	perSlab  int // tiles of a filter that can
+	distance int // texels from a filter to the next
+	of       func(b *emit.Builder, first, n, slab int) placed
+}
+
+// placed is a value with what a kernel reads as, and where in it that begins: the quad, or the texel.
+type placed struct {
+	value  emit.Value
+	first  int
+	format plan.Format
+}
+
+// filters are the right matrices as k reads them.
+func (p *products) filters(b *emit.Builder, k family.Gemm, right matrices) rightMatrices {
+	if k.Columns {
+		rows := rowBytesOf(pack.Layout{Rows: p.In, Quads: p.OutQuads(), Elem: 4})
+		of := func(b *emit.Builder, first, n, _ int) placed {
+			w := rows.part(b, right.w, first, n)
+			w.format = plan.FormatRGBA32F
+			return w
+		}
+		return rightMatrices{rows.most(b.Facts, plan.FormatRGBA32F), p.tiles(k), p.In * p.OutQuads(), of}
+	}
+	format := plan.FormatRGBA32F
+	if k.Dot {
+		format = plan.FormatRGBA32U
+	}
+	most := int(p.slabTexels(b.Facts))
+	perSlab := min(p.tiles(k), most/p.tileTexels(k))
+	tiles := packMatrices(b, p.conv, k, right, [2]int{0, p.tiles(k)}, perSlab)
+	slabs, per := (p.tiles(k)+perSlab-1)/perSlab, 1
+	if slabs == 1 {
+		per = max(1, most/int(tiles.pitch/16))
+	}
+	return rightMatrices{per, perSlab, int(tiles.pitch / 16), func(b *emit.Builder, first, n, slab int) placed {
+		return placed{b.View(tiles.in, int64(first*slabs+slab)*tiles.pitch, int64(n-1)*tiles.pitch+tiles.size), 0, format}
+	}}
+}
+
+// known is what the products k know of their channels, at multiples of align bytes, or the same for all of floats, and what
+// they take behind sizes.
+func (p *products) known(
+	b *emit.Builder, k family.Gemm, q *pack.Quantized, right matrices, align int64,
+) (channels parts, push gemmPush) {
+	if q == nil {
+		bias := make([]float32, p.tiles(k)*k.N) // as checkBatchMatmul wants it
+		return parts{in: b.WeightsF32(bias), size: int64(4 * len(bias))}, gemmPush{end: pack.Bounds(p.Y, activation(p.node))}
+	}
+	return matrixChannels(b, p.conv, q, k.Dot || k.Flush, right, align), p.push8(q)
+}
+
+// rowBytes are those of the rows of a product in a tensor that has them one below the other.
+type rowBytes struct{ quad, size int64 }
+
+func rowBytesOf(l pack.Layout) rowBytes { return rowBytes{int64(4 * l.Elem), l.Bytes()} }
+
+// most is how many products' rows a texel buffer of format f holds, from wherever they begin.
+func (r rowBytes) most(f *plan.Facts, of plan.Format) int {
+	return max(1, int((f.MaxTexelElements*of.TexelBytes()-plan.Align)/r.size))
+}
+
+// part is where the rows of n products lie in v, from product i on: a value from a multiple of plan.Align on.
+func (r rowBytes) part(b *emit.Builder, v emit.Value, i, n int) placed {
+	at := int64(i) * r.size
+	from := at / plan.Align * plan.Align
+	return placed{value: b.View(v, from, at-from+int64(n)*r.size), first: int((at - from) / r.quad)}
+}
+
+// apart appends the products k through shared memory, one by one.
+func (p *products) apart(b *emit.Builder, n *ir.Node, k family.Gemm, q *pack.Quantized, right matrices) {
+	left := apart(b, n.In[0], p.batch, pack.LayoutOf(p.X))
 	out := parts{b.Tensor(n.Out[0]), pack.LayoutOf(p.Y).Bytes(), pack.LayoutOf(p.Y).Bytes()}
 	together := out.together(p.batch)
 	if !together {
 		out.pitch = plan.AlignUp(out.pitch)
 		out.in = b.Temp(int64(p.batch) * out.pitch)
 	}
-	on := func(i int, do func()) { b.On(p.graph, []emit.Value{left.part(b, i), {}, {}, out.part(b, i)}, do) }
-	var product func(i int)
-	on(0, func() { product = p.prepare(b, right) })
+	var tiles, channels parts
+	var push gemmPush
 	for i := range p.batch {
-		on(i, func() { product(i) })
+		b.On(p.graph, []emit.Value{left.part(b, i), {}, {}, out.part(b, i)}, func() {
+			if i == 0 {
+				tiles = packMatrices(b, p.conv, k, right, [2]int{0, p.tiles(k)}, p.tiles(k))
+				channels, push = p.known(b, k, q, right, plan.Align)
+			}
+			dispatchShared(b, p.conv, k, func([2]int) emit.Value { return tiles.part(b, i) }, channels.part(b, i), push)
+		})
 	}
 	if !together {
 		spread(b, b.Out(n.Out[0]), b.Read(out.in, plan.FormatNone), p.batch, out.size, out.pitch, out.size, b.Layout(n.Out[0]).Elem)
-	}
-}
-
-// prepare makes of the right matrices what the products read, and returns what appends product i.
-func (p *products) prepare(b *emit.Builder, right matrices) func(i int) {
-	q, flush := (*pack.Quantized)(nil), false
-	if p.X.Type.IsQuant8() {
-		q, flush = pack.Quantize(&p.Filter), !p.exact()
-	}
-	k, _ := chooseGemm(b, p.conv, flush) // checkBatchMatmul has seen that there is one
-	perSlab := p.tiles(k)
-	if !k.Shared {
-		perSlab = min(perSlab, int(p.slabTexels(b.Facts))/p.tileTexels(k))
-	}
-	tiles := packMatrices(b, p.conv, k, right, [2]int{0, p.tiles(k)}, perSlab)
-	var push gemmPush
-	var channels parts
-	if q == nil {
-		push.end = pack.Bounds(p.Y, activation(p.node))
-		channels.in = floatBias(b, p.conv, p.tiles(k)*k.N)
-	} else {
-		push = p.push8(q)
-		channels = matrixChannels(b, p.conv, q, k.Dot || k.Flush, right)
-	}
-	slabs := (p.tiles(k) + perSlab - 1) / perSlab
-	return func(i int) {
-		known := channels.in
-		if q != nil {
-			known = channels.part(b, i)
-		}
-		slab := func(run [2]int) emit.Value { return tiles.part(b, i*slabs+run[0]/perSlab) }
-		dispatchTiles(b, p.conv, k, slab, known, push)
 	}
 }
 

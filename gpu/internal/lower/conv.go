@@ -45,6 +45,8 @@ type conv struct {
 	transposed       bool // windows lie in the output
 	turned           bool // the taps of the filter are in the opposite order
 	several          bool // the filter is one of several in a tensor, of which each is packed
+	// inPlace is how much faster products are that read the filter, [In, Out], where it lies; 0 where none can.
+	inPlace float64
 }
 
 // convOf reads a node; its operands have the ranks that the operation demands.
@@ -348,6 +350,10 @@ func (c *conv) push8(q *pack.Quantized) gemmPush {
 // of sums, and what lies outside of the image.
 type gemmPush struct{ operands, end, outside emit.Push }
 
+// productPush is what products without a window take behind all else: the tiles of rows that each has, the first quads of its
+// operand and of the result, and the texels from one filter to the next.
+func productPush(rows, x, y, filter int) emit.Push { return emit.Ints(rows, x, y, filter) }
+
 // dispatchTiles appends the product k of c. slab packs tiles run[0] to run[1] of the filter, of which there may be more
 // than one texel buffer holds; channels is what the kernel adds to sums.
 func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int) emit.Value, channels emit.Value, p gemmPush) {
@@ -358,8 +364,12 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	x, y := b.Reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
 	tiles, rows := c.tiles(k), c.rows(k)
 	push := c.push(p.operands.Words(p.end...).Words(p.outside...))
-	if k.Elem != family.Q8 && !k.Window {
-		push = push.Ints(rows * k.M) // one filter for all
+	switch {
+	case k.Window:
+	case k.Elem == family.Q8:
+		push = push.Words(productPush(rows, 0, 0, 0)...).Ints(0)
+	default:
+		push = push.Words(productPush(rows, 0, 0, 0)...)
 	}
 	format := plan.FormatRGBA32F
 	if k.Dot {

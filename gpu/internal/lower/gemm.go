@@ -21,6 +21,9 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		if k.Elem != elem(c.X.Type) || k.Window != c.window() || k.ZeroPoint != (exact && zero) || k.Flush != (flush && !exact) {
 			return 0, ""
 		}
+		if k.Columns && c.inPlace == 0 {
+			return 0, ""
+		}
 		if c.grouped && c.multiplier%k.N != 0 {
 			return 0, "" // a tile is of one group
 		}
@@ -41,6 +44,9 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		}
 		if k.Flush {
 			why += "; sums that floats do not hold exactly"
+		}
+		if k.Columns {
+			speed, why = speed*c.inPlace, why+"; the filter where it lies"
 		}
 		return speed, why
 	})

@@ -75,7 +75,7 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 		read, write := b.Reach(k.Access, rows, part(first, n), gemmTexels(k))
 		m := (n + k.M - 1) / k.M
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), m*tiles,
-			emit.Ints(m*tiles, tiles, 0, n, in, out).Words(pack.Bounds(c.Y, activation(c.node))...).Ints(m*k.M),
+			emit.Ints(m*tiles, tiles, 0, n, in, out).Words(pack.Bounds(c.Y, activation(c.node))...).Words(productPush(m, 0, 0, 0)...),
 			emit.Cost{FLOP: c.flop() * float64(n) / float64(c.pixels)},
 			read, b.Read(weights, plan.FormatRGBA32F), b.Read(bias, plan.FormatNone), write)
 	}

@@ -88,18 +88,18 @@ func biasOnDevice(b *emit.Builder, c *conv) emit.Value {
 
 // channelsOnDevice returns the records of pack.Filter.Channels.
 func channelsOnDevice(b *emit.Builder, c *conv, q *pack.Quantized, shift bool) emit.Value {
-	return matrixChannels(b, c, q, shift, matrices{w: b.Tensor(c.node.In[1]), count: 1}).in
+	return matrixChannels(b, c, q, shift, matrices{w: b.Tensor(c.node.In[1]), count: 1}, 1).in
 }
 
-// matrixChannels returns the records of pack.Filter.Channels for each of the matrices, at multiples of plan.Align.
-func matrixChannels(b *emit.Builder, c *conv, q *pack.Quantized, shift bool, m matrices) parts {
+// matrixChannels returns the records of pack.Filter.Channels for each of the matrices, at multiples of align bytes.
+func matrixChannels(b *emit.Builder, c *conv, q *pack.Quantized, shift bool, m matrices, align int64) parts {
 	known := c.Filter
 	if c.W.Type.IsQuant8() { // all channels have one scale
 		known.Out = min(c.Out, 4)
 	}
 	records := known.Channels(known.OutQuads(), shift, make([]int, known.Out))
 	size := pack.ChannelBytes * int64(c.OutQuads())
-	pitch := plan.AlignUp(size)
+	pitch := (size + align - 1) / align * align
 	rowQuads, rows := c.InQuads(), c.Taps
 	if m.columns {
 		rowQuads, rows = c.OutQuads(), c.In

@@ -187,7 +187,7 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 // rows and the result, and whether the device can bind that and a filter in its tiles.
 func chooseProduct(b *emit.Builder, c *conv, reach func(k family.Gemm) (x, y emit.Value, ok bool)) (k family.Gemm, ok bool) {
 	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
-		if k.Elem != family.F32 || k.Window || k.Shared || k.Matrix != (family.Matrix{}) {
+		if k.Elem != family.F32 || k.Window || k.Shared || k.Columns || k.Matrix != (family.Matrix{}) {
 			return 0, ""
 		}
 		x, y, ok := reach(k)
@@ -218,8 +218,8 @@ func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 	for first := 0; first < w.points; first += per {
 		n := min(per, w.points-first)
 		rows := n * w.rows / k.M
-		push := emit.Ints(rows*tiles, tiles, 0, n*w.rows, p.InQuads(), p.OutQuads()).
-			Floats(math.Inf(-1), math.Inf(1)).Ints(w.rows)
+		push := emit.Ints(rows*tiles, tiles, 0, w.rows, p.InQuads(), p.OutQuads()).
+			Floats(math.Inf(-1), math.Inf(1)).Words(productPush(w.rows/k.M, 0, 0, int(filter/16))...)
 		read, write := b.Reach(k.Access, w.part(b, v, p.InQuads(), first, n), w.part(b, m, p.OutQuads(), first, n), gemmTexels(k))
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*tiles, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)},
 			read, emit.Binding{Value: weights, Format: plan.FormatRGBA32F, Offset: int64(first) * filter, Size: int64(n) * filter}, bias, write)
