@@ -7,21 +7,21 @@ import "github.com/nngpu/nngpu/gpu/internal/plan"
 const maxOpen = 1024
 
 // placeBarriers sets Barrier on each step that conflicts with one since the last barrier: reads or
-// overwrites what was written, or overwrites what was read.
-func placeBarriers(steps []plan.Step) {
+// overwrites what was written, or overwrites what was read. apart is Binding.Apart of a step's binding.
+func placeBarriers(steps []plan.Step, apart func(step, binding int) int) {
 	var open []access // of the steps since the last barrier
 	for i := range steps {
 		s := &steps[i]
-		for _, bd := range s.Bindings {
-			if len(open) > maxOpen || conflicts(open, s, bd) {
+		for k, bd := range s.Bindings {
+			if len(open) > maxOpen || conflicts(open, access{bd, s, apart(i, k)}) {
 				s.Barrier = true
 				open = open[:0]
 				break
 			}
 		}
-		for _, bd := range s.Bindings {
+		for k, bd := range s.Bindings {
 			if bd.Buffer != plan.Weights {
-				open = append(open, access{bd, s})
+				open = append(open, access{bd, s, apart(i, k)})
 			}
 		}
 	}
@@ -30,14 +30,15 @@ func placeBarriers(steps []plan.Step) {
 // access is a binding of a step.
 type access struct {
 	plan.Binding
-	step *plan.Step
+	step  *plan.Step
+	apart int
 }
 
-// conflicts reports whether bd, of step s, touches what one of open writes, or writes what one of open touches.
-func conflicts(open []access, s *plan.Step, bd plan.Binding) bool {
+// conflicts reports whether a touches what one of open writes, or writes what one of open touches.
+func conflicts(open []access, a access) bool {
 	for _, o := range open {
-		if (o.Write || bd.Write) && o.Buffer == bd.Buffer && o.Offset < bd.Offset+bd.Size && bd.Offset < o.Offset+o.Size &&
-			!alternatives(o.step, s) {
+		if (o.Write || a.Write) && o.Buffer == a.Buffer && o.Offset < a.Offset+a.Size && a.Offset < o.Offset+o.Size &&
+			(a.apart == 0 || o.apart != a.apart) && !alternatives(o.step, a.step) {
 			return true
 		}
 	}

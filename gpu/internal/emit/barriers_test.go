@@ -50,7 +50,7 @@ func TestPlaceBarriers(t *testing.T) {
 		{"in place", []plan.Step{step(read(a, 0, 4), write(a, 0, 4)), step(read(a, 0, 4), write(a, 0, 4))}, []bool{false, true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			placeBarriers(tc.steps)
+			placeBarriers(tc.steps, func(int, int) int { return 0 })
 			var got []bool
 			for _, s := range tc.steps {
 				got = append(got, s.Barrier)
@@ -75,7 +75,7 @@ func TestAlternativesNeedNoBarrier(t *testing.T) {
 	} {
 		tc.a.Bindings, tc.b.Bindings = []plan.Binding{at}, []plan.Binding{at}
 		steps := []plan.Step{tc.a, tc.b}
-		placeBarriers(steps)
+		placeBarriers(steps, func(int, int) int { return 0 })
 		require.Equal(t, tc.barrier, steps[1].Barrier, tc.name)
 	}
 }
@@ -94,7 +94,7 @@ func TestBarriersOrderEveryHazard(t *testing.T) {
 			last := &steps[i].Bindings[len(steps[i].Bindings)-1]
 			last.Write = last.Buffer != plan.Weights
 		}
-		placeBarriers(steps)
+		placeBarriers(steps, func(int, int) int { return 0 })
 		epoch := make([]int, len(steps))
 		for i := range steps {
 			if i > 0 {
@@ -115,4 +115,28 @@ func TestBarriersOrderEveryHazard(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPartsNeedNoBarrier between those of one whole, and need one before who reads it, or writes another whole there.
+func TestPartsNeedNoBarrier(t *testing.T) {
+	read := plan.Binding{Buffer: plan.Arena, Offset: 64, Size: 64}
+	part := plan.Binding{Buffer: plan.Arena, Size: 256, Write: true}
+	steps := []plan.Step{
+		{Bindings: []plan.Binding{read}}, {Bindings: []plan.Binding{part}}, {Bindings: []plan.Binding{part}},
+		{Bindings: []plan.Binding{read}}, {Bindings: []plan.Binding{part}}, {Bindings: []plan.Binding{part}},
+		{Bindings: []plan.Binding{part}},
+	}
+	apart := []int{1, 2, 2, 2, 3, 3, 0}
+	steps[3].Bindings = append(steps[3].Bindings, plan.Binding{Buffer: plan.Arena, Size: 4})
+	placeBarriers(steps, func(step, binding int) int {
+		if binding > 0 {
+			return 0
+		}
+		return apart[step]
+	})
+	var got []bool
+	for _, s := range steps {
+		got = append(got, s.Barrier)
+	}
+	require.Equal(t, []bool{false, true, false, true, true, false, true}, got)
 }

@@ -39,6 +39,9 @@ type Binding struct {
 	Offset int64 // multiple of plan.Align
 	Size   int64
 	Write  bool
+	// Apart is a number of Builder.Apart that several bindings have of which no two touch the same bytes, although their ranges
+	// overlap: no barrier is between them for that. 0: nothing is known.
+	Apart int
 }
 
 // step is a plan.Step whose arena offsets are not known yet.
@@ -68,6 +71,7 @@ type Builder struct {
 	shared  map[int]bool  // values that several tensors name, or parts of them
 	readers []int         // see uses
 	made    map[any]Value // see Once
+	aparts  int           // see Apart
 }
 
 // NewBuilder returns a builder for g on a device with the given facts.
@@ -111,6 +115,12 @@ func (b *Builder) Once(key any, do func() Value) Value {
 		b.made[key] = v
 	}
 	return v
+}
+
+// Apart returns another number for Binding.Apart.
+func (b *Builder) Apart() int {
+	b.aparts++
+	return b.aparts
 }
 
 func (b *Builder) newValue(buffer plan.Buffer, size, offset int64) Value {

@@ -40,7 +40,7 @@ func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
 		p.Steps = append(p.Steps, s.Step)
 	}
 	b.steadyViews(p)
-	placeBarriers(p.Steps)
+	placeBarriers(p.Steps, func(step, binding int) int { return b.steps[step].refs[binding].Apart })
 	return p, b.weights.Bytes(), nil
 }
 

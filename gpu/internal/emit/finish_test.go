@@ -159,10 +159,10 @@ func TestBarriersSeeLongerViews(t *testing.T) {
 			open = open[:0]
 		}
 		for _, bd := range s.Bindings {
-			require.False(t, conflicts(open, s, bd), "step %d, %v", i, bd)
+			require.False(t, conflicts(open, access{bd, s, 0}), "step %d, %v", i, bd)
 		}
 		for _, bd := range s.Bindings {
-			open = append(open, access{bd, s})
+			open = append(open, access{bd, s, 0})
 		}
 	}
 }

@@ -140,10 +140,12 @@ func (p *products) together(b *emit.Builder, k family.Gemm, q *pack.Quantized, x
 		per = min(per, out.most(b.Facts, gemmTexels(k)))
 	}
 	known, push := p.known(b, k, q, right, 1)
+	apart := b.Apart()
 	for i := 0; i < p.batch; i += per {
 		n := min(per, p.batch-i)
 		xs, ys := in.part(b, x, i, n), out.part(b, y, i, n)
 		read, write := b.Reach(k.Access, xs.value, ys.value, gemmTexels(k))
+		write.Apart = apart
 		for at := 0; at < tiles; at += filters.perSlab {
 			count := min(filters.perSlab, tiles-at)
 			w := filters.of(b, i, n, at/filters.perSlab)

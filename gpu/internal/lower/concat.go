@@ -104,6 +104,10 @@ func lowerConcat(b *emit.Builder, n *ir.Node) {
 	l := b.Layout(n.Out[0])
 	axis := n.Attrs.(ops.Concatenation).Axis
 	inner := axis == len(out.Shape)-1
+	to := b.Out(n.Out[0])
+	if !inner || !slices.ContainsFunc(n.In, func(id ir.ID) bool { return b.Layout(id).C%4 != 0 }) {
+		to.Apart = b.Apart()
+	}
 	at := 0 // positions along the axis
 	for _, id := range n.In {
 		in := b.Graph.T(id)
@@ -120,9 +124,9 @@ func lowerConcat(b *emit.Builder, n *ir.Node) {
 		from := b.Layout(id)
 		switch {
 		case inner && at%4 != 0:
-			concatUnaligned(b, b.Out(n.Out[0]), src, l, from, at)
+			concatUnaligned(b, to, src, l, from, at)
 		case inner:
-			b.CopyQuads(b.Out(n.Out[0]), src, emit.Strided{
+			b.CopyQuads(to, src, emit.Strided{
 				Dims: []int{l.Rows, from.Quads}, From: []int{from.Quads, 1}, To: []int{l.Quads, 1},
 				ToBase: at / 4, Elem: l.Elem,
 			})
@@ -130,7 +134,7 @@ func lowerConcat(b *emit.Builder, n *ir.Node) {
 			// Everything behind the axis is one run.
 			tail := ir.Product(out.Shape[axis+1:len(out.Shape)-1]) * l.Quads
 			run := in.Shape[axis] * tail
-			b.CopyQuads(b.Out(n.Out[0]), src, emit.Strided{
+			b.CopyQuads(to, src, emit.Strided{
 				Dims: []int{ir.Product(out.Shape[:axis]), run}, From: []int{run, 1}, To: []int{out.Shape[axis] * tail, 1},
 				ToBase: at * tail, Elem: l.Elem,
 			})

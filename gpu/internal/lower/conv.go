@@ -375,6 +375,7 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	if k.Dot {
 		format = plan.FormatRGBA32U
 	}
+	y.Apart = b.Apart()
 	for _, run := range slabs(c.slabTexels(b.Facts), tiles, c.tileTexels(k)) {
 		n := run[1] - run[0]
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n,
