@@ -5,7 +5,6 @@
 package gpu
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/shaders"
@@ -189,7 +189,7 @@ func (b *Backend) compileForm(ctx context.Context, m *nn.Model, o backend.Option
 // form is a model compiled, but not made on the device.
 type form struct {
 	plan    *plan.Plan
-	weights []byte
+	weights *pack.Weights
 	quick   bool // an optimised one will take its place
 }
 
@@ -206,7 +206,7 @@ func (b *Backend) planForm(ctx context.Context, m *nn.Model, o backend.Options) 
 
 // makeForm makes f on the device.
 func (b *Backend) makeForm(ctx context.Context, f *form, o vulkan.ExecutableOptions) (*longLived, error) {
-	x, err := b.newLongLived(ctx, f.plan, bytes.NewReader(f.weights), o)
+	x, err := b.newLongLived(ctx, f.plan, f.weights, o)
 	if err != nil {
 		return nil, err
 	}
@@ -216,19 +216,19 @@ func (b *Backend) makeForm(ctx context.Context, f *form, o vulkan.ExecutableOpti
 
 // plan compiles m within what the device can give at this moment. Kernels of which it is not known whether they compute
 // rightly here are compared first where o is for the background; else floor says that others were chosen in their place.
-func (b *Backend) plan(ctx context.Context, f *plan.Facts, m *nn.Model, o backend.Options) (p *plan.Plan, weights []byte, floor bool, err error) {
+func (b *Backend) plan(ctx context.Context, f *plan.Facts, m *nn.Model, o backend.Options) (p *plan.Plan, weights *pack.Weights, floor bool, err error) {
 	d, err := b.devices.use()
 	if err != nil {
 		return nil, nil, false, err
 	}
 	defer d.Release()
-	return b.trustworthy(ctx, d, f, o, func() (*plan.Plan, []byte, error) {
+	return b.trustworthy(ctx, d, f, o, func() (*plan.Plan, *pack.Weights, error) {
 		return compile.Model(ctx, f, m, func(n int64) error { return d.FitsWeights(n, o.MemoryBudget) })
 	})
 }
 
 // trustworthy calls compile, which goes by f, until all kernels of the plan are trusted.
-func (b *Backend) trustworthy(ctx context.Context, d *vulkan.Device, f *plan.Facts, o backend.Options, compile func() (*plan.Plan, []byte, error)) (p *plan.Plan, weights []byte, floor bool, err error) {
+func (b *Backend) trustworthy(ctx context.Context, d *vulkan.Device, f *plan.Facts, o backend.Options, compile func() (*plan.Plan, *pack.Weights, error)) (p *plan.Plan, weights *pack.Weights, floor bool, err error) {
 	for {
 		if p, weights, err = compile(); err != nil {
 			return nil, nil, false, err

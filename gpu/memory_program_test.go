@@ -159,7 +159,7 @@ func compileGraph(t testing.TB, b *Backend, text string) *program {
 	}
 	made, weights, err := compile.Graph(t.Context(), &b.facts, g, nil)
 	require.NoError(t, err)
-	x, err := vulkan.NewExecutable(t.Context(), b.device, made, weights, vulkan.ExecutableOptions{})
+	x, err := vulkan.NewExecutableFrom(t.Context(), b.device, made, weights, vulkan.ExecutableOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Close()) })
 	p.x = x

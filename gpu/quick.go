@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -30,7 +29,7 @@ func (b *Backend) compileSoon(ctx context.Context, m *nn.Model, o backend.Option
 		c.planning, c.unmade = time.Since(start), func() float64 { return b.devices.now().Unmade(c.quick) }
 		options.First, options.GoOn = c.both, c.goOn
 	}
-	x, err := b.newLongLived(ctx, p, bytes.NewReader(weights), options)
+	x, err := b.newLongLived(ctx, p, weights, options)
 	if err == nil {
 		x.stats.Quick = floor
 	}

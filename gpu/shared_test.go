@@ -111,7 +111,9 @@ func sameAsFloor(t *testing.T, d *vulkan.Device, facts plan.Facts, k family.Gemm
 			require.NoError(t, err)
 			outputs[i] = make([]byte, size)
 		}
-		require.NoError(t, runOnce(t.Context(), d, p, weights, vulkan.ExecutableOptions{}, inputs, outputs))
+		packed, err := weights.Bytes()
+		require.NoError(t, err)
+		require.NoError(t, runOnce(t.Context(), d, p, packed, vulkan.ExecutableOptions{}, inputs, outputs))
 		return p, outputs
 	}
 	p, got := compute(func(other family.Gemm) bool { return other == k })

@@ -11,6 +11,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
@@ -89,9 +90,9 @@ func TestSplitStepsGiveTheSameBytes(t *testing.T) {
 }
 
 // runPlan runs p with one input and one output.
-func runPlan(t *testing.T, b *Backend, p *plan.Plan, weights, in []byte) []byte {
+func runPlan(t *testing.T, b *Backend, p *plan.Plan, weights *pack.Weights, in []byte) []byte {
 	t.Helper()
-	x, err := vulkan.NewExecutable(context.Background(), b.device, p, weights, vulkan.ExecutableOptions{})
+	x, err := vulkan.NewExecutableFrom(context.Background(), b.device, p, weights, vulkan.ExecutableOptions{})
 	require.NoError(t, err)
 	defer x.Close()
 	out := make([]byte, p.Outputs[0].Size)

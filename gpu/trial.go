@@ -53,7 +53,12 @@ func newTrial(f *plan.Facts, k shaders.Kernel) (*trial, error) {
 				f.Avoid.Add(other)
 			}
 		}
-		c.plan, c.weights, err = compile.Model(context.Background(), &f, m, nil)
+		p, weights, err := compile.Model(context.Background(), &f, m, nil)
+		if err != nil {
+			return c, err
+		}
+		c.plan = p
+		c.weights, err = weights.Bytes()
 		return c, err
 	}
 	if t.variant, err = only(func(other shaders.Kernel) bool { return other == k }); err != nil {

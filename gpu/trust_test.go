@@ -18,6 +18,7 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
@@ -291,7 +292,7 @@ func TestChosenAlthoughAvoided(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					b.trust.alter = wrongly
 					facts, calls := b.facts, 0
-					_, _, _, err := b.trustworthy(t.Context(), b.device, &facts, o, func() (*plan.Plan, []byte, error) {
+					_, _, _, err := b.trustworthy(t.Context(), b.device, &facts, o, func() (*plan.Plan, *pack.Weights, error) {
 						calls++
 						require.Less(t, calls, 10, "it goes on for ever")
 						return &plan.Plan{Steps: []plan.Step{{Kernel: insisted}}, Segments: []int{1}}, nil, nil

@@ -268,7 +268,7 @@ func (t *tuner) faster(ctx context.Context, one, other *vulkan.Executable) (bool
 func (t *tuner) executable(ctx context.Context, d *vulkan.Device, f *form) (*vulkan.Executable, error) {
 	o := executableOptions(t.o)
 	o.MaxSlots = 1
-	return vulkan.NewExecutable(ctx, d, f.plan, f.weights, o)
+	return vulkan.NewExecutableFrom(ctx, d, f.plan, f.weights, o)
 }
 
 // run executes x once, segment by segment, so that others have the device between them, and returns the time of the whole.

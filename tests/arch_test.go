@@ -75,7 +75,7 @@ var layers = map[string][]string{
 	"gpu/internal/compile":       {"driver/nn", "driver/ops", "gpu/internal/codec", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/lower", "gpu/internal/pack", "gpu/internal/plan", "shaders"},
 	"gpu/internal/vulkan":        {"driver/nn", "driver/backend", "gpu/internal/plan", "gpu/internal/pool", "shaders", "shaders/family", "cgo/vk"},
 	"gpu/internal/vulkan/vktest": {"gpu/internal/vulkan", "cgo/vk"},
-	"gpu": {"driver/nn", "driver/layers", "driver/ops", "driver/backend", "gpu/internal/compile", "gpu/internal/ir", "gpu/internal/lower", "gpu/internal/plan",
+	"gpu": {"driver/nn", "driver/layers", "driver/ops", "driver/backend", "gpu/internal/compile", "gpu/internal/ir", "gpu/internal/lower", "gpu/internal/pack", "gpu/internal/plan",
 		"gpu/internal/pool", "gpu/internal/vulkan", "internal/numbers", "shaders", "shaders/family"},
 	"gpu/null": {"driver/nn", "driver/backend"},
 

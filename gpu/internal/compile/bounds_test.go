@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/shaders"
 	"github.com/nngpu/nngpu/tests/interpret"
@@ -31,8 +32,12 @@ const loopLimit = 65_535
 // checkBounds interprets some invocations of every step of p: the first and last ones and some between, and
 // ones beyond the last, which must not write. contents seeds what lies in arena and host memory, which a kernel
 // must not trust.
-func checkBounds(f *plan.Facts, p *plan.Plan, weights []byte, contents uint64) error {
+func checkBounds(f *plan.Facts, p *plan.Plan, packed *pack.Weights, contents uint64) error {
 	if err := p.Verify(); err != nil {
+		return err
+	}
+	weights, err := packed.Bytes()
+	if err != nil {
 		return err
 	}
 	rng := rand.New(rand.NewPCG(contents, 1))

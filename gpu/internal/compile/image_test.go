@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -32,7 +33,7 @@ func TestImageBounds(t *testing.T) {
 						require.Equal(t, plan.InputRef(0), read.Of)
 						require.Less(t, read.Size-d.Bytes(), int64(4))
 						for contents := range uint64(5) {
-							require.NoError(t, checkBounds(&facts, p, nil, contents), "%s: %+v as %v", name, d, o)
+							require.NoError(t, checkBounds(&facts, p, &pack.Weights{}, contents), "%s: %+v as %v", name, d, o)
 						}
 					}
 				}
@@ -52,7 +53,7 @@ func TestImageOfWrongSizes(t *testing.T) {
 			for _, stride := range []uint32{0, 6, 8, 1 << 20, math.MaxUint32} {
 				push[4] = stride
 				for contents := range uint64(5) {
-					require.NoError(t, checkBounds(&lavapipe, p, nil, contents))
+					require.NoError(t, checkBounds(&lavapipe, p, &pack.Weights{}, contents))
 				}
 			}
 		}

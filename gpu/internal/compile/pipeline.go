@@ -34,7 +34,7 @@ type unit struct {
 
 	builder *emit.Builder
 	plan    *plan.Plan
-	weights []byte
+	weights *pack.Weights
 }
 
 // pass brings a unit a step further. The comment of each says what it requires and ensures.
@@ -103,13 +103,13 @@ func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
 	return u.refused, err
 }
 
-// Model compiles m. The plan refers to offsets in weights, the packed constants. fits says when these become too
+// Model compiles m. The plan refers to offsets in weights, the packed constants, which are made of m's when they are read. fits says when these become too
 // large; without it, the size of the model's constants bounds them alone.
 //
 // Precondition: m passed validate.Model.
 //
 // Errors: nn.ErrUnsupported; those of fits; RESOURCE_EXHAUSTED_PERSISTENT for weights far larger than the model's constants.
-func Model(ctx context.Context, f *plan.Facts, m *nn.Model, fits pack.Fits) (p *plan.Plan, weights []byte, err error) {
+func Model(ctx context.Context, f *plan.Facts, m *nn.Model, fits pack.Fits) (p *plan.Plan, weights *pack.Weights, err error) {
 	u := &unit{ctx: ctx, facts: f, fits: fits, model: m}
 	if err := u.judge(); err != nil {
 		return nil, nil, err
@@ -140,7 +140,7 @@ func Optimised(f *plan.Facts, m *nn.Model) (*ir.Graph, error) {
 // Graph compiles g, which it changes, as Model does.
 //
 // Precondition: g is inferred and has no node that lower.Check refuses.
-func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph, fits pack.Fits) (*plan.Plan, []byte, error) {
+func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph, fits pack.Fits) (*plan.Plan, *pack.Weights, error) {
 	u := &unit{ctx: ctx, facts: f, fits: fits, graph: g, constants: pack.ConstantBytes(g)}
 	if err := u.run("normalise layout", "fold constants"); err != nil {
 		return nil, nil, err

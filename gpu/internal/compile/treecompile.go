@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
@@ -78,7 +79,7 @@ func tensorOf(o *nn.Operand) *ir.Tensor {
 }
 
 // Copy returns the plan that copies its inputs, which are like those of list, to its outputs.
-func Copy(ctx context.Context, f *plan.Facts, list []nn.Operand) (*plan.Plan, []byte, error) {
+func Copy(ctx context.Context, f *plan.Facts, list []nn.Operand) (*plan.Plan, *pack.Weights, error) {
 	g := &ir.Graph{}
 	for i := range list {
 		x, y := g.Add(*tensorOf(&list[i])), g.Add(*tensorOf(&list[i]))

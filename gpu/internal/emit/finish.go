@@ -3,13 +3,15 @@ package emit
 import (
 	"fmt"
 
+	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/memory/planner"
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// Finish places the values of the arena, finds the barriers and returns the steps with the packed weights.
-func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
+// Finish places the values of the arena, finds the barriers and returns the steps with the weights, which are packed when
+// they are read.
+func (b *Builder) Finish() (p *plan.Plan, weights *pack.Weights, err error) {
 	if err := b.weights.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -41,7 +43,7 @@ func (b *Builder) Finish() (p *plan.Plan, weights []byte, err error) {
 	}
 	b.steadyViews(p)
 	placeBarriers(p.Steps, func(step, binding int) int { return b.steps[step].refs[binding].Apart })
-	return p, b.weights.Bytes(), nil
+	return p, b.weights, nil
 }
 
 // steadyViews makes texel views longer whose size in bytes has zeroes in bits 8 to 15. Mesa 22.3.6 reads

@@ -68,9 +68,11 @@ func TestWeightsAreAligned(t *testing.T) {
 	for i, v := range []Value{first, second, third} {
 		require.Equal(t, int64(i*plan.Align), b.values[v.id].offset)
 	}
-	require.Equal(t, []byte{1, 2, 3, 4, 5, 0, 0, 0}, b.weights.Bytes()[plan.Align:plan.Align+8])
-	require.Equal(t, []byte{0, 0, 0x80, 0x3f}, b.weights.Bytes()[2*plan.Align:2*plan.Align+4])
-	require.Len(t, b.weights.Bytes(), 4*plan.Align)
+	all, err := b.weights.Bytes()
+	require.NoError(t, err)
+	require.Equal(t, []byte{1, 2, 3, 4, 5, 0, 0, 0}, all[plan.Align:plan.Align+8])
+	require.Equal(t, []byte{0, 0, 0x80, 0x3f}, all[2*plan.Align:2*plan.Align+4])
+	require.Len(t, all, 4*plan.Align)
 }
 
 func TestDispatchCountsEveryInvocation(t *testing.T) {

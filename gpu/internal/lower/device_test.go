@@ -28,7 +28,9 @@ func lowerFor(t *testing.T, f plan.Facts, g *ir.Graph) (*plan.Plan, []byte) {
 		require.NoError(t, Node(b, &g.Nodes[i]))
 	}
 	b.StoreOutputs()
-	p, weights, err := b.Finish()
+	p, packed, err := b.Finish()
+	require.NoError(t, err)
+	weights, err := packed.Bytes()
 	require.NoError(t, err)
 	p.Inputs, p.Outputs, p.HostBytes, p.Segments = in, out, hostBytes+plan.Align, []int{len(p.Steps)}
 	require.NoError(t, p.Verify())

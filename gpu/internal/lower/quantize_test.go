@@ -158,7 +158,9 @@ func TestPaddingLanes(t *testing.T) {
 				require.NoError(t, Node(b, &g.Nodes[0]))
 				b.Copy(b.Tensor(wide), b.Tensor(g.Nodes[0].Out[0]), 5*16)
 				b.StoreOutputs()
-				p, weights, err := b.Finish()
+				p, packed, err := b.Finish()
+				require.NoError(t, err)
+				weights, err := packed.Bytes()
 				require.NoError(t, err)
 				p.Inputs, p.Outputs, p.HostBytes, p.Segments = in, out, hostBytes, []int{len(p.Steps)}
 				var inputs [][]byte

@@ -130,7 +130,9 @@ func lowerBy(t *testing.T, f plan.Facts, g *ir.Graph, do func(b *emit.Builder, c
 	b.Begin("convolution")
 	require.True(t, do(b, convOf(g, &g.Nodes[0])))
 	b.StoreOutputs()
-	p, weights, err := b.Finish()
+	p, packed, err := b.Finish()
+	require.NoError(t, err)
+	weights, err := packed.Bytes()
 	require.NoError(t, err)
 	p.Inputs, p.Outputs, p.HostBytes, p.Segments = in, out, hostBytes+plan.Align, []int{len(p.Steps)}
 	require.NoError(t, p.Verify())

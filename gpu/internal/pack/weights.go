@@ -1,16 +1,23 @@
 // Package pack makes of a model's constants what kernels read: tensors with their rows padded, filters in tiles,
-// fixed-point multipliers. Weights collects that for a plan, each content once and bounded. It knows neither kernels
-// nor the steps that bind it.
+// fixed-point multipliers. Weights collects that for a plan, each content once and bounded, and makes it when it is read.
+// It knows neither kernels nor the steps that bind it.
 package pack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/maphash"
+	"io"
 	"math"
 	"reflect"
+	"runtime"
 	"sort"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
@@ -57,10 +64,11 @@ var hashSeed = maphash.MakeSeed()
 // are not.
 type Fits func(n int64) error
 
-// Weights are the packed constants of a plan. The first failure sticks; what is placed then is nowhere.
+// Weights are the packed constants of a plan, one behind the other, and plan.Align bytes more, which a texel view may bind.
+// The first failure sticks; what is placed then is nowhere. Not safe for concurrent use.
 type Weights struct {
-	list   [][]byte            // each padded to plan.Align when they are joined
-	size   int64               // of all then
+	list   []piece             // in the order of their offsets
+	size   int64               // of all
 	placed map[uint64][]placed // by the hash of their bytes
 	room   int64               // bytes that they may still grow by
 	ctx    context.Context     // see Bound; nil: never ends
@@ -70,6 +78,13 @@ type Weights struct {
 	made    map[making]int64      // offsets of what Make has made
 	origins map[constant]constant // see origin
 	firsts  map[uint64][][]byte   // the first constant of each content, by its hash
+}
+
+// piece is one of the weights, padded to plan.Align.
+type piece struct {
+	offset, size int64
+	data         []byte        // nil where do makes it, but while it is being read
+	do           func() []byte // nil where data is there from the first
 }
 
 // placed is where weights are, and their index in Weights.list.
@@ -96,18 +111,61 @@ func (w *Weights) Bound(ctx context.Context, n int64, fits Fits) {
 // Errors: RESOURCE_EXHAUSTED_PERSISTENT where the weights became too large; those of Fits and of the context.
 func (w *Weights) Err() error { return w.err }
 
-// Size is the number of bytes of Bytes.
+// Size is the number of bytes.
 func (w *Weights) Size() int64 { return w.size + plan.Align }
 
-// Bytes returns the weights one behind the other, and plan.Align bytes more, which a texel view may bind.
-func (w *Weights) Bytes() []byte {
+// Bytes returns all.
+func (w *Weights) Bytes() ([]byte, error) {
 	all := make([]byte, w.Size())
-	at := int64(0)
-	for _, data := range w.list {
-		copy(all[at:], data)
-		at += plan.AlignUp(int64(len(data)))
+	_, err := w.ReadAt(all, 0)
+	return all, err
+}
+
+// ReadAt makes what dst has room for, on all processors at once; what is read again is made again.
+func (w *Weights) ReadAt(dst []byte, at int64) (n int, err error) {
+	end := min(at+int64(len(dst)), w.Size())
+	if n = int(max(end-at, 0)); n < len(dst) {
+		err = io.EOF
 	}
-	return all
+	first := sort.Search(len(w.list), func(i int) bool { return w.list[i].end() > at })
+	last := sort.Search(len(w.list), func(i int) bool { return w.list[i].offset >= end })
+	var next atomic.Int64
+	next.Store(int64(first))
+	var group errgroup.Group
+	for range min(runtime.GOMAXPROCS(0), last-first) {
+		group.Go(func() error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= last {
+					return nil
+				}
+				if err := w.list[i].read(dst[:n], at); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	clear(dst[min(max(w.size-at, 0), int64(n)):n])
+	return n, cmp.Or(group.Wait(), err)
+}
+
+// end is where the next piece begins.
+func (p *piece) end() int64 { return p.offset + plan.AlignUp(p.size) }
+
+// read puts its part into dst, which begins at offset at.
+func (p *piece) read(dst []byte, at int64) error {
+	if p.data == nil {
+		if p.data = p.do(); int64(len(p.data)) != p.size {
+			return fmt.Errorf("%d bytes of packed weights where %d were to be", len(p.data), p.size)
+		}
+	}
+	from, to := max(p.offset, at), min(p.end(), at+int64(len(dst)))
+	done := copy(dst[from-at:to-at], p.data[min(from-p.offset, p.size):])
+	clear(dst[from-at+int64(done) : to-at])
+	if p.do != nil && to == p.end() {
+		p.data = nil
+	}
+	return nil
 }
 
 // refused reports that n more bytes of weights must not be packed; err says why.
@@ -163,19 +221,25 @@ func (w *Weights) origin(c []byte) constant {
 	return first
 }
 
-// Make places n bytes that do makes of constant c by recipe r, once, and returns their offset. where is who asks.
+// soon is how many bytes are made at once, so that equal ones share a place, whatever they are made of.
+const soon = 4 << 10
+
+// Make reserves a place for n bytes that do makes of constant c by recipe r, once, and returns their offset. where is who
+// asks.
 func (w *Weights) Make(where string, c []byte, r Recipe, n int64, do func() []byte) int64 {
 	if w.refused(0) {
 		return 0
 	}
 	m := making{w.origin(c), r}
-	if offset, ok := w.made[m]; ok {
+	offset, ok := w.made[m]
+	switch {
+	case ok:
 		return offset
+	case n <= soon:
+		offset = w.Place(where, do())
+	default:
+		offset = w.reserve(where, piece{size: n, do: do})
 	}
-	if n > w.size && w.refused(n) { // by itself: it may turn out to be there already
-		return 0
-	}
-	offset := w.Place(where, do())
 	w.made[m] = offset
 	return offset
 }
@@ -188,21 +252,30 @@ func (w *Weights) Place(where string, data []byte) int64 {
 	}
 	hash := maphash.Bytes(hashSeed, data)
 	for _, p := range w.placed[hash] {
-		if bytes.Equal(w.list[p.index], data) {
+		if bytes.Equal(w.list[p.index].data, data) {
 			return p.offset
 		}
 	}
-	offset, padded := w.size, plan.AlignUp(int64(len(data)))
+	index := len(w.list)
+	offset := w.reserve(where, piece{size: int64(len(data)), data: data})
+	if len(w.list) > index {
+		w.placed[hash] = append(w.placed[hash], placed{offset, index})
+	}
+	return offset
+}
+
+// reserve appends p unless that is refused, and returns its offset.
+func (w *Weights) reserve(where string, p piece) int64 {
+	p.offset = w.size
+	padded := plan.AlignUp(p.size)
 	if w.room -= padded; w.room < 0 {
 		w.err = nn.Errorf(nn.StatusResourceExhaustedPersistent, where, "packed weights are more than %d times the model's constants", packedBytes)
 	}
-	if w.refused(w.size + padded) {
-		return offset
+	if !w.refused(w.size + padded) {
+		w.list = append(w.list, p)
+		w.size += padded
 	}
-	w.placed[hash] = append(w.placed[hash], placed{offset, len(w.list)})
-	w.list = append(w.list, data)
-	w.size += padded
-	return offset
+	return p.offset
 }
 
 // WordBytes is words as kernels read them.

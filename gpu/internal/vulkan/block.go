@@ -217,7 +217,7 @@ type weightsTable struct {
 }
 
 // share returns a block with the first n bytes of b, which is full and will not be written again: another one that is in use
-// already, b being freed, or b. letGo undoes it. Only what the host reads as fast as its own memory is compared.
+// already, so that the caller frees b, or b. letGo undoes it. Only what the host reads as fast as its own memory is compared.
 func (t *weightsTable) share(b *block, n int64) *block {
 	if b == nil || b.host == nil || !b.cached {
 		return b
@@ -232,7 +232,6 @@ func (t *weightsTable) share(b *block, n int64) *block {
 		}
 	}
 	if found != nil {
-		b.free()
 		return found
 	}
 	t.mu.Lock()

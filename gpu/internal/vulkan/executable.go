@@ -111,29 +111,29 @@ func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backen
 	return x, nil
 }
 
-func (x *Executable) build(ctx context.Context, data backend.Data) error {
+func (x *Executable) build(ctx context.Context, data backend.Data) (err error) {
 	d, p := x.dev, x.plan
+	if x.weights, err = d.newBlock(p.WeightBytes, x.o.MemoryBudget, weightsBlock, "weights"); err != nil {
+		return err
+	}
+	// The driver compiles, and the first slot gets its memory, while the weights are read, and perhaps packed.
+	loading, stop := context.WithCancel(ctx)
+	defer stop()
+	loaded := make(chan error, 1)
+	go func() { loaded <- x.loadWeights(loading, data) }()
 	list := p.Pipelines()
-	// The driver compiles, and the first slot gets its memory, while the weights are read.
-	prepared := make(chan error, 1)
-	go func() { prepared <- x.makePipelines(ctx, list) }()
-	var s *slot
-	allocated := make(chan error, 1)
-	go func() {
-		var err error
-		s, err = x.allocateSlot(0)
-		allocated <- err
-	}()
-	err := x.loadWeights(ctx, data)
-	err = errors.Join(err, <-allocated, <-prepared)
+	s, err := x.firstSlot(ctx, list)
+	if err != nil {
+		stop()
+	}
+	if loadErr := <-loaded; err == nil {
+		err = loadErr
+	}
 	if err == nil {
-		err = x.takePipelines(ctx)
+		err = x.shareWeights(s)
 	}
 	if err != nil {
 		s.destroy()
-		return err
-	}
-	if s, err = s.complete(); err != nil {
 		return err
 	}
 	x.slots[0].Add(s)
@@ -143,10 +143,29 @@ func (x *Executable) build(ctx context.Context, data backend.Data) error {
 		Pipelines: len(list), Dispatches: len(p.Steps), Segments: len(p.Segments),
 		ArenaBytes: p.ArenaBytes, WeightBytes: p.WeightBytes, GFLOP: p.FLOP() / 1e9,
 	}
-	if x.o.NoWarmUp {
-		return nil
+	return nil
+}
+
+// firstSlot makes the pipelines of list and a slot, and lets the driver compile what it would at the first execution. The
+// weights have their place and need not be there yet. The slot may be there beside an error.
+func (x *Executable) firstSlot(ctx context.Context, list []plan.Pipeline) (s *slot, err error) {
+	allocated := make(chan error, 1)
+	go func() {
+		var err error
+		s, err = x.allocateSlot(0)
+		allocated <- err
+	}()
+	err = x.makePipelines(ctx, list)
+	if err = errors.Join(<-allocated, err); err == nil {
+		err = x.takePipelines(ctx)
 	}
-	return s.warmUp(ctx)
+	if err != nil {
+		return s, err
+	}
+	if s, err = s.complete(); err != nil || x.o.NoWarmUp {
+		return s, err
+	}
+	return s, s.warmUp(ctx)
 }
 
 // ErrGivenUp is the error of NewExecutable where ExecutableOptions.GoOn said so.
@@ -206,15 +225,24 @@ func (x *Executable) takePipelines(ctx context.Context) (err error) {
 	return nil
 }
 
-func (x *Executable) loadWeights(ctx context.Context, data backend.Data) (err error) {
-	if x.weights, err = x.dev.newBlock(x.plan.WeightBytes, x.o.MemoryBudget, weightsBlock, "weights"); err != nil || x.weights == nil {
-		return err
+func (x *Executable) loadWeights(ctx context.Context, data backend.Data) error {
+	if x.weights == nil {
+		return nil
 	}
-	if err := x.weights.upload(ctx, data, x.plan.WeightBytes, x.o.MemoryBudget); err != nil {
-		return x.dev.failure("weights", err)
+	return x.dev.failure("weights", x.weights.upload(ctx, data, x.plan.WeightBytes, x.o.MemoryBudget))
+}
+
+// shareWeights gives x the block of another executable with the same weights, where there is one. s is its only slot, and
+// does nothing.
+func (x *Executable) shareWeights(s *slot) (err error) {
+	own := x.weights
+	if x.weights = x.dev.weights.share(own, x.plan.WeightBytes); x.weights == own {
+		return nil
 	}
-	x.weights = x.dev.weights.share(x.weights, x.plan.WeightBytes)
-	return nil
+	s.base.destroy()
+	own.free()
+	s.base, err = s.newRecording(nil, nil)
+	return err
 }
 
 func (x *Executable) queue() *queue {
