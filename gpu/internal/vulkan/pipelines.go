@@ -1,6 +1,7 @@
 package vulkan
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -114,8 +115,8 @@ func (d *Device) Unmade(list []plan.Pipeline) (units float64) {
 	return units
 }
 
-// Prepare compiles the pipelines that the device does not have yet, several at once. ctx is looked at between
-// pipelines.
+// Prepare compiles the pipelines that the device does not have yet, several at once and those that take longest first. ctx
+// is looked at between pipelines.
 func (d *Device) Prepare(ctx context.Context, list []plan.Pipeline) error {
 	for _, key := range list {
 		if err := d.checkPipeline(key); err != nil {
@@ -123,10 +124,24 @@ func (d *Device) Prepare(ctx context.Context, list []plan.Pipeline) error {
 		}
 	}
 	start, units := time.Now(), d.Unmade(list)
+	longest := slices.Clone(list)
+	slices.SortStableFunc(longest, func(a, b plan.Pipeline) int {
+		return cmp.Compare(plan.CompileWork(b.Kernel), plan.CompileWork(a.Kernel))
+	})
+	next := make(chan plan.Pipeline, len(longest))
+	for _, key := range longest {
+		next <- key
+	}
+	close(next)
 	var wg sync.WaitGroup
-	errs := make([]error, len(list))
-	for i, key := range list {
-		wg.Go(func() { _, errs[i] = d.pipelines.get(ctx, key) })
+	errs := make([]error, cap(d.pipelines.slots))
+	for i := range errs {
+		wg.Go(func() {
+			for key := range next {
+				_, err := d.pipelines.get(ctx, key)
+				errs[i] = errors.Join(errs[i], err)
+			}
+		})
 	}
 	wg.Wait()
 	err := errors.Join(errs...)
