@@ -254,6 +254,9 @@ func (b *Builder) constant(call string, o Operand, value []byte) uint32 {
 		value = nil
 	}
 	if !b.built {
+		if need := int(at) + len(value); need > cap(b.m.Values) { // twice as much: large constants are dear to move
+			b.m.Values = slices.Grow(b.m.Values, max(need, 2*cap(b.m.Values))-len(b.m.Values))
+		}
 		b.m.Values = append(b.m.Values, make([]byte, at-uint64(len(b.m.Values)))...)
 		b.m.Values = append(b.m.Values, value...)
 	}
