@@ -10,6 +10,7 @@
 // TAPS     | 1: any window, stride, dilation, padding; 0: 1x1 without any of them, pixels are rows of x
 // X_TEXEL  | 1: x is a texel buffer; 0: a storage buffer
 // Y_TEXEL  | 1: y is a storage texel buffer; 0: a storage buffer
+// SWAP     | 1: the four invocations of a quad share their pixels: each reads a quarter of them and swaps with the others
 // ELEM_F16 | x and y are float16; sums are float32
 // COLUMNS  | without TAPS: 1: weights are [k][quad of channels] texels, where nothing may be read behind the last k
 //
@@ -18,6 +19,15 @@
 #include "common.glsl"
 #include "tensor.glsl"
 #include "window.glsl"
+
+#if SWAP
+// Reading a texel costs SwiftShader more than 16 products. Quads are four invocations that follow each other, on all that
+// this is used for. What is at m of an invocation is of pixel m ^ lane: its own first, then those of its neighbours.
+#extension GL_KHR_shader_subgroup_quad : require
+const int LOADS = TM / 4, PER_LOAD = 4; // pixels that an invocation reads, and how far apart
+#else
+const int LOADS = TM, PER_LOAD = 1;
+#endif
 
 #ifdef ELEM_F16
 layout(set = 0, binding = 0) readonly buffer X { uvec2 x[]; };
@@ -44,7 +54,7 @@ layout(set = 0, binding = 1) uniform samplerBuffer w;
 layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
 
 layout(push_constant) uniform P {
-    uint count;   // invocations
+    uint count;   // invocations: for each tile of pixels one for each of channels; SWAP: in whole quads
     int tiles;    // channel tiles of this dispatch
     int quad0;    // first output quad of this dispatch
     int pixels;   // rows of y; without TAPS, those of a product
@@ -72,8 +82,17 @@ layout(push_constant) uniform P {
 void main() {
     uint id = flatIndex();
     if (id >= count) return;
+#if SWAP
+    int lanes = (tiles + 3) & ~3; // whole quads; the last ones have nothing to store
+    int lane = int(gl_LocalInvocationID.x & 3u);
+    int tm = int(id) / lanes;
+    int column = int(id) - tm * lanes;
+    int tn = min(column, tiles - 1);
+#else
+    const int lane = 0;
     int tm = int(id) / tiles;
     int tn = int(id) - tm * tiles;
+#endif
 #if TAPS
     int p0 = tm * TM;
 #define END pixels
@@ -91,31 +110,31 @@ void main() {
         [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = vec4(0);
 
 #if TAPS
-    ivec3 origin[TM];
-    [[unroll]] for (int m = 0; m < TM; m++)
-        origin[m] = windowOrigin(min(p0 + m, pixels - 1), outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
+    ivec3 origin[LOADS];
+    [[unroll]] for (int m = 0; m < LOADS; m++)
+        origin[m] = windowOrigin(min(p0 + m * PER_LOAD + lane, pixels - 1), outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
     int taps = kH * kW;
     int wi = tn * taps * kq * 4 * TN4;
     int behind = (quad0 + tn * TN4) / groupQuads * kq;
     for (int ky = 0; ky < kH; ky++) {
-        int row[TM]; // index of the first quad of the input row
-        bool rowOK[TM];
-        [[unroll]] for (int m = 0; m < TM; m++) {
+        int row[LOADS]; // index of the first quad of the input row
+        bool rowOK[LOADS];
+        [[unroll]] for (int m = 0; m < LOADS; m++) {
             int iy = origin[m].y + ky * dilationH;
             rowOK[m] = inside(iy, inH);
             row[m] = (origin[m].x + iy) * inW * pitch + behind;
         }
         for (int kx = 0; kx < kW; kx++) {
-            int xi[TM];
-            bool ok[TM];
-            [[unroll]] for (int m = 0; m < TM; m++) {
+            int xi[LOADS];
+            bool ok[LOADS];
+            [[unroll]] for (int m = 0; m < LOADS; m++) {
                 int ix = origin[m].z + kx * dilationW;
                 ok[m] = rowOK[m] && inside(ix, inW);
                 xi[m] = ok[m] ? row[m] + ix * pitch : 0;
             }
 #else
-    int xi[TM];
-    [[unroll]] for (int m = 0; m < TM; m++) xi[m] = x0 + min(p0 + m, END - 1) * kq;
+    int xi[LOADS];
+    [[unroll]] for (int m = 0; m < LOADS; m++) xi[m] = x0 + min(p0 + m * PER_LOAD + lane, END - 1) * kq;
 #if COLUMNS
     int column[TN4]; // of the tile, each where there is one
     [[unroll]] for (int j = 0; j < TN4; j++) column[j] = w0 + product * nextFilter + min(quad0 + tn * TN4 + j, outQuads - 1);
@@ -147,10 +166,16 @@ void main() {
 #if !COLUMNS
         for (int q = 0; q < kq; q++) {
             vec4 xv[TM];
-            [[unroll]] for (int m = 0; m < TM; m++) {
-                xv[m] = loadX(xi[m] + q);
+            [[unroll]] for (int m = 0; m < LOADS; m++) {
+                vec4 v = loadX(xi[m] + q);
 #if TAPS
-                xv[m] = ok[m] ? xv[m] : vec4(0);
+                v = ok[m] ? v : vec4(0);
+#endif
+                xv[m * PER_LOAD] = v;
+#if SWAP
+                xv[m * 4 + 1] = subgroupQuadSwapHorizontal(v);
+                xv[m * 4 + 2] = subgroupQuadSwapVertical(v);
+                xv[m * 4 + 3] = subgroupQuadSwapDiagonal(v);
 #endif
             }
             [[unroll]] for (int c = 0; c < 4; c++)
@@ -166,12 +191,17 @@ void main() {
     }
 #endif
 
+#if SWAP
+    if (column != tn) return;
+#endif
     [[unroll]] for (int j = 0; j < TN4; j++) {
         int nq = quad0 + tn * TN4 + j;
         if (nq < outQuads) {
             vec4 b = bias[nq];
-            [[unroll]] for (int m = 0; m < TM; m++)
-                if (p0 + m < END) storeY(PLACE(p0 + m) + nq, clamp(acc[m][j] + b, lo, hi));
+            [[unroll]] for (int m = 0; m < TM; m++) {
+                int p = p0 + (m ^ lane);
+                if (p < END) storeY(PLACE(p) + nq, clamp(acc[m][j] + b, lo, hi));
+            }
         }
     }
 }

@@ -33,6 +33,9 @@ func gemmKeys(m, n int) []family.Gemm {
 		if m > 1 && a != family.Buffers {
 			list = append(list, family.Gemm{Elem: family.F32, M: m, N: n, Access: a, Columns: true})
 		}
+		if m > 1 && n == 8 && a != family.TexelStores {
+			list = append(list, family.Gemm{Elem: family.F32, M: 2 * m, N: n, Access: a, Quad: true})
+		}
 		for _, zero := range bools {
 			if a != family.Buffers {
 				list = append(list, family.Gemm{Elem: family.Q8, M: m, N: n, Access: a, Dot: true, ZeroPoint: zero})
@@ -51,11 +54,14 @@ func gemmVariant(k family.Gemm) variant {
 		key: k, source: "conv/gemm_float.comp", cost: family.CostMatrix,
 		defines: map[string]string{
 			"TM": fmt.Sprint(k.M), "TN4": fmt.Sprint(k.N / 4), "TAPS": digit(k.Window), "COLUMNS": digit(k.Columns),
-			"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores),
+			"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores), "SWAP": digit(k.Quad),
 		},
 	}
 	if k.M == 1 {
 		v.cost = family.CostNarrow
+	}
+	if k.Quad {
+		v.subgroupSize = 4
 	}
 	switch k.Elem {
 	case family.F16:

@@ -39,6 +39,8 @@ func (s *state) compute(op uint16, w []uint32) error {
 	case opCompositeInsert:
 		copy(to, s.reg(w[4]))
 		copy(s.part(to, w[1], w[5:]), s.reg(w[3]))
+	case opQuadSwap: // an invocation runs by itself; nobody makes an address of what its neighbours have
+		copy(to, s.reg(w[4]))
 	case opSelect:
 		cond, a, b := s.reg(w[3]), s.reg(w[4]), s.reg(w[5])
 		for k := range to {

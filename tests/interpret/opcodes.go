@@ -112,6 +112,7 @@ const (
 	opKill                  = 252
 	opReturn                = 253
 	opUnreachable           = 255
+	opQuadSwap              = 366
 	opSUDot                 = 4452
 
 	decorationSpecID      = 1

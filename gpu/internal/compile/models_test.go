@@ -9,6 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/validate"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // Facts of the two software implementations, as package vulkan reads them.
@@ -20,7 +21,7 @@ var (
 	}
 	swiftshader = plan.Facts{
 		Class: plan.ClassCPU, MaxStorageRange: 1 << 30, MaxTexelElements: 65536, StorageAlign: 256, TexelAlign: 256,
-		MaxLocal: [3]uint32{256, 256, 64}, MaxInvocations: 256, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 4,
+		MaxLocal: [3]uint32{256, 256, 64}, MaxInvocations: 256, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 4, SubgroupOps: family.SubgroupQuad,
 		IntegerDot: true, StorageTexelRGBA32F: true, Unified: true, TimestampPeriod: 1,
 	}
 )

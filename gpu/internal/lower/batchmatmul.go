@@ -156,8 +156,9 @@ func (p *products) together(b *emit.Builder, k family.Gemm, q *pack.Quantized, x
 			if k.Columns {
 				last = last.Ints(w.first, p.OutQuads(), p.In)
 			}
-			sizes := emit.Ints(n*rows*count, count, at*k.N/4, p.pixels, p.InQuads(), p.OutQuads())
-			b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), n*rows*count,
+			invocations := n * rows * lanes(k, count)
+			sizes := emit.Ints(invocations, count, at*k.N/4, p.pixels, p.InQuads(), p.OutQuads())
+			b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), invocations,
 				sizes.Words(push.operands...).Words(push.end...).Words(last...), emit.Cost{FLOP: p.flop() * float64(n*count) / float64(tiles)},
 				read, b.Read(w.value, w.format), b.Read(known.in, plan.FormatNone), write)
 		}

@@ -40,6 +40,8 @@ func TestChosenProducts(t *testing.T) {
 	narrow.SubgroupSize, narrow.MaxTexelElements = 4, 65536
 	stores.TexelStores = true
 	gpu.Class, gpu.SubgroupSize, gpu.IntegerDotFast = plan.ClassGPU, 32, true
+	quads := narrow
+	quads.SubgroupOps = family.SubgroupQuad
 	slow := gpu
 	slow.IntegerDotFast = false
 	without := func(f plan.Facts, list string) plan.Facts {
@@ -56,6 +58,12 @@ func TestChosenProducts(t *testing.T) {
 	}{
 		{"wide subgroups", cpu, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16_texel", "tile 8x16: subgroups of 8 lanes or more"},
 		{"narrow subgroups", narrow, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x8_texel", "fewer than 8 lanes"},
+		{"quads", quads, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_quad_16x8_texel", "four invocations share"},
+		{"quads in a window", quads, nn.TensorFloat32, 14, 14, 4, 32, 3, "conv_gemm_window_f32_quad_16x8_texel", "four invocations share"},
+		{"quads beyond a texel buffer", quads, nn.TensorFloat32, 128, 129, 16, 32, 1, "conv_gemm_f32_quad_16x8", "four invocations share"},
+		{"quads of which half have nothing to do", quads, nn.TensorFloat32, 14, 14, 64, 16, 1, "conv_gemm_f32_8x8_texel", "fewer than 8 lanes"},
+		{"quads for few rows", quads, nn.TensorFloat32, 2, 3, 64, 128, 1, "conv_gemm_f32_8x8_texel", "fewer than 8 lanes"},
+		{"quads for one row", quads, nn.TensorFloat32, 1, 1, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fewer than 4 rows"},
 		{"an input beyond a texel buffer", narrow, nn.TensorFloat32, 128, 129, 16, 32, 1, "conv_gemm_f32_8x8", "score"},
 		{"one row", cpu, nn.TensorFloat32, 1, 1, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fewer than 4 rows"},
 		{"few channels", cpu, nn.TensorFloat32, 14, 14, 64, 8, 1, "conv_gemm_f32_8x8_texel", "at most 8 output channels"},
@@ -95,6 +103,25 @@ func TestChosenProducts(t *testing.T) {
 			require.Equal(t, tc.kernel, kernels[0])
 		})
 	}
+}
+
+// TestQuadsAreOfOneGroup: tiles that share what they read are of channels that read the same.
+func TestQuadsAreOfOneGroup(t *testing.T) {
+	f := softwareFacts
+	f.SubgroupSize, f.SubgroupOps = 4, family.SubgroupQuad
+	g := convNode(nn.TensorFloat32, 14, 14, 64, 128, 3)
+	n := &g.Nodes[0]
+	filter := g.T(n.In[1])
+	n.Op, n.Attrs = nn.OpGroupedConv2D, ops.GroupedConv{Conv: n.Attrs.(ops.Conv), Groups: 4}
+	filter.Shape, filter.Const = []int{128, 3, 3, 16}, filter.Const[:128*9*16*4]
+	p, _ := lowerFor(t, f, g)
+	for _, s := range p.Steps {
+		if k, ok := s.Kernel.Key().(family.Gemm); ok {
+			require.False(t, k.Quad)
+			return
+		}
+	}
+	t.Fatal("no product")
 }
 
 func TestSlabs(t *testing.T) {

@@ -378,8 +378,9 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	y.Apart = b.Apart()
 	for _, run := range slabs(c.slabTexels(b.Facts), tiles, c.tileTexels(k)) {
 		n := run[1] - run[0]
-		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*n,
-			emit.Ints(rows*n, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads()).Words(push...), emit.Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
+		count := rows * lanes(k, n)
+		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count,
+			emit.Ints(count, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads()).Words(push...), emit.Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
 			x, b.Read(slab(run), format), b.Read(channels, plan.FormatNone), y)
 	}
 }

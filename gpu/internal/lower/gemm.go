@@ -24,8 +24,8 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		if k.Columns && c.inPlace == 0 {
 			return 0, ""
 		}
-		if c.grouped && c.multiplier%k.N != 0 {
-			return 0, "" // a tile is of one group
+		if c.grouped && (c.multiplier%k.N != 0 || k.Quad) {
+			return 0, "" // a tile is of one group, and the tiles of a quad may be of several
 		}
 		if matrix {
 			return matrixSpeed(b.Facts, c, k, b.Graph.Relaxed)
@@ -58,6 +58,14 @@ func gemmTexels(k family.Gemm) plan.Format {
 		return plan.FormatR32U
 	}
 	return plan.FormatRGBA32F
+}
+
+// lanes is the number of invocations that so many tiles of output channels take.
+func lanes(k family.Gemm, tiles int) int {
+	if k.Quad {
+		return (tiles + 3) / 4 * 4
+	}
+	return tiles
 }
 
 // tiles is the number of tiles that the output channels take, rows that of its pixels.
@@ -114,6 +122,8 @@ func tileSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string
 		speed, narrow = 1.2, "subgroups of 8 lanes or more"
 	case k.N == 16:
 		speed = 0.8
+	case k.Quad:
+		speed, narrow = quadSpeed(f, c, k)
 	default:
 		speed = 1
 	}
@@ -125,6 +135,23 @@ func tileSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string
 		narrow = "a wider one of the filter exceeds a texel buffer"
 	}
 	return speed, fmt.Sprintf("tile %dx%d: %s", k.M, k.N, narrow)
+}
+
+// hasQuads reports whether tiles of which four invocations share the pixels are fast: on processors whose subgroups are one
+// quad, where reading is dear and quads are invocations in a row.
+func hasQuads(f *plan.Facts) bool {
+	return f.Class == plan.ClassCPU && f.SubgroupSize == 4 && f.SubgroupOps&family.SubgroupQuad != 0
+}
+
+// quadSpeed scores tiles of which four invocations share the pixels, where these are whole tiles and channels whole quads;
+// what is not wastes the rest, more of it than narrow tiles do. Measured.
+func quadSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
+	if !hasQuads(f) {
+		return 0, ""
+	}
+	tiles, narrow := c.tiles(k), c.rows(family.Gemm{M: 8})*8
+	filled := float64(tiles) / float64(lanes(k, tiles)) * float64(narrow) / float64(c.rows(k)*k.M)
+	return 1.6 * filled, "four invocations share what they read"
 }
 
 // productSpeed scores 8-bit products: packed dot products are fast where the device says so, and on CPUs whose vectors are
@@ -151,7 +178,7 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 		if k.Shared || k.Matrix != (family.Matrix{}) {
 			k = unpacked(f, k)
 		}
-		k.Shared, k.Split, k.Rows, k.M, k.N = false, false, false, 1, 8
+		k.Shared, k.Split, k.Rows, k.Quad, k.M, k.N = false, false, false, false, 1, 8
 		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}, true
 	case family.GemmSum: // sums are in one part then
 		return p, false

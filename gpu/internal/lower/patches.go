@@ -74,8 +74,9 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 			emit.Cost{}, b.In(c.node.In[0]), b.Read(elements, plan.FormatNone), b.Write(rows, plan.FormatNone))
 		read, write := b.Reach(k.Access, rows, part(first, n), gemmTexels(k))
 		m := (n + k.M - 1) / k.M
-		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), m*tiles,
-			emit.Ints(m*tiles, tiles, 0, n, in, out).Words(pack.Bounds(c.Y, activation(c.node))...).Words(productPush(m, 0, 0, 0)...),
+		count := m * lanes(k, tiles)
+		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count,
+			emit.Ints(count, tiles, 0, n, in, out).Words(pack.Bounds(c.Y, activation(c.node))...).Words(productPush(m, 0, 0, 0)...),
 			emit.Cost{FLOP: c.flop() * float64(n) / float64(c.pixels)},
 			read, b.Read(weights, plan.FormatRGBA32F), b.Read(bias, plan.FormatNone), write)
 	}

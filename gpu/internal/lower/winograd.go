@@ -24,7 +24,12 @@ type winograd struct {
 }
 
 // winogradRows is the number of tiles that the scratch of a band is a multiple of: pixels of a tile of the products.
-const winogradRows = 8
+func winogradRows(f *plan.Facts) int {
+	if hasQuads(f) {
+		return 16
+	}
+	return 8
+}
 
 // scratchQuads is the most that a band of an image may have of what lies between two kernels: 8 MiB, so that it stays in the
 // caches of the processor.
@@ -43,10 +48,11 @@ func winogradOf(f *plan.Facts, c *conv, m int) (w *winograd, ok bool) {
 		most = min(most, f.MaxTexelElements)
 	}
 	row := w.points * max(c.InQuads(), c.OutQuads())
-	whole := max(1, int(most)/row/winogradRows) // tiles of the products in a band
-	all := (w.tiles + winogradRows - 1) / winogradRows
+	tile := winogradRows(f)
+	whole := max(1, int(most)/row/tile) // tiles of the products in a band
+	all := (w.tiles + tile - 1) / tile
 	bands := (all + whole - 1) / whole
-	w.rows = (all + bands - 1) / bands * winogradRows
+	w.rows = (all + bands - 1) / bands * tile
 	return w, int64(row*w.rows)*16 <= f.MaxStorageRange
 }
 
@@ -179,7 +185,7 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 	p := w.product()
 	return chooseProduct(b, p, func(k family.Gemm) (x, y emit.Value, ok bool) {
 		n := w.together(b.Facts, k)
-		return w.part(b, v, p.InQuads(), 0, n), w.part(b, m, p.OutQuads(), 0, n), n > 0 && winogradRows%k.M == 0
+		return w.part(b, v, p.InQuads(), 0, n), w.part(b, m, p.OutQuads(), 0, n), n > 0 && w.rows%k.M == 0
 	})
 }
 
@@ -217,11 +223,11 @@ func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 	per := w.together(b.Facts, k)
 	for first := 0; first < w.points; first += per {
 		n := min(per, w.points-first)
-		rows := n * w.rows / k.M
-		push := emit.Ints(rows*tiles, tiles, 0, w.rows, p.InQuads(), p.OutQuads()).
+		count := n * w.rows / k.M * lanes(k, tiles)
+		push := emit.Ints(count, tiles, 0, w.rows, p.InQuads(), p.OutQuads()).
 			Floats(math.Inf(-1), math.Inf(1)).Words(productPush(w.rows/k.M, 0, 0, int(filter/16))...)
 		read, write := b.Reach(k.Access, w.part(b, v, p.InQuads(), first, n), w.part(b, m, p.OutQuads(), first, n), gemmTexels(k))
-		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), rows*tiles, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)},
+		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)},
 			read, emit.Binding{Value: weights, Format: plan.FormatRGBA32F, Offset: int64(first) * filter, Size: int64(n) * filter}, bias, write)
 	}
 }
