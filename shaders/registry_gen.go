@@ -453,246 +453,298 @@ const (
 	DataCopyW2D3                              Kernel = 446
 	DataCopyW2D6                              Kernel = 447
 	DataCopyW4D3                              Kernel = 448
-	DataCopyW4D6                              Kernel = 449
-	DataGatherLanesE1                         Kernel = 450
-	DataGatherLanesE2                         Kernel = 451
-	DataGatherLanesE4                         Kernel = 452
-	DataGatherW1                              Kernel = 453
-	DataGatherW2                              Kernel = 454
-	DataGatherW4                              Kernel = 455
-	DataHashtable                             Kernel = 456
-	DataImageF16F16                           Kernel = 457
-	DataImageF16F32                           Kernel = 458
-	DataImageF16Q8                            Kernel = 459
-	DataImageU8F16                            Kernel = 460
-	DataImageU8F32                            Kernel = 461
-	DataImageU8Q8                             Kernel = 462
-	DataMirrorE1                              Kernel = 463
-	DataMirrorE2                              Kernel = 464
-	DataMirrorE4                              Kernel = 465
-	DataMirrorFedE1                           Kernel = 466
-	DataMirrorFedE2                           Kernel = 467
-	DataMirrorFedE4                           Kernel = 468
-	DataMirrorLanesE1                         Kernel = 469
-	DataMirrorLanesE2                         Kernel = 470
-	DataMirrorLanesE4                         Kernel = 471
-	DataPadE1                                 Kernel = 472
-	DataPadE2                                 Kernel = 473
-	DataPadE4                                 Kernel = 474
-	DataPadFedE1                              Kernel = 475
-	DataPadFedE2                              Kernel = 476
-	DataPadFedE4                              Kernel = 477
-	DataPadLanesE1                            Kernel = 478
-	DataPadLanesE2                            Kernel = 479
-	DataPadLanesE4                            Kernel = 480
-	DataReshapeE1                             Kernel = 481
-	DataReshapeE2                             Kernel = 482
-	DataReshapeE4                             Kernel = 483
-	DataRgbE1                                 Kernel = 484
-	DataRgbE4                                 Kernel = 485
-	DataSelectE1                              Kernel = 486
-	DataSelectE2                              Kernel = 487
-	DataSelectE4                              Kernel = 488
-	DataStridedE1                             Kernel = 489
-	DataStridedE2                             Kernel = 490
-	DataStridedE4                             Kernel = 491
-	DataTransposeE1                           Kernel = 492
-	DataTransposeE2                           Kernel = 493
-	DataTransposeE4                           Kernel = 494
-	DataTransposeFedE1                        Kernel = 495
-	DataTransposeFedE2                        Kernel = 496
-	DataTransposeFedE4                        Kernel = 497
-	DequantizeF16                             Kernel = 498
-	DequantizeF32                             Kernel = 499
-	DequantizeWideF32                         Kernel = 500
-	Detections                                Kernel = 501
-	DetectionsClasses                         Kernel = 502
-	FoldMaxColumnF16F16                       Kernel = 503
-	FoldMaxColumnF32F32                       Kernel = 504
-	FoldMaxColumnQ8Q8                         Kernel = 505
-	FoldMaxRowF16F16                          Kernel = 506
-	FoldMaxRowF32F32                          Kernel = 507
-	FoldMaxRowQ8Q8                            Kernel = 508
-	FoldMinColumnF16F16                       Kernel = 509
-	FoldMinColumnF32F32                       Kernel = 510
-	FoldMinColumnQ8Q8                         Kernel = 511
-	FoldMinRowF16F16                          Kernel = 512
-	FoldMinRowF32F32                          Kernel = 513
-	FoldMinRowQ8Q8                            Kernel = 514
-	FoldPlaceColumnF16I32                     Kernel = 515
-	FoldPlaceColumnF16Key                     Kernel = 516
-	FoldPlaceColumnF32I32                     Kernel = 517
-	FoldPlaceColumnF32Key                     Kernel = 518
-	FoldPlaceColumnI32I32                     Kernel = 519
-	FoldPlaceColumnI32Key                     Kernel = 520
-	FoldPlaceColumnKeyI32                     Kernel = 521
-	FoldPlaceColumnKeyKey                     Kernel = 522
-	FoldPlaceColumnQ8I32                      Kernel = 523
-	FoldPlaceColumnQ8Key                      Kernel = 524
-	FoldPlaceRowF16I32                        Kernel = 525
-	FoldPlaceRowF16Key                        Kernel = 526
-	FoldPlaceRowF32I32                        Kernel = 527
-	FoldPlaceRowF32Key                        Kernel = 528
-	FoldPlaceRowI32I32                        Kernel = 529
-	FoldPlaceRowI32Key                        Kernel = 530
-	FoldPlaceRowKeyI32                        Kernel = 531
-	FoldPlaceRowKeyKey                        Kernel = 532
-	FoldPlaceRowQ8I32                         Kernel = 533
-	FoldPlaceRowQ8Key                         Kernel = 534
-	FoldProdColumnF16F16                      Kernel = 535
-	FoldProdColumnF16F32                      Kernel = 536
-	FoldProdColumnF32F16                      Kernel = 537
-	FoldProdColumnF32F32                      Kernel = 538
-	FoldProdRowF16F16                         Kernel = 539
-	FoldProdRowF16F32                         Kernel = 540
-	FoldProdRowF32F16                         Kernel = 541
-	FoldProdRowF32F32                         Kernel = 542
-	Keypoint                                  Kernel = 543
-	LogSoftmaxColumnF16                       Kernel = 544
-	LogSoftmaxColumnF32                       Kernel = 545
-	LogSoftmaxRowF16                          Kernel = 546
-	LogSoftmaxRowF16Subgroup                  Kernel = 547
-	LogSoftmaxRowF16Workgroup                 Kernel = 548
-	LogSoftmaxRowF32                          Kernel = 549
-	LogSoftmaxRowF32Subgroup                  Kernel = 550
-	LogSoftmaxRowF32Workgroup                 Kernel = 551
-	LogSoftmaxRowLongF16                      Kernel = 552
-	LogSoftmaxRowLongF32                      Kernel = 553
-	LrnColumnF16                              Kernel = 554
-	LrnColumnF32                              Kernel = 555
-	LrnRowF16                                 Kernel = 556
-	LrnRowF32                                 Kernel = 557
-	LshBits                                   Kernel = 558
-	LshHash                                   Kernel = 559
-	LshSign                                   Kernel = 560
-	Lut8                                      Kernel = 561
-	MeanFedF16                                Kernel = 562
-	MeanFedF32                                Kernel = 563
-	MeanFedQ8                                 Kernel = 564
-	MeasureMove                               Kernel = 565
-	MeasureMoveSum                            Kernel = 566
-	MeasureMoveSumTexel                       Kernel = 567
-	MeasureMoveTexel                          Kernel = 568
-	MeasureMultiplyDot                        Kernel = 569
-	MeasureMultiplyF16                        Kernel = 570
-	MeasureMultiplyF32                        Kernel = 571
-	MultinomialDraw                           Kernel = 572
-	MultinomialSumF16                         Kernel = 573
-	MultinomialSumF32                         Kernel = 574
-	NmsLimit                                  Kernel = 575
-	NmsSelect                                 Kernel = 576
-	NmsSum                                    Kernel = 577
-	NmsTake                                   Kernel = 578
-	NmsTakeBoxes                              Kernel = 579
-	PoolAverageF16                            Kernel = 580
-	PoolAverageF32                            Kernel = 581
-	PoolAverageF32Texel                       Kernel = 582
-	PoolAverageQ8                             Kernel = 583
-	PoolAverageQ8Texel                        Kernel = 584
-	PoolL2F16                                 Kernel = 585
-	PoolL2F32                                 Kernel = 586
-	PoolMaxF16                                Kernel = 587
-	PoolMaxF32                                Kernel = 588
-	PoolMaxF32Texel                           Kernel = 589
-	PoolMaxQ8                                 Kernel = 590
-	PoolMaxQ8Texel                            Kernel = 591
-	ProgramF16                                Kernel = 592
-	ProgramF32                                Kernel = 593
-	ProposalsDecode                           Kernel = 594
-	ProposalsFilter                           Kernel = 595
-	ProposalsTake                             Kernel = 596
-	QuantizeF16                               Kernel = 597
-	QuantizeF32                               Kernel = 598
-	QuantizeWideF32                           Kernel = 599
-	ResizeBilinearF16                         Kernel = 600
-	ResizeBilinearF32                         Kernel = 601
-	ResizeBilinearF32Texel                    Kernel = 602
-	ResizeBilinearQ8                          Kernel = 603
-	ResizeBilinearQ8Texel                     Kernel = 604
-	ResizeNearestW1                           Kernel = 605
-	ResizeNearestW2                           Kernel = 606
-	ResizeNearestW4                           Kernel = 607
-	RoiAlign                                  Kernel = 608
-	RoiPool                                   Kernel = 609
-	ScoresBest                                Kernel = 610
-	ScoresChosen                              Kernel = 611
-	ScoresClasses                             Kernel = 612
-	Selftest                                  Kernel = 613
-	SelftestDot                               Kernel = 614
-	SoftmaxColumnF16                          Kernel = 615
-	SoftmaxColumnF32                          Kernel = 616
-	SoftmaxColumnQ8                           Kernel = 617
-	SoftmaxRowF16                             Kernel = 618
-	SoftmaxRowF16Subgroup                     Kernel = 619
-	SoftmaxRowF16Workgroup                    Kernel = 620
-	SoftmaxRowF32                             Kernel = 621
-	SoftmaxRowF32Subgroup                     Kernel = 622
-	SoftmaxRowF32Workgroup                    Kernel = 623
-	SoftmaxRowLongF16                         Kernel = 624
-	SoftmaxRowLongF32                         Kernel = 625
-	SoftmaxRowQ8                              Kernel = 626
-	SoftmaxRowQ8Subgroup                      Kernel = 627
-	SoftmaxRowQ8Workgroup                     Kernel = 628
-	SumColumnF16F16                           Kernel = 629
-	SumColumnF16F32                           Kernel = 630
-	SumColumnF32F16                           Kernel = 631
-	SumColumnF32F32                           Kernel = 632
-	SumColumnI32I32                           Kernel = 633
-	SumColumnI32Q8                            Kernel = 634
-	SumColumnQ8I32                            Kernel = 635
-	SumColumnQ8Q8                             Kernel = 636
-	SumRowF16F16                              Kernel = 637
-	SumRowF16F16Subgroup                      Kernel = 638
-	SumRowF16F16Workgroup                     Kernel = 639
-	SumRowF16F32                              Kernel = 640
-	SumRowF32F16                              Kernel = 641
-	SumRowF32F16Subgroup                      Kernel = 642
-	SumRowF32F16Workgroup                     Kernel = 643
-	SumRowF32F32                              Kernel = 644
-	SumRowF32F32Subgroup                      Kernel = 645
-	SumRowF32F32Workgroup                     Kernel = 646
-	SumRowI32I32                              Kernel = 647
-	SumRowI32Q8                               Kernel = 648
-	SumRowQ8I32                               Kernel = 649
-	SumRowQ8Q8                                Kernel = 650
-	SuppressChoose                            Kernel = 651
-	SuppressCompare                           Kernel = 652
-	TopkMerge                                 Kernel = 653
-	TopkSortF16                               Kernel = 654
-	TopkSortF32                               Kernel = 655
-	TopkSortI32                               Kernel = 656
-	TopkSortQ8                                Kernel = 657
-	TopkTakeE1                                Kernel = 658
-	TopkTakeE2                                Kernel = 659
-	TopkTakeE4                                Kernel = 660
-	UnaryAbsF16                               Kernel = 661
-	UnaryAbsF32                               Kernel = 662
-	UnaryAbsI32                               Kernel = 663
-	UnaryClampF16                             Kernel = 664
-	UnaryClampF32                             Kernel = 665
-	UnaryEluF16                               Kernel = 666
-	UnaryEluF32                               Kernel = 667
-	UnaryExpF16                               Kernel = 668
-	UnaryExpF32                               Kernel = 669
-	UnaryFloorF16                             Kernel = 670
-	UnaryFloorF32                             Kernel = 671
-	UnaryHardswishF16                         Kernel = 672
-	UnaryHardswishF32                         Kernel = 673
-	UnaryLogF16                               Kernel = 674
-	UnaryLogF32                               Kernel = 675
-	UnaryLogisticF16                          Kernel = 676
-	UnaryLogisticF32                          Kernel = 677
-	UnaryNegF16                               Kernel = 678
-	UnaryNegF32                               Kernel = 679
-	UnaryNegI32                               Kernel = 680
-	UnaryRsqrtF16                             Kernel = 681
-	UnaryRsqrtF32                             Kernel = 682
-	UnarySinF16                               Kernel = 683
-	UnarySinF32                               Kernel = 684
-	UnarySqrtF16                              Kernel = 685
-	UnarySqrtF32                              Kernel = 686
-	UnaryTanhF16                              Kernel = 687
-	UnaryTanhF32                              Kernel = 688
+	DataCopyW4D3Texel                         Kernel = 449
+	DataCopyW4D6                              Kernel = 450
+	DataCopyW4D6Texel                         Kernel = 451
+	DataGatherLanesE1                         Kernel = 452
+	DataGatherLanesE1Texel                    Kernel = 453
+	DataGatherLanesE2                         Kernel = 454
+	DataGatherLanesE2Texel                    Kernel = 455
+	DataGatherLanesE4                         Kernel = 456
+	DataGatherLanesE4Texel                    Kernel = 457
+	DataGatherW1                              Kernel = 458
+	DataGatherW2                              Kernel = 459
+	DataGatherW4                              Kernel = 460
+	DataGatherW4Texel                         Kernel = 461
+	DataHashtable                             Kernel = 462
+	DataImageF16F16                           Kernel = 463
+	DataImageF16F32                           Kernel = 464
+	DataImageF16Q8                            Kernel = 465
+	DataImageU8F16                            Kernel = 466
+	DataImageU8F32                            Kernel = 467
+	DataImageU8Q8                             Kernel = 468
+	DataMirrorE1                              Kernel = 469
+	DataMirrorE2                              Kernel = 470
+	DataMirrorE4                              Kernel = 471
+	DataMirrorFedE1                           Kernel = 472
+	DataMirrorFedE2                           Kernel = 473
+	DataMirrorFedE4                           Kernel = 474
+	DataMirrorLanesE1                         Kernel = 475
+	DataMirrorLanesE2                         Kernel = 476
+	DataMirrorLanesE4                         Kernel = 477
+	DataPadE1                                 Kernel = 478
+	DataPadE2                                 Kernel = 479
+	DataPadE4                                 Kernel = 480
+	DataPadFedE1                              Kernel = 481
+	DataPadFedE2                              Kernel = 482
+	DataPadFedE4                              Kernel = 483
+	DataPadLanesE1                            Kernel = 484
+	DataPadLanesE2                            Kernel = 485
+	DataPadLanesE4                            Kernel = 486
+	DataReshapeE1                             Kernel = 487
+	DataReshapeE2                             Kernel = 488
+	DataReshapeE4                             Kernel = 489
+	DataRgbE1                                 Kernel = 490
+	DataRgbE4                                 Kernel = 491
+	DataSelectE1                              Kernel = 492
+	DataSelectE2                              Kernel = 493
+	DataSelectE4                              Kernel = 494
+	DataStridedE1                             Kernel = 495
+	DataStridedE2                             Kernel = 496
+	DataStridedE4                             Kernel = 497
+	DataTransposeE1                           Kernel = 498
+	DataTransposeE2                           Kernel = 499
+	DataTransposeE4                           Kernel = 500
+	DataTransposeFedE1                        Kernel = 501
+	DataTransposeFedE2                        Kernel = 502
+	DataTransposeFedE4                        Kernel = 503
+	DataTransposeWide                         Kernel = 504
+	DataTransposeWideTexel                    Kernel = 505
+	DequantizeF16                             Kernel = 506
+	DequantizeF32                             Kernel = 507
+	DequantizeWideF32                         Kernel = 508
+	Detections                                Kernel = 509
+	DetectionsClasses                         Kernel = 510
+	FoldMaxColumnF16F16                       Kernel = 511
+	FoldMaxColumnF32F32                       Kernel = 512
+	FoldMaxColumnF32F32Texel                  Kernel = 513
+	FoldMaxColumnQ8Q8                         Kernel = 514
+	FoldMaxColumnQ8Q8Wide                     Kernel = 515
+	FoldMaxColumnQ8Q8WideTexel                Kernel = 516
+	FoldMaxRowF16F16                          Kernel = 517
+	FoldMaxRowF32F32                          Kernel = 518
+	FoldMaxRowF32F32Texel                     Kernel = 519
+	FoldMaxRowQ8Q8                            Kernel = 520
+	FoldMaxRowQ8Q8Wide                        Kernel = 521
+	FoldMaxRowQ8Q8WideTexel                   Kernel = 522
+	FoldMinColumnF16F16                       Kernel = 523
+	FoldMinColumnF32F32                       Kernel = 524
+	FoldMinColumnF32F32Texel                  Kernel = 525
+	FoldMinColumnQ8Q8                         Kernel = 526
+	FoldMinColumnQ8Q8Wide                     Kernel = 527
+	FoldMinColumnQ8Q8WideTexel                Kernel = 528
+	FoldMinRowF16F16                          Kernel = 529
+	FoldMinRowF32F32                          Kernel = 530
+	FoldMinRowF32F32Texel                     Kernel = 531
+	FoldMinRowQ8Q8                            Kernel = 532
+	FoldMinRowQ8Q8Wide                        Kernel = 533
+	FoldMinRowQ8Q8WideTexel                   Kernel = 534
+	FoldPlaceColumnF16I32                     Kernel = 535
+	FoldPlaceColumnF16Key                     Kernel = 536
+	FoldPlaceColumnF32I32                     Kernel = 537
+	FoldPlaceColumnF32I32Texel                Kernel = 538
+	FoldPlaceColumnF32Key                     Kernel = 539
+	FoldPlaceColumnF32KeyTexel                Kernel = 540
+	FoldPlaceColumnI32I32                     Kernel = 541
+	FoldPlaceColumnI32Key                     Kernel = 542
+	FoldPlaceColumnKeyI32                     Kernel = 543
+	FoldPlaceColumnKeyKey                     Kernel = 544
+	FoldPlaceColumnQ8I32                      Kernel = 545
+	FoldPlaceColumnQ8I32Wide                  Kernel = 546
+	FoldPlaceColumnQ8I32WideTexel             Kernel = 547
+	FoldPlaceColumnQ8Key                      Kernel = 548
+	FoldPlaceColumnQ8KeyWide                  Kernel = 549
+	FoldPlaceColumnQ8KeyWideTexel             Kernel = 550
+	FoldPlaceRowF16I32                        Kernel = 551
+	FoldPlaceRowF16Key                        Kernel = 552
+	FoldPlaceRowF32I32                        Kernel = 553
+	FoldPlaceRowF32I32Texel                   Kernel = 554
+	FoldPlaceRowF32Key                        Kernel = 555
+	FoldPlaceRowF32KeyTexel                   Kernel = 556
+	FoldPlaceRowI32I32                        Kernel = 557
+	FoldPlaceRowI32Key                        Kernel = 558
+	FoldPlaceRowKeyI32                        Kernel = 559
+	FoldPlaceRowKeyKey                        Kernel = 560
+	FoldPlaceRowQ8I32                         Kernel = 561
+	FoldPlaceRowQ8I32Wide                     Kernel = 562
+	FoldPlaceRowQ8I32WideTexel                Kernel = 563
+	FoldPlaceRowQ8Key                         Kernel = 564
+	FoldPlaceRowQ8KeyWide                     Kernel = 565
+	FoldPlaceRowQ8KeyWideTexel                Kernel = 566
+	FoldProdColumnF16F16                      Kernel = 567
+	FoldProdColumnF16F32                      Kernel = 568
+	FoldProdColumnF32F16                      Kernel = 569
+	FoldProdColumnF32F32                      Kernel = 570
+	FoldProdColumnF32F32Texel                 Kernel = 571
+	FoldProdRowF16F16                         Kernel = 572
+	FoldProdRowF16F32                         Kernel = 573
+	FoldProdRowF32F16                         Kernel = 574
+	FoldProdRowF32F32                         Kernel = 575
+	FoldProdRowF32F32Texel                    Kernel = 576
+	Keypoint                                  Kernel = 577
+	LogSoftmaxColumnF16                       Kernel = 578
+	LogSoftmaxColumnF32                       Kernel = 579
+	LogSoftmaxRowF16                          Kernel = 580
+	LogSoftmaxRowF16Subgroup                  Kernel = 581
+	LogSoftmaxRowF16Workgroup                 Kernel = 582
+	LogSoftmaxRowF32                          Kernel = 583
+	LogSoftmaxRowF32Subgroup                  Kernel = 584
+	LogSoftmaxRowF32Texel                     Kernel = 585
+	LogSoftmaxRowF32Workgroup                 Kernel = 586
+	LogSoftmaxRowLongF16                      Kernel = 587
+	LogSoftmaxRowLongF32                      Kernel = 588
+	LogSoftmaxRowLongF32Texel                 Kernel = 589
+	LrnColumnF16                              Kernel = 590
+	LrnColumnF32                              Kernel = 591
+	LrnRowF16                                 Kernel = 592
+	LrnRowF32                                 Kernel = 593
+	LshBits                                   Kernel = 594
+	LshHash                                   Kernel = 595
+	LshSign                                   Kernel = 596
+	Lut8                                      Kernel = 597
+	MeanFedF16                                Kernel = 598
+	MeanFedF32                                Kernel = 599
+	MeanFedQ8                                 Kernel = 600
+	MeasureMove                               Kernel = 601
+	MeasureMoveSum                            Kernel = 602
+	MeasureMoveSumTexel                       Kernel = 603
+	MeasureMoveTexel                          Kernel = 604
+	MeasureMultiplyDot                        Kernel = 605
+	MeasureMultiplyF16                        Kernel = 606
+	MeasureMultiplyF32                        Kernel = 607
+	MultinomialDraw                           Kernel = 608
+	MultinomialSumF16                         Kernel = 609
+	MultinomialSumF32                         Kernel = 610
+	NmsLimit                                  Kernel = 611
+	NmsSelect                                 Kernel = 612
+	NmsSum                                    Kernel = 613
+	NmsTake                                   Kernel = 614
+	NmsTakeBoxes                              Kernel = 615
+	PoolAverageF16                            Kernel = 616
+	PoolAverageF32                            Kernel = 617
+	PoolAverageF32Texel                       Kernel = 618
+	PoolAverageQ8                             Kernel = 619
+	PoolAverageQ8Texel                        Kernel = 620
+	PoolL2F16                                 Kernel = 621
+	PoolL2F32                                 Kernel = 622
+	PoolMaxF16                                Kernel = 623
+	PoolMaxF32                                Kernel = 624
+	PoolMaxF32Texel                           Kernel = 625
+	PoolMaxQ8                                 Kernel = 626
+	PoolMaxQ8Texel                            Kernel = 627
+	ProgramF16                                Kernel = 628
+	ProgramF32                                Kernel = 629
+	ProposalsDecode                           Kernel = 630
+	ProposalsFilter                           Kernel = 631
+	ProposalsTake                             Kernel = 632
+	QuantizeF16                               Kernel = 633
+	QuantizeF32                               Kernel = 634
+	QuantizeWideF32                           Kernel = 635
+	ResizeBilinearF16                         Kernel = 636
+	ResizeBilinearF32                         Kernel = 637
+	ResizeBilinearF32Texel                    Kernel = 638
+	ResizeBilinearQ8                          Kernel = 639
+	ResizeBilinearQ8Texel                     Kernel = 640
+	ResizeBilinearQ8Wide                      Kernel = 641
+	ResizeNearestW1                           Kernel = 642
+	ResizeNearestW2                           Kernel = 643
+	ResizeNearestW4                           Kernel = 644
+	ResizeNearestW4Texel                      Kernel = 645
+	RoiAlign                                  Kernel = 646
+	RoiPool                                   Kernel = 647
+	ScoresBest                                Kernel = 648
+	ScoresChosen                              Kernel = 649
+	ScoresClasses                             Kernel = 650
+	Selftest                                  Kernel = 651
+	SelftestDot                               Kernel = 652
+	SoftmaxColumnF16                          Kernel = 653
+	SoftmaxColumnF32                          Kernel = 654
+	SoftmaxColumnQ8                           Kernel = 655
+	SoftmaxRowF16                             Kernel = 656
+	SoftmaxRowF16Subgroup                     Kernel = 657
+	SoftmaxRowF16Workgroup                    Kernel = 658
+	SoftmaxRowF32                             Kernel = 659
+	SoftmaxRowF32Subgroup                     Kernel = 660
+	SoftmaxRowF32Texel                        Kernel = 661
+	SoftmaxRowF32Workgroup                    Kernel = 662
+	SoftmaxRowLongF16                         Kernel = 663
+	SoftmaxRowLongF32                         Kernel = 664
+	SoftmaxRowLongF32Texel                    Kernel = 665
+	SoftmaxRowQ8                              Kernel = 666
+	SoftmaxRowQ8Subgroup                      Kernel = 667
+	SoftmaxRowQ8Wide                          Kernel = 668
+	SoftmaxRowQ8WideTexel                     Kernel = 669
+	SoftmaxRowQ8Workgroup                     Kernel = 670
+	SumColumnF16F16                           Kernel = 671
+	SumColumnF16F32                           Kernel = 672
+	SumColumnF32F16                           Kernel = 673
+	SumColumnF32F32                           Kernel = 674
+	SumColumnF32F32Texel                      Kernel = 675
+	SumColumnI32I32                           Kernel = 676
+	SumColumnI32Q8                            Kernel = 677
+	SumColumnQ8I32                            Kernel = 678
+	SumColumnQ8I32Wide                        Kernel = 679
+	SumColumnQ8I32WideTexel                   Kernel = 680
+	SumColumnQ8Q8                             Kernel = 681
+	SumColumnQ8Q8Wide                         Kernel = 682
+	SumColumnQ8Q8WideTexel                    Kernel = 683
+	SumRowF16F16                              Kernel = 684
+	SumRowF16F16Subgroup                      Kernel = 685
+	SumRowF16F16Workgroup                     Kernel = 686
+	SumRowF16F32                              Kernel = 687
+	SumRowF32F16                              Kernel = 688
+	SumRowF32F16Subgroup                      Kernel = 689
+	SumRowF32F16Workgroup                     Kernel = 690
+	SumRowF32F32                              Kernel = 691
+	SumRowF32F32Subgroup                      Kernel = 692
+	SumRowF32F32Texel                         Kernel = 693
+	SumRowF32F32Workgroup                     Kernel = 694
+	SumRowI32I32                              Kernel = 695
+	SumRowI32Q8                               Kernel = 696
+	SumRowQ8I32                               Kernel = 697
+	SumRowQ8I32Wide                           Kernel = 698
+	SumRowQ8I32WideTexel                      Kernel = 699
+	SumRowQ8Q8                                Kernel = 700
+	SumRowQ8Q8Wide                            Kernel = 701
+	SumRowQ8Q8WideTexel                       Kernel = 702
+	SuppressChoose                            Kernel = 703
+	SuppressCompare                           Kernel = 704
+	TopkMerge                                 Kernel = 705
+	TopkSortF16                               Kernel = 706
+	TopkSortF32                               Kernel = 707
+	TopkSortI32                               Kernel = 708
+	TopkSortQ8                                Kernel = 709
+	TopkTakeE1                                Kernel = 710
+	TopkTakeE2                                Kernel = 711
+	TopkTakeE4                                Kernel = 712
+	UnaryAbsF16                               Kernel = 713
+	UnaryAbsF32                               Kernel = 714
+	UnaryAbsI32                               Kernel = 715
+	UnaryClampF16                             Kernel = 716
+	UnaryClampF32                             Kernel = 717
+	UnaryEluF16                               Kernel = 718
+	UnaryEluF32                               Kernel = 719
+	UnaryExpF16                               Kernel = 720
+	UnaryExpF32                               Kernel = 721
+	UnaryFloorF16                             Kernel = 722
+	UnaryFloorF32                             Kernel = 723
+	UnaryHardswishF16                         Kernel = 724
+	UnaryHardswishF32                         Kernel = 725
+	UnaryLogF16                               Kernel = 726
+	UnaryLogF32                               Kernel = 727
+	UnaryLogisticF16                          Kernel = 728
+	UnaryLogisticF32                          Kernel = 729
+	UnaryNegF16                               Kernel = 730
+	UnaryNegF32                               Kernel = 731
+	UnaryNegI32                               Kernel = 732
+	UnaryRsqrtF16                             Kernel = 733
+	UnaryRsqrtF32                             Kernel = 734
+	UnarySinF16                               Kernel = 735
+	UnarySinF32                               Kernel = 736
+	UnarySqrtF16                              Kernel = 737
+	UnarySqrtF32                              Kernel = 738
+	UnaryTanhF16                              Kernel = 739
+	UnaryTanhF32                              Kernel = 740
 )
 
 var infos = [...]family.Info{
@@ -1145,13 +1197,19 @@ var infos = [...]family.Info{
 	{Name: "data_copy_w2_d3", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_copy_w2_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_copy_w4_d3", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_copy_w4_d3_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_copy_w4_d6", Bindings: "ss", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_copy_w4_d6_texel", Bindings: "ts", PushWords: 31, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_lanes_e1", Bindings: "sss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e1_texel", Bindings: "tss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_lanes_e2", Bindings: "sss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e2_texel", Bindings: "tss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_lanes_e4", Bindings: "sss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_lanes_e4_texel", Bindings: "tss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_w1", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_w2", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_gather_w4", Bindings: "sss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_gather_w4_texel", Bindings: "tss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_hashtable", Bindings: "ssss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_image_f16_f16", Bindings: "ss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_image_f16_f32", Bindings: "ss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
@@ -1194,6 +1252,8 @@ var infos = [...]family.Info{
 	{Name: "data_transpose_fed_e1", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_transpose_fed_e2", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "data_transpose_fed_e4", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_wide", Bindings: "ss", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "data_transpose_wide_texel", Bindings: "ts", PushWords: 26, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "dequantize_f16", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "dequantize_f32", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "dequantize_wide_f32", Bindings: "sss", PushWords: 7, Workgroup: [3]uint32{0, 1, 1}},
@@ -1201,44 +1261,70 @@ var infos = [...]family.Info{
 	{Name: "detections_classes", Bindings: "ssssssss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_max_column_f16_f16", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_max_column_f32_f32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_column_f32_f32_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_max_column_q8_q8", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_column_q8_q8_wide", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_column_q8_q8_wide_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_max_row_f16_f16", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_max_row_f32_f32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_row_f32_f32_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_max_row_q8_q8", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_row_q8_q8_wide", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_max_row_q8_q8_wide_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_min_column_f16_f16", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_min_column_f32_f32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_column_f32_f32_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_min_column_q8_q8", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_column_q8_q8_wide", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_column_q8_q8_wide_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_min_row_f16_f16", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_min_row_f32_f32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_row_f32_f32_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_min_row_q8_q8", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_row_q8_q8_wide", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_min_row_q8_q8_wide_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_f16_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_f16_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_f32_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_f32_i32_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_f32_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_f32_key_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_i32_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_i32_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_key_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_key_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_q8_i32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_q8_i32_wide", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_q8_i32_wide_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_column_q8_key", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_q8_key_wide", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_column_q8_key_wide_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_f16_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_f16_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_f32_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_f32_i32_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_f32_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_f32_key_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_i32_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_i32_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_key_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_key_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_q8_i32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_q8_i32_wide", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_q8_i32_wide_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_place_row_q8_key", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_q8_key_wide", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_place_row_q8_key_wide_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_prod_column_f16_f16", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_prod_column_f16_f32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_prod_column_f32_f16", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_prod_column_f32_f32", Bindings: "ss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_column_f32_f32_texel", Bindings: "ts", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_prod_row_f16_f16", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_prod_row_f16_f32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_prod_row_f32_f16", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "fold_prod_row_f32_f32", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "fold_prod_row_f32_f32_texel", Bindings: "ts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "keypoint", Bindings: "ssss", PushWords: 6, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_column_f16", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_column_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
@@ -1247,9 +1333,11 @@ var infos = [...]family.Info{
 	{Name: "log_softmax_row_f16_workgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "log_softmax_row_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_row_f32_subgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "log_softmax_row_f32_texel", Bindings: "ts", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_row_f32_workgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "log_softmax_row_long_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "log_softmax_row_long_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "log_softmax_row_long_f32_texel", Bindings: "ts", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "lrn_column_f16", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "lrn_column_f32", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "lrn_row_f16", Bindings: "ss", PushWords: 13, Workgroup: [3]uint32{0, 1, 1}},
@@ -1301,9 +1389,11 @@ var infos = [...]family.Info{
 	{Name: "resize_bilinear_f32_texel", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "resize_bilinear_q8", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "resize_bilinear_q8_texel", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_bilinear_q8_wide", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "resize_nearest_w1", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "resize_nearest_w2", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "resize_nearest_w4", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_nearest_w4_texel", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "roi_align", Bindings: "ssss", PushWords: 17, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "roi_pool", Bindings: "ssss", PushWords: 17, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "scores_best", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
@@ -1313,26 +1403,35 @@ var infos = [...]family.Info{
 	{Name: "selftest_dot", Bindings: "tttttts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "softmax_column_f16", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_column_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "softmax_column_q8", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_column_q8", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_f16_subgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
 	{Name: "softmax_row_f16_workgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "softmax_row_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_f32_subgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "softmax_row_f32_texel", Bindings: "ts", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_f32_workgroup", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "softmax_row_long_f16", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_row_long_f32", Bindings: "ss", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "softmax_row_q8", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "softmax_row_q8_subgroup", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
-	{Name: "softmax_row_q8_workgroup", Bindings: "sts", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
+	{Name: "softmax_row_long_f32_texel", Bindings: "ts", PushWords: 4, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_q8", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_q8_subgroup", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "softmax_row_q8_wide", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_q8_wide_texel", Bindings: "ts", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "softmax_row_q8_workgroup", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "sum_column_f16_f16", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_f16_f32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_f32_f16", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_f32_f32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_f32_f32_texel", Bindings: "ts", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_i32_i32", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_i32_q8", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_q8_i32", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_q8_i32_wide", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_q8_i32_wide_texel", Bindings: "ts", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_column_q8_q8", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_q8_q8_wide", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_column_q8_q8_wide_texel", Bindings: "ts", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_f16_f16", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_f16_f16_subgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
 	{Name: "sum_row_f16_f16_workgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
@@ -1342,11 +1441,16 @@ var infos = [...]family.Info{
 	{Name: "sum_row_f32_f16_workgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "sum_row_f32_f32", Bindings: "ss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_f32_f32_subgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Subgroup: 4}},
+	{Name: "sum_row_f32_f32_texel", Bindings: "ts", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_f32_f32_workgroup", Bindings: "ss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{SharedBytes: 1024, Subgroup: 4}},
 	{Name: "sum_row_i32_i32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_i32_q8", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_q8_i32", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_q8_i32_wide", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_q8_i32_wide_texel", Bindings: "ts", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "sum_row_q8_q8", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_q8_q8_wide", Bindings: "ss", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "sum_row_q8_q8_wide_texel", Bindings: "ts", PushWords: 15, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "suppress_choose", Bindings: "ssssss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "suppress_compare", Bindings: "sssss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "topk_merge", Bindings: "ss", PushWords: 11, Workgroup: [3]uint32{0, 1, 1}},
@@ -1824,13 +1928,19 @@ var keys = [len(infos)]family.Key{
 	DataCopyW2D3:                              family.Copy{Words: 2, Dims: 3},
 	DataCopyW2D6:                              family.Copy{Words: 2, Dims: 6},
 	DataCopyW4D3:                              family.Copy{Words: 4, Dims: 3},
+	DataCopyW4D3Texel:                         family.Copy{Words: 4, Dims: 3, Access: 1},
 	DataCopyW4D6:                              family.Copy{Words: 4, Dims: 6},
+	DataCopyW4D6Texel:                         family.Copy{Words: 4, Dims: 6, Access: 1},
 	DataGatherLanesE1:                         family.Move{Op: "gather_lanes", Bytes: 1},
+	DataGatherLanesE1Texel:                    family.Move{Op: "gather_lanes", Bytes: 1, Access: 1},
 	DataGatherLanesE2:                         family.Move{Op: "gather_lanes", Bytes: 2},
+	DataGatherLanesE2Texel:                    family.Move{Op: "gather_lanes", Bytes: 2, Access: 1},
 	DataGatherLanesE4:                         family.Move{Op: "gather_lanes", Bytes: 4},
+	DataGatherLanesE4Texel:                    family.Move{Op: "gather_lanes", Bytes: 4, Access: 1},
 	DataGatherW1:                              family.GatherRows{Words: 1},
 	DataGatherW2:                              family.GatherRows{Words: 2},
 	DataGatherW4:                              family.GatherRows{Words: 4},
+	DataGatherW4Texel:                         family.GatherRows{Words: 4, Access: 1},
 	DataImageF16F16:                           family.Image{Half: true, Elem: "f16"},
 	DataImageF16F32:                           family.Image{Half: true, Elem: "f32"},
 	DataImageF16Q8:                            family.Image{Half: true, Elem: "q8"},
@@ -1872,49 +1982,77 @@ var keys = [len(infos)]family.Key{
 	DataTransposeFedE1:                        family.Move{Op: "transpose_fed", Bytes: 1},
 	DataTransposeFedE2:                        family.Move{Op: "transpose_fed", Bytes: 2},
 	DataTransposeFedE4:                        family.Move{Op: "transpose_fed", Bytes: 4},
+	DataTransposeWide:                         family.TransposeWide{},
+	DataTransposeWideTexel:                    family.TransposeWide{Access: 1},
 	DequantizeF16:                             family.Dequantize{Elem: "f16"},
 	DequantizeF32:                             family.Dequantize{Elem: "f32"},
 	DequantizeWideF32:                         family.Dequantize{Elem: "f32", Wide: true},
 	FoldMaxColumnF16F16:                       family.Fold{Op: "max", Column: true, From: "f16", To: "f16"},
 	FoldMaxColumnF32F32:                       family.Fold{Op: "max", Column: true, From: "f32", To: "f32"},
+	FoldMaxColumnF32F32Texel:                  family.Fold{Op: "max", Column: true, From: "f32", To: "f32", Access: 1},
 	FoldMaxColumnQ8Q8:                         family.Fold{Op: "max", Column: true, From: "q8", To: "q8"},
+	FoldMaxColumnQ8Q8Wide:                     family.Fold{Op: "max", Column: true, Wide: true, From: "q8", To: "q8"},
+	FoldMaxColumnQ8Q8WideTexel:                family.Fold{Op: "max", Column: true, Wide: true, From: "q8", To: "q8", Access: 1},
 	FoldMaxRowF16F16:                          family.Fold{Op: "max", From: "f16", To: "f16"},
 	FoldMaxRowF32F32:                          family.Fold{Op: "max", From: "f32", To: "f32"},
+	FoldMaxRowF32F32Texel:                     family.Fold{Op: "max", From: "f32", To: "f32", Access: 1},
 	FoldMaxRowQ8Q8:                            family.Fold{Op: "max", From: "q8", To: "q8"},
+	FoldMaxRowQ8Q8Wide:                        family.Fold{Op: "max", Wide: true, From: "q8", To: "q8"},
+	FoldMaxRowQ8Q8WideTexel:                   family.Fold{Op: "max", Wide: true, From: "q8", To: "q8", Access: 1},
 	FoldMinColumnF16F16:                       family.Fold{Op: "min", Column: true, From: "f16", To: "f16"},
 	FoldMinColumnF32F32:                       family.Fold{Op: "min", Column: true, From: "f32", To: "f32"},
+	FoldMinColumnF32F32Texel:                  family.Fold{Op: "min", Column: true, From: "f32", To: "f32", Access: 1},
 	FoldMinColumnQ8Q8:                         family.Fold{Op: "min", Column: true, From: "q8", To: "q8"},
+	FoldMinColumnQ8Q8Wide:                     family.Fold{Op: "min", Column: true, Wide: true, From: "q8", To: "q8"},
+	FoldMinColumnQ8Q8WideTexel:                family.Fold{Op: "min", Column: true, Wide: true, From: "q8", To: "q8", Access: 1},
 	FoldMinRowF16F16:                          family.Fold{Op: "min", From: "f16", To: "f16"},
 	FoldMinRowF32F32:                          family.Fold{Op: "min", From: "f32", To: "f32"},
+	FoldMinRowF32F32Texel:                     family.Fold{Op: "min", From: "f32", To: "f32", Access: 1},
 	FoldMinRowQ8Q8:                            family.Fold{Op: "min", From: "q8", To: "q8"},
+	FoldMinRowQ8Q8Wide:                        family.Fold{Op: "min", Wide: true, From: "q8", To: "q8"},
+	FoldMinRowQ8Q8WideTexel:                   family.Fold{Op: "min", Wide: true, From: "q8", To: "q8", Access: 1},
 	FoldPlaceColumnF16I32:                     family.Fold{Op: "place", Column: true, From: "f16", To: "i32"},
 	FoldPlaceColumnF16Key:                     family.Fold{Op: "place", Column: true, From: "f16", To: "key"},
 	FoldPlaceColumnF32I32:                     family.Fold{Op: "place", Column: true, From: "f32", To: "i32"},
+	FoldPlaceColumnF32I32Texel:                family.Fold{Op: "place", Column: true, From: "f32", To: "i32", Access: 1},
 	FoldPlaceColumnF32Key:                     family.Fold{Op: "place", Column: true, From: "f32", To: "key"},
+	FoldPlaceColumnF32KeyTexel:                family.Fold{Op: "place", Column: true, From: "f32", To: "key", Access: 1},
 	FoldPlaceColumnI32I32:                     family.Fold{Op: "place", Column: true, From: "i32", To: "i32"},
 	FoldPlaceColumnI32Key:                     family.Fold{Op: "place", Column: true, From: "i32", To: "key"},
 	FoldPlaceColumnKeyI32:                     family.Fold{Op: "place", Column: true, From: "key", To: "i32"},
 	FoldPlaceColumnKeyKey:                     family.Fold{Op: "place", Column: true, From: "key", To: "key"},
 	FoldPlaceColumnQ8I32:                      family.Fold{Op: "place", Column: true, From: "q8", To: "i32"},
+	FoldPlaceColumnQ8I32Wide:                  family.Fold{Op: "place", Column: true, Wide: true, From: "q8", To: "i32"},
+	FoldPlaceColumnQ8I32WideTexel:             family.Fold{Op: "place", Column: true, Wide: true, From: "q8", To: "i32", Access: 1},
 	FoldPlaceColumnQ8Key:                      family.Fold{Op: "place", Column: true, From: "q8", To: "key"},
+	FoldPlaceColumnQ8KeyWide:                  family.Fold{Op: "place", Column: true, Wide: true, From: "q8", To: "key"},
+	FoldPlaceColumnQ8KeyWideTexel:             family.Fold{Op: "place", Column: true, Wide: true, From: "q8", To: "key", Access: 1},
 	FoldPlaceRowF16I32:                        family.Fold{Op: "place", From: "f16", To: "i32"},
 	FoldPlaceRowF16Key:                        family.Fold{Op: "place", From: "f16", To: "key"},
 	FoldPlaceRowF32I32:                        family.Fold{Op: "place", From: "f32", To: "i32"},
+	FoldPlaceRowF32I32Texel:                   family.Fold{Op: "place", From: "f32", To: "i32", Access: 1},
 	FoldPlaceRowF32Key:                        family.Fold{Op: "place", From: "f32", To: "key"},
+	FoldPlaceRowF32KeyTexel:                   family.Fold{Op: "place", From: "f32", To: "key", Access: 1},
 	FoldPlaceRowI32I32:                        family.Fold{Op: "place", From: "i32", To: "i32"},
 	FoldPlaceRowI32Key:                        family.Fold{Op: "place", From: "i32", To: "key"},
 	FoldPlaceRowKeyI32:                        family.Fold{Op: "place", From: "key", To: "i32"},
 	FoldPlaceRowKeyKey:                        family.Fold{Op: "place", From: "key", To: "key"},
 	FoldPlaceRowQ8I32:                         family.Fold{Op: "place", From: "q8", To: "i32"},
+	FoldPlaceRowQ8I32Wide:                     family.Fold{Op: "place", Wide: true, From: "q8", To: "i32"},
+	FoldPlaceRowQ8I32WideTexel:                family.Fold{Op: "place", Wide: true, From: "q8", To: "i32", Access: 1},
 	FoldPlaceRowQ8Key:                         family.Fold{Op: "place", From: "q8", To: "key"},
+	FoldPlaceRowQ8KeyWide:                     family.Fold{Op: "place", Wide: true, From: "q8", To: "key"},
+	FoldPlaceRowQ8KeyWideTexel:                family.Fold{Op: "place", Wide: true, From: "q8", To: "key", Access: 1},
 	FoldProdColumnF16F16:                      family.Fold{Op: "prod", Column: true, From: "f16", To: "f16"},
 	FoldProdColumnF16F32:                      family.Fold{Op: "prod", Column: true, From: "f16", To: "f32"},
 	FoldProdColumnF32F16:                      family.Fold{Op: "prod", Column: true, From: "f32", To: "f16"},
 	FoldProdColumnF32F32:                      family.Fold{Op: "prod", Column: true, From: "f32", To: "f32"},
+	FoldProdColumnF32F32Texel:                 family.Fold{Op: "prod", Column: true, From: "f32", To: "f32", Access: 1},
 	FoldProdRowF16F16:                         family.Fold{Op: "prod", From: "f16", To: "f16"},
 	FoldProdRowF16F32:                         family.Fold{Op: "prod", From: "f16", To: "f32"},
 	FoldProdRowF32F16:                         family.Fold{Op: "prod", From: "f32", To: "f16"},
 	FoldProdRowF32F32:                         family.Fold{Op: "prod", From: "f32", To: "f32"},
+	FoldProdRowF32F32Texel:                    family.Fold{Op: "prod", From: "f32", To: "f32", Access: 1},
 	LogSoftmaxColumnF16:                       family.Softmax{Log: true, Column: true, Elem: "f16"},
 	LogSoftmaxColumnF32:                       family.Softmax{Log: true, Column: true, Elem: "f32"},
 	LogSoftmaxRowF16:                          family.Softmax{Log: true, Elem: "f16"},
@@ -1922,9 +2060,11 @@ var keys = [len(infos)]family.Key{
 	LogSoftmaxRowF16Workgroup:                 family.Softmax{Log: true, Elem: "f16", Team: 2},
 	LogSoftmaxRowF32:                          family.Softmax{Log: true, Elem: "f32"},
 	LogSoftmaxRowF32Subgroup:                  family.Softmax{Log: true, Elem: "f32", Team: 1},
+	LogSoftmaxRowF32Texel:                     family.Softmax{Log: true, Elem: "f32", Access: 1},
 	LogSoftmaxRowF32Workgroup:                 family.Softmax{Log: true, Elem: "f32", Team: 2},
 	LogSoftmaxRowLongF16:                      family.Softmax{Log: true, Long: true, Elem: "f16"},
 	LogSoftmaxRowLongF32:                      family.Softmax{Log: true, Long: true, Elem: "f32"},
+	LogSoftmaxRowLongF32Texel:                 family.Softmax{Log: true, Long: true, Elem: "f32", Access: 1},
 	LrnColumnF16:                              family.LocalResponse{Column: true, Elem: "f16"},
 	LrnColumnF32:                              family.LocalResponse{Column: true, Elem: "f32"},
 	LrnRowF16:                                 family.LocalResponse{Elem: "f16"},
@@ -1954,9 +2094,11 @@ var keys = [len(infos)]family.Key{
 	ResizeBilinearF32Texel:                    family.Bilinear{Elem: "f32", Access: 1},
 	ResizeBilinearQ8:                          family.Bilinear{Elem: "q8"},
 	ResizeBilinearQ8Texel:                     family.Bilinear{Elem: "q8", Access: 1},
+	ResizeBilinearQ8Wide:                      family.BilinearWide{},
 	ResizeNearestW1:                           family.Nearest{Words: 1},
 	ResizeNearestW2:                           family.Nearest{Words: 2},
 	ResizeNearestW4:                           family.Nearest{Words: 4},
+	ResizeNearestW4Texel:                      family.Nearest{Words: 4, Access: 1},
 	SoftmaxColumnF16:                          family.Softmax{Column: true, Elem: "f16"},
 	SoftmaxColumnF32:                          family.Softmax{Column: true, Elem: "f32"},
 	SoftmaxColumnQ8:                           family.Softmax{Column: true, Elem: "q8"},
@@ -1965,20 +2107,29 @@ var keys = [len(infos)]family.Key{
 	SoftmaxRowF16Workgroup:                    family.Softmax{Elem: "f16", Team: 2},
 	SoftmaxRowF32:                             family.Softmax{Elem: "f32"},
 	SoftmaxRowF32Subgroup:                     family.Softmax{Elem: "f32", Team: 1},
+	SoftmaxRowF32Texel:                        family.Softmax{Elem: "f32", Access: 1},
 	SoftmaxRowF32Workgroup:                    family.Softmax{Elem: "f32", Team: 2},
 	SoftmaxRowLongF16:                         family.Softmax{Long: true, Elem: "f16"},
 	SoftmaxRowLongF32:                         family.Softmax{Long: true, Elem: "f32"},
+	SoftmaxRowLongF32Texel:                    family.Softmax{Long: true, Elem: "f32", Access: 1},
 	SoftmaxRowQ8:                              family.Softmax{Elem: "q8"},
 	SoftmaxRowQ8Subgroup:                      family.Softmax{Elem: "q8", Team: 1},
+	SoftmaxRowQ8Wide:                          family.Softmax{Wide: true, Elem: "q8"},
+	SoftmaxRowQ8WideTexel:                     family.Softmax{Wide: true, Elem: "q8", Access: 1},
 	SoftmaxRowQ8Workgroup:                     family.Softmax{Elem: "q8", Team: 2},
 	SumColumnF16F16:                           family.Sum{Column: true, From: "f16", To: "f16"},
 	SumColumnF16F32:                           family.Sum{Column: true, From: "f16", To: "f32"},
 	SumColumnF32F16:                           family.Sum{Column: true, From: "f32", To: "f16"},
 	SumColumnF32F32:                           family.Sum{Column: true, From: "f32", To: "f32"},
+	SumColumnF32F32Texel:                      family.Sum{Column: true, From: "f32", To: "f32", Access: 1},
 	SumColumnI32I32:                           family.Sum{Column: true, From: "i32", To: "i32"},
 	SumColumnI32Q8:                            family.Sum{Column: true, From: "i32", To: "q8"},
 	SumColumnQ8I32:                            family.Sum{Column: true, From: "q8", To: "i32"},
+	SumColumnQ8I32Wide:                        family.Sum{Column: true, Wide: true, From: "q8", To: "i32"},
+	SumColumnQ8I32WideTexel:                   family.Sum{Column: true, Wide: true, From: "q8", To: "i32", Access: 1},
 	SumColumnQ8Q8:                             family.Sum{Column: true, From: "q8", To: "q8"},
+	SumColumnQ8Q8Wide:                         family.Sum{Column: true, Wide: true, From: "q8", To: "q8"},
+	SumColumnQ8Q8WideTexel:                    family.Sum{Column: true, Wide: true, From: "q8", To: "q8", Access: 1},
 	SumRowF16F16:                              family.Sum{From: "f16", To: "f16"},
 	SumRowF16F16Subgroup:                      family.Sum{From: "f16", To: "f16", Team: 1},
 	SumRowF16F16Workgroup:                     family.Sum{From: "f16", To: "f16", Team: 2},
@@ -1988,11 +2139,16 @@ var keys = [len(infos)]family.Key{
 	SumRowF32F16Workgroup:                     family.Sum{From: "f32", To: "f16", Team: 2},
 	SumRowF32F32:                              family.Sum{From: "f32", To: "f32"},
 	SumRowF32F32Subgroup:                      family.Sum{From: "f32", To: "f32", Team: 1},
+	SumRowF32F32Texel:                         family.Sum{From: "f32", To: "f32", Access: 1},
 	SumRowF32F32Workgroup:                     family.Sum{From: "f32", To: "f32", Team: 2},
 	SumRowI32I32:                              family.Sum{From: "i32", To: "i32"},
 	SumRowI32Q8:                               family.Sum{From: "i32", To: "q8"},
 	SumRowQ8I32:                               family.Sum{From: "q8", To: "i32"},
+	SumRowQ8I32Wide:                           family.Sum{Wide: true, From: "q8", To: "i32"},
+	SumRowQ8I32WideTexel:                      family.Sum{Wide: true, From: "q8", To: "i32", Access: 1},
 	SumRowQ8Q8:                                family.Sum{From: "q8", To: "q8"},
+	SumRowQ8Q8Wide:                            family.Sum{Wide: true, From: "q8", To: "q8"},
+	SumRowQ8Q8WideTexel:                       family.Sum{Wide: true, From: "q8", To: "q8", Access: 1},
 	TopkSortF16:                               family.TopKSort{Elem: "f16"},
 	TopkSortF32:                               family.TopKSort{Elem: "f32"},
 	TopkSortI32:                               family.TopKSort{Elem: "i32"},
@@ -2031,4 +2187,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "05d07f7d52cec54916574823aa24b2980ac6458fc2337e82c363366d70c0e7f3"
+const SetID = "3777f567af1097f02f076c1f6c876a00f014c4761a632a0d2da7cf9e4d3b70c7"

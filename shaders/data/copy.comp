@@ -1,6 +1,8 @@
 #version 450
 // Strided copy: one invocation moves `run` neighbouring units of UNIT 32-bit words (1, 2 or 4). Positions
 // of runs go over DIMS dimensions (3 or 6), the last one fastest; strides and bases count units.
+//
+//   TEXEL  x, in units of 4 words, is read through a texel buffer
 #include "common.glsl"
 #include "divide.glsl"
 
@@ -12,7 +14,13 @@
 #define WORDS uint
 #endif
 
+#ifdef TEXEL
+layout(set = 0, binding = 0) uniform usamplerBuffer x;
+#define LOAD(i) texelFetch(x, int(i))
+#else
 layout(set = 0, binding = 0) readonly buffer X { WORDS x[]; };
+#define LOAD(i) x[i]
+#endif
 layout(set = 0, binding = 1) writeonly buffer Y { WORDS y[]; };
 layout(push_constant) uniform P {
     uint count;
@@ -34,5 +42,5 @@ void main() {
     }
     xi += rest * fromStride[0];
     yi += rest * toStride[0];
-    for (uint k = 0u; k < run; k++) y[yi + k] = x[xi + k];
+    for (uint k = 0u; k < run; k++) y[yi + k] = LOAD(xi + k);
 }

@@ -7,6 +7,7 @@
 //         one invocation moves up to `run` of them. Where `missing` is set, positions outside are zeros.
 //   ELEM  Elements of the innermost dimension, of so many bytes. One invocation gathers one quad of each of up to `run` rows of
 //         y, by one quad of indices.
+// TEXEL: x is read through a texel buffer, in units of 4 words or, ELEM, of one.
 #include "common.glsl"
 #include "divide.glsl"
 
@@ -19,7 +20,13 @@
 #define WORDS uint
 #endif
 
+#ifdef TEXEL
+layout(set = 0, binding = 0) uniform usamplerBuffer x;
+#define LOAD(i) texelFetch(x, int(i))
+#else
 layout(set = 0, binding = 0) readonly buffer X { WORDS x[]; };
+#define LOAD(i) x[i]
+#endif
 layout(set = 0, binding = 1) readonly buffer I { uint index[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { WORDS y[]; };
 layout(push_constant) uniform P {
@@ -44,12 +51,22 @@ void main() {
     bool zero = missing != 0u && at >= size;
     uint from = (outer * size + min(at, size - 1u)) * inner, to = place * inner;
     uint last = min(part * run + run, inner);
-    for (uint p = part * run; p < last; p++) y[to + p] = zero ? WORDS(0u) : x[from + p];
+    if (zero) {
+        for (uint p = part * run; p < last; p++) y[to + p] = WORDS(0u);
+        return;
+    }
+    for (uint p = part * run; p < last; p++) y[to + p] = LOAD(from + p);
 }
 #else
 #include "lanes.glsl"
 
+#ifdef TEXEL
+layout(set = 0, binding = 0) uniform usamplerBuffer x;
+#define LOAD(i) texelFetch(x, int(i)).x
+#else
 layout(set = 0, binding = 0) readonly buffer X { uint x[]; };
+#define LOAD(i) x[i]
+#endif
 layout(set = 0, binding = 1) readonly buffer I { uvec4 index[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { QUAD y[]; };
 layout(push_constant) uniform P {
@@ -75,7 +92,7 @@ void main() {
     for (; row < last; row++) {
         uint from = row * xWords;
         uvec4 v;
-        [[unroll]] for (uint lane = 0u; lane < 4u; lane++) v[lane] = element(x[from + wordOf(at[lane])], at[lane]);
+        [[unroll]] for (uint lane = 0u; lane < 4u; lane++) v[lane] = element(LOAD(from + wordOf(at[lane])), at[lane]);
         y[row * indexQuads.value + k] = pack(v & kept);
     }
 }

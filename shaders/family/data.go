@@ -25,24 +25,41 @@ const (
 
 // Move is the key of the kernels that move elements by their size.
 type Move struct {
-	Op    MoveOp
-	Bytes int // of an element
+	Op     MoveOp
+	Bytes  int    // of an element
+	Access Access // of GatherLanes
 }
 
 // Name implements Key.
-func (k Move) Name() string { return fmt.Sprintf("data_%s_e%d", k.Op, k.Bytes) }
+func (k Move) Name() string { return fmt.Sprintf("data_%s_e%d%s", k.Op, k.Bytes, k.Access.suffix()) }
+
+// TransposeWide is the key of data/transpose_wide.comp: a transposition of bytes, 16 by 16.
+type TransposeWide struct{ Access Access }
+
+// Name implements Key.
+func (k TransposeWide) Name() string { return "data_transpose_wide" + k.Access.suffix() }
 
 // Copy is the key of data/copy.comp, a strided copy.
-type Copy struct{ Words, Dims int }
+type Copy struct {
+	Words, Dims int
+	Access      Access
+}
 
 // Name implements Key.
-func (k Copy) Name() string { return fmt.Sprintf("data_copy_w%d_d%d", k.Words, k.Dims) }
+func (k Copy) Name() string {
+	return fmt.Sprintf("data_copy_w%d_d%d%s", k.Words, k.Dims, k.Access.suffix())
+}
 
 // GatherRows is the key of the variant of data/gather.comp that moves so many words at a time.
-type GatherRows struct{ Words int }
+type GatherRows struct {
+	Words  int
+	Access Access
+}
 
 // Name implements Key.
-func (k GatherRows) Name() string { return fmt.Sprintf("data_gather_w%d", k.Words) }
+func (k GatherRows) Name() string {
+	return fmt.Sprintf("data_gather_w%d%s", k.Words, k.Access.suffix())
+}
 
 // Image is the key of data/image.comp: from bytes or half floats to a tensor.
 type Image struct {
@@ -60,7 +77,12 @@ func (k Image) Name() string {
 }
 
 // Nearest is the key of resize/nearest.comp, by the words that it moves at a time.
-type Nearest struct{ Words int }
+type Nearest struct {
+	Words  int
+	Access Access
+}
 
 // Name implements Key.
-func (k Nearest) Name() string { return fmt.Sprintf("resize_nearest_w%d", k.Words) }
+func (k Nearest) Name() string {
+	return fmt.Sprintf("resize_nearest_w%d%s", k.Words, k.Access.suffix())
+}

@@ -24,7 +24,9 @@ func (t Team) suffix() string { return [...]string{"", "_subgroup", "_workgroup"
 // Softmax is the key of the softmax kernels of reduce/: over rows or, Column, over another dimension.
 type Softmax struct {
 	Log, Column, Long bool // Long: rows of one invocation whose loops are worth unrolling
+	Wide              bool // rows of whole groups of 16 bytes
 	Elem              Elem
+	Access            Access
 	Team              Team // of a row
 }
 
@@ -34,7 +36,7 @@ func (k Softmax) Name() string {
 	if k.Column {
 		along = "column_"
 	}
-	return on(k.Log, "log_") + "softmax_" + along + on(k.Long, "long_") + string(k.Elem) + k.Team.suffix()
+	return on(k.Log, "log_") + "softmax_" + along + on(k.Long, "long_") + string(k.Elem) + on(k.Wide, "_wide") + k.Team.suffix() + k.Access.suffix()
 }
 
 // Floor implements Varied.
@@ -55,11 +57,13 @@ func (k LocalResponse) Name() string {
 	return "lrn_" + along + string(k.Elem)
 }
 
-// Sum is the key of reduce/sum_row.comp, of sum_team.comp and, Column, sum_column.comp.
+// Sum is the key of reduce/sum_row.comp, of sum_team.comp and, Column, sum_column.comp. Wide: of rows of whole groups of 16
+// bytes.
 type Sum struct {
-	Column   bool
-	From, To Elem
-	Team     Team // of a row of floats
+	Column, Wide bool
+	From, To     Elem
+	Access       Access
+	Team         Team // of a row of floats
 }
 
 // Name implements Key.
@@ -68,7 +72,7 @@ func (k Sum) Name() string {
 	if k.Column {
 		along = "column_"
 	}
-	return "sum_" + along + string(k.From) + "_" + string(k.To) + k.Team.suffix()
+	return "sum_" + along + string(k.From) + "_" + string(k.To) + on(k.Wide, "_wide") + k.Team.suffix() + k.Access.suffix()
 }
 
 // Floor implements Varied.
@@ -88,11 +92,12 @@ const (
 // Keyed is the type of elements between the stages of FoldPlace: keys and places.
 const Keyed Elem = "key"
 
-// Fold is the key of reduce/fold.comp.
+// Fold is the key of reduce/fold.comp; Wide as in Sum.
 type Fold struct {
-	Op       FoldOp
-	Column   bool
-	From, To Elem
+	Op           FoldOp
+	Column, Wide bool
+	From, To     Elem
+	Access       Access
 }
 
 // Name implements Key.
@@ -101,7 +106,7 @@ func (k Fold) Name() string {
 	if k.Column {
 		along = "_column_"
 	}
-	return "fold_" + string(k.Op) + along + string(k.From) + "_" + string(k.To)
+	return "fold_" + string(k.Op) + along + string(k.From) + "_" + string(k.To) + on(k.Wide, "_wide") + k.Access.suffix()
 }
 
 // MeanRuntime is the key of reduce/mean_fed.comp, whose axes lie in memory.

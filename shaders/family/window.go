@@ -36,3 +36,9 @@ func (k Bilinear) Name() string { return "resize_bilinear_" + string(k.Elem) + k
 
 // Floor implements Varied.
 func (k Bilinear) Floor() bool { return k.Access == Buffers }
+
+// BilinearWide is the key of resize/bilinear.comp for bytes in pixels of whole groups of 16, which it reads as texels.
+type BilinearWide struct{}
+
+// Name implements Key.
+func (k BilinearWide) Name() string { return "resize_bilinear_q8_wide" }

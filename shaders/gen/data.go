@@ -10,14 +10,12 @@ import (
 func dataVariants() []variant {
 	var list []variant
 	for _, words := range []int{1, 2, 4} {
-		list = append(list, variant{
-			key: family.GatherRows{Words: words}, source: "data/gather.comp", defines: map[string]string{"UNIT": fmt.Sprint(words)},
-		})
+		// Texels are of four words.
+		gather := variant{source: "data/gather.comp", defines: map[string]string{"UNIT": fmt.Sprint(words)}}
+		list = append(list, reached(gather, func(a family.Access) family.Key { return family.GatherRows{Words: words, Access: a} })[:1+words/4]...)
 		for _, dims := range []int{3, 6} {
-			list = append(list, variant{
-				key: family.Copy{Words: words, Dims: dims}, source: "data/copy.comp",
-				defines: map[string]string{"UNIT": fmt.Sprint(words), "DIMS": fmt.Sprint(dims)},
-			})
+			v := variant{source: "data/copy.comp", defines: map[string]string{"UNIT": fmt.Sprint(words), "DIMS": fmt.Sprint(dims)}}
+			list = append(list, reached(v, func(a family.Access) family.Key { return family.Copy{Words: words, Dims: dims, Access: a} })[:1+words/4]...)
 		}
 	}
 	sources := map[family.MoveOp]string{
@@ -37,9 +35,14 @@ func dataVariants() []variant {
 			if op == family.MirrorRows || op == family.MirrorLanes || op == family.MirrorRuntime {
 				v.defines["MIRROR"] = "1"
 			}
+			if op == family.GatherLanes {
+				list = append(list, reached(v, func(a family.Access) family.Key { return family.Move{Op: op, Bytes: bytes, Access: a} })...)
+				continue
+			}
 			list = append(list, v)
 		}
 	}
+	list = append(list, reached(variant{source: "data/transpose_wide.comp"}, func(a family.Access) family.Key { return family.TransposeWide{Access: a} })...)
 	list = append(list, variant{name: "data_hashtable", source: "data/hashtable.comp"})
 	for _, elem := range computed {
 		list = append(list,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/nngpu/nngpu/shaders/family"
@@ -34,6 +35,18 @@ var (
 
 // elemMacro is the macro of include/tensor.glsl for an element type.
 func elemMacro(elem family.Elem) string { return "ELEM_" + strings.ToUpper(string(elem)) }
+
+// reached are v, whose key of returns for each access, by storage buffers and by texels.
+func reached(v variant, of func(family.Access) family.Key) []variant {
+	texel := v
+	v.key, texel.key = of(family.Buffers), of(family.Texels)
+	texel.defines = maps.Clone(v.defines)
+	if texel.defines == nil {
+		texel.defines = map[string]string{}
+	}
+	texel.defines["TEXEL"] = "1"
+	return []variant{v, texel}
+}
 
 // digit is the value of a macro that is 0 or 1.
 func digit(b bool) string {

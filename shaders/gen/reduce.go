@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/nngpu/nngpu/shaders/family"
@@ -19,6 +20,10 @@ func reduceVariants() []variant {
 		}
 		if macro != "" {
 			v.defines[macro] = value
+		}
+		if k.Elem == family.F32 && !k.Column {
+			list = append(list, reached(v, func(a family.Access) family.Key { k.Access = a; return k })...)
+			return
 		}
 		list = append(list, v)
 	}
@@ -44,13 +49,21 @@ func reduceVariants() []variant {
 			key: family.Softmax{Elem: family.Q8, Column: true}, source: "reduce/softmax_q8.comp",
 			defines: map[string]string{"COLUMN": "1"},
 		})
+	list = append(list, reached(variant{source: "reduce/softmax_q8.comp", defines: map[string]string{"WIDE": "1"}},
+		func(a family.Access) family.Key { return family.Softmax{Elem: family.Q8, Wide: true, Access: a} })...)
 	for _, t := range [][2]family.Elem{
 		{family.F32, family.F32}, {family.F16, family.F32}, {family.F32, family.F16}, {family.F16, family.F16},
 		{family.Q8, family.I32}, {family.I32, family.I32}, {family.I32, family.Q8}, {family.Q8, family.Q8},
 	} {
-		list = append(list,
-			variant{key: family.Sum{Column: true, From: t[0], To: t[1]}, source: "reduce/sum_column.comp", defines: between(t[0], t[1])},
-			variant{key: family.Sum{From: t[0], To: t[1]}, source: "reduce/sum_row.comp", defines: between(t[0], t[1])})
+		for _, column := range []bool{true, false} {
+			source := "reduce/sum_row.comp"
+			if column {
+				source = "reduce/sum_column.comp"
+			}
+			list = append(list, widened(variant{source: source, defines: between(t[0], t[1])}, t, func(wide bool, a family.Access) family.Key {
+				return family.Sum{Column: column, Wide: wide, From: t[0], To: t[1], Access: a}
+			})...)
+		}
 	}
 	list = append(list, teamVariants()...)
 	list = append(list, foldVariants()...)
@@ -125,14 +138,31 @@ func foldVariants() []variant {
 	} {
 		for _, t := range fold.types {
 			for _, column := range bools {
-				v := variant{key: family.Fold{Op: fold.op, Column: column, From: t[0], To: t[1]}, source: "reduce/fold.comp", defines: between(t[0], t[1])}
+				v := variant{source: "reduce/fold.comp", defines: between(t[0], t[1])}
 				v.defines["FOLD_"+strings.ToUpper(string(fold.op))] = "1"
 				if column {
 					v.defines["COLUMN"] = "1"
 				}
-				list = append(list, v)
+				list = append(list, widened(v, t, func(wide bool, a family.Access) family.Key {
+					return family.Fold{Op: fold.op, Column: column, Wide: wide, From: t[0], To: t[1], Access: a}
+				})...)
 			}
 		}
 	}
 	return list
+}
+
+// widened are v, a reduction between the types t, and what it is in ways to read x that are fewer and larger loads: texels of
+// f32, groups of 16 bytes in both. See reduce/reach.glsl.
+func widened(v variant, t [2]family.Elem, of func(wide bool, a family.Access) family.Key) []variant {
+	list := reached(v, func(a family.Access) family.Key { return of(false, a) })
+	switch {
+	case t[0] == family.Q8:
+		v.defines = maps.Clone(v.defines)
+		v.defines["WIDE"] = "1"
+		return append(list[:1], reached(v, func(a family.Access) family.Key { return of(true, a) })...)
+	case t[0] == family.F32 && t[1] != family.F16:
+		return list
+	}
+	return list[:1]
 }

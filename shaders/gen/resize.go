@@ -25,11 +25,13 @@ func resizeVariants() []variant {
 			list = append(list, v)
 		}
 	}
+	list = append(list, variant{
+		key: family.BilinearWide{}, source: "resize/bilinear.comp",
+		defines: map[string]string{elemMacro(family.Q8): "1", "WIDE": "1", "TEXEL": "1"},
+	})
 	for _, words := range []int{1, 2, 4} {
-		list = append(list, variant{
-			key: family.Nearest{Words: words}, source: "resize/nearest.comp",
-			defines: map[string]string{"WORDS": fmt.Sprint(words)},
-		})
+		v := variant{source: "resize/nearest.comp", defines: map[string]string{"WORDS": fmt.Sprint(words)}}
+		list = append(list, reached(v, func(a family.Access) family.Key { return family.Nearest{Words: words, Access: a} })[:1+words/4]...)
 	}
 	return list
 }

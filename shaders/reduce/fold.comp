@@ -6,6 +6,7 @@
 //   FOLD_<what>  MAX, MIN, PROD, PLACE
 //   FROM_<type>  elements of x: F32, F16, I32, Q8 (bytes), KEY (of PLACE: pairs of quads, keys and places)
 //   TO_<type>    elements of y: F32, F16, Q8, KEY; I32 (of PLACE: places)
+//   WIDE, TEXEL  how x is read, see reach.glsl; WIDE and COLUMN: an invocation folds sixteen neighbouring columns
 #include "common.glsl"
 #include "divide.glsl"
 #include "tensor.glsl"
@@ -75,7 +76,7 @@ Part both(Part a, Part b) { return a * b; }
 #define FROM uint
 #endif
 
-#if defined(FROM_Q8)
+#if defined(FROM_Q8) && !defined(WIDE)
 #define LINE 16u
 #elif defined(FROM_F16)
 #define LINE 8u
@@ -94,12 +95,12 @@ Part both(Part a, Part b) { return a * b; }
 #define TO ivec4
 #endif
 
-layout(set = 0, binding = 0) readonly buffer X { FROM x[]; };
+#include "reach.glsl"
 layout(set = 0, binding = 1) writeonly buffer Y { TO y[]; };
 layout(push_constant) uniform P {
     uint count;
 #ifdef COLUMN
-    Divisor inner;      // quads from one element of the dimension to the next
+    Divisor inner;      // quads, WIDE groups, from one element of the dimension to the next
     Divisor segments;   // of the dimension
     uint n;             // elements of the dimension
     uint segment;
@@ -122,26 +123,33 @@ uint turned() { return (off * 0x01010101u) ^ 0x80000000u; }
 
 ivec4 places(uint k) { return across != 0u ? ivec4(4u * k) + ivec4(0, 1, 2, 3) : ivec4(k); }
 
-// Quad i of x, element k of the dimension that is folded.
-Part load(uint i, uint k) {
-#if defined(FROM_KEY)
-    return Part(x[2u * i], x[2u * i + 1u]);
-#elif defined(FOLD_PLACE)
-    return Part(keysOf(x[i]) ^ flip, places(k));
+#ifndef FROM_KEY
+// Quad q, element k of the dimension that is folded.
+Part part(FROM q, uint k) {
+#if defined(FOLD_PLACE)
+    return Part(keysOf(q) ^ flip, places(k));
 #elif defined(FROM_F16)
-    return unpackHalf4(x[i]);
+    return unpackHalf4(q);
 #elif defined(FROM_Q8)
-    return ivec4(int(x[i] ^ turned())) & ivec4(bytes.xyz, -1); // what lies below the last one makes no difference
+    return ivec4(int(q ^ turned())) & ivec4(bytes.xyz, -1); // what lies below the last one makes no difference
 #else
-    return x[i];
+    return q;
 #endif
 }
+#endif
+
+#ifdef FROM_KEY
+#define load(i, k) Part(x[2u * (i)], x[2u * (i) + 1u])
+#else
+#define load(i, k) part(FETCH(i), k)
+#endif
 
 // p without the lanes that do not count.
 Part masked(Part p, uint mask) {
     return choose(neutral, p, notEqual(ivec4(int(mask)) & bytes, ivec4(0)));
 }
 
+#ifndef WIDE
 // The elements from up to to, from the first one on: n of them lie stride quads apart from quad first on. The last one of all is
 // masked, and stays out of the loop.
 Part fold(uint first, uint stride, uint n, uint from, uint to) {
@@ -166,6 +174,24 @@ Part fold(uint first, uint stride, uint n, uint from, uint to) {
     if (to == n) p = further(p, masked(load(at, k), lastMask));
     return p;
 }
+#elif !defined(COLUMN)
+// The n groups of a row from group first on.
+Part foldRow(uint first, uint n) {
+#if defined(FOLD_PLACE)
+    Part p = Part(neutral.key, places(0u));
+#else
+    Part p = neutral;
+#endif
+    uint k = 0u;
+    for (; k < n - 1u; k++) {
+        uvec4 w = FETCH(first + k);
+        [[unroll]] for (uint e = 0u; e < 4u; e++) p = further(p, part(w[e], 4u * k + e));
+    }
+    uvec4 w = FETCH(first + k);
+    [[unroll]] for (uint e = 0u; e < 3u; e++) p = further(p, part(w[e], 4u * k + e));
+    return further(p, masked(part(w.w, 4u * k + 3u), lastMask));
+}
+#endif
 
 // Bytes as numbers, so that lanes can be compared with each other.
 ivec4 numbers(ivec4 p) {
@@ -209,14 +235,42 @@ void main() {
     uint outer = divide(divide(i, inner, at), segments, s);
     at = spread(at, inner.value);
     uint from = s * segment, to = (outer * segments.value + s) * inner.value + at;
+#ifdef WIDE
+    uint k = from, last = min(n, from + segment);
+    at += (outer * n + k) * inner.value;
+#ifdef FOLD_PLACE
+    Part start = Part(neutral.key, places(k));
+#else
+    Part start = neutral;
+#endif
+    Part a = start, b = start, c = start, d = start;
+    for (; k < last; k++) {
+        uvec4 w = FETCH(at);
+        a = further(a, part(w.x, k));
+        b = further(b, part(w.y, k));
+        c = further(c, part(w.z, k));
+        d = further(d, part(w.w, k));
+        at += inner.value;
+    }
+    to *= 4u;
+    store(settled(a), to, to % quads, quads);
+    store(settled(b), to + 1u, to % quads + 1u, quads);
+    store(settled(c), to + 2u, to % quads + 2u, quads);
+    store(settled(d), to + 3u, to % quads + 3u, quads);
+#else
     store(settled(fold(outer * n * inner.value + at, inner.value, n, from, min(n, from + segment))), to, to % quads, quads);
+#endif
 #else
     uint q;
     uint row = divide(i, quads, q) * c + 4u * q;
     uint rows = min(4u, c - 4u * q);
     Part all = neutral;
     for (uint r = 0u; r < rows; r++) {
+#ifdef WIDE
+        Part p = settled(foldRow((row + r) * (xQuads / 4u), xQuads / 4u));
+#else
         Part p = settled(fold((row + r) * xQuads, 1u, xQuads, 0u, xQuads));
+#endif
         p = both(p, LANES(p, zwxy));
         p = both(p, LANES(p, yxwz));
         all = choose(all, p, equal(uvec4(r), uvec4(0u, 1u, 2u, 3u)));

@@ -4,6 +4,7 @@
 #include "common.glsl"
 #include "tensor.glsl"
 #include "math.glsl"
+#include "exp2.glsl"
 #include "divide.glsl"
 
 layout(set = 0, binding = 0) readonly buffer X { QUAD x[]; };
@@ -24,8 +25,9 @@ void main() {
     uint first = divide(i, inner, at) * n * inner.value + at;
     vec4 top = unpackQuad(x[first]);
     for (uint k = 1u; k < n; k++) top = max(top, unpackQuad(x[first + k * inner.value]));
+    float rate = beta * 1.44269504; // log2(e)
     vec4 sum = vec4(0.0);
-    for (uint k = 0u; k < n; k++) sum += nnExp((unpackQuad(x[first + k * inner.value]) - top) * beta);
+    for (uint k = 0u; k < n; k++) sum += nnExp2Down((unpackQuad(x[first + k * inner.value]) - top) * rate);
 #ifdef LOG
     vec4 shift = nnLog(sum);
 #else
@@ -33,11 +35,11 @@ void main() {
 #endif
     for (uint k = 0u; k < n; k++) {
         uint p = first + k * inner.value;
-        vec4 v = (unpackQuad(x[p]) - top) * beta;
+        vec4 v = unpackQuad(x[p]) - top;
 #ifdef LOG
-        v -= shift;
+        v = v * beta - shift;
 #else
-        v = nnExp(v) * scale;
+        v = nnExp2Down(v * rate) * scale;
 #endif
         y[p] = packQuad(clearPadding(v, at, quads, c));
     }

@@ -5,6 +5,7 @@
 #include "common.glsl"
 #include "tensor.glsl"
 #include "math.glsl"
+#include "exp2.glsl"
 #include "team.glsl"
 
 layout(set = 0, binding = 0) readonly buffer X { QUAD x[]; };
@@ -25,9 +26,10 @@ void main() {
         for (uint q = member(); q < quads; q += members()) peak = max(peak, mix(vec4(-nnInf), unpackQuad(x[first + q]), used(q)));
         peak = teamMax(peak);
         float top = max(max(peak.x, peak.y), max(peak.z, peak.w));
+        float rate = beta * 1.44269504; // log2(e)
         vec4 sums = vec4(0.0);
         for (uint q = member(); q < quads; q += members())
-            sums += mix(vec4(0.0), nnExp((unpackQuad(x[first + q]) - top) * beta), used(q));
+            sums += mix(vec4(0.0), nnExp2Down((unpackQuad(x[first + q]) - top) * rate), used(q));
         sums = teamAdd(sums);
         float sum = (sums.x + sums.y) + (sums.z + sums.w);
 #ifdef LOG
@@ -36,11 +38,11 @@ void main() {
         float scale = 1.0 / sum;
 #endif
         for (uint q = member(); q < quads; q += members()) {
-            vec4 v = (unpackQuad(x[first + q]) - top) * beta;
+            vec4 v = unpackQuad(x[first + q]) - top;
 #ifdef LOG
-            v -= shift;
+            v = v * beta - shift;
 #else
-            v = nnExp(v) * scale;
+            v = nnExp2Down(v * rate) * scale;
 #endif
             y[first + q] = packQuad(mix(vec4(0.0), v, used(q)));
         }

@@ -19,7 +19,11 @@ vec4 loadSum(uvec2 q) { return unpackHalf4(q); }
 ivec4 loadSum(ivec4 q) { return q; }
 #else
 #define FROM uint
+#ifdef WIDE
+#define LINE 4u
+#else
 #define LINE 16u
+#endif
 #define SUM ivec4
 
 // Sums of the bytes of up to 256 words, each where it lies, since shifting them takes longer than all else.
@@ -54,7 +58,7 @@ ivec4 total(Bytes b, uint words) {
 #define TO uint
 #endif
 
-layout(set = 0, binding = 0) readonly buffer X { FROM x[]; };
+#include "reach.glsl"
 layout(set = 0, binding = 1) writeonly buffer Y { TO y[]; };
 
 #if defined(TO_F32) || defined(TO_F16)

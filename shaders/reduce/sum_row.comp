@@ -1,6 +1,6 @@
 #version 450
 // Sums along the innermost dimension. One invocation adds up the rows of x that become one quad of y.
-// FROM and TO as in sum_column.comp.
+// FROM and TO as in sum_column.comp, WIDE and TEXEL as in reach.glsl.
 #include "common.glsl"
 #include "divide.glsl"
 #include "sum.glsl"
@@ -31,7 +31,24 @@ void main() {
     SUM sum = SUM(0);
     for (uint r = 0u; r < rows; r++) {
         uint first = (row + r) * xQuads;
-#ifdef FROM_Q8
+#if defined(WIDE)
+        // Of what is masked the bytes that do not count are taken off again.
+        uint k = first / 4u, last = (first + xQuads) / 4u;
+        SUM s = SUM(0);
+        while (k < last) {
+            uint begin = k, end = min(last, k + 64u);
+            Bytes b = noBytes;
+            for (; k < end; k++) {
+                uvec4 w = FETCH(k) ^ flipped();
+                add(b, w.x);
+                add(b, w.y);
+                add(b, w.z);
+                add(b, w.w);
+            }
+            s += total(b, 4u * (end - begin));
+        }
+        s -= unpackQuad8((FETCH(last - 1u).w ^ (off * 0x01010101u)) & ~lastMask, 0u);
+#elif defined(FROM_Q8)
         // What is masked stays out of the loop.
         uint last = xQuads - 1u, k = 0u; // the last one is masked
         SUM s = unpackQuad8((x[first + last] ^ (off * 0x01010101u)) & lastMask, 0u);
@@ -47,7 +64,7 @@ void main() {
 #else
         // The padding of floats and of partial sums is zero.
         SUM s = SUM(0);
-        for (uint k = 0u; k < xQuads; k++) s += loadSum(x[first + k]);
+        for (uint k = 0u; k < xQuads; k++) s += loadSum(FETCH(first + k));
 #endif
         sum = mix(sum, SUM(sumLanes(s)), equal(uvec4(r), uvec4(0u, 1u, 2u, 3u)));
     }

@@ -3,29 +3,36 @@
 // and weights are those of TensorFlow Lite's reference_ops::ResizeBilinear.
 //
 //   TEXEL  x is read through a texel buffer
+//   WIDE   of bytes in pixels of whole groups of 16: a group in place of a quad
 #include "common.glsl"
 #include "divide.glsl"
 #include "tensor.glsl"
+
+#ifdef WIDE
+#define UNIT uvec4
+#else
+#define UNIT QUAD
+#endif
 
 #if defined(TEXEL) && defined(ELEM_F32)
 layout(set = 0, binding = 0) uniform samplerBuffer x;
 #define LOAD(p) texelFetch(x, int(p))
 #elif defined(TEXEL)
 layout(set = 0, binding = 0) uniform usamplerBuffer x;
-#define LOAD(p) unpackFloats8(texelFetch(x, int(p)).x, off)
+#ifdef WIDE
+#define LOAD(p) texelFetch(x, int(p))
 #else
-layout(set = 0, binding = 0) readonly buffer X { QUAD x[]; };
-#ifdef ELEM_Q8
-#define LOAD(p) unpackFloats8(x[p], off)
+#define LOAD(p) texelFetch(x, int(p)).x
+#endif
 #else
-#define LOAD(p) unpackQuad(x[p])
+layout(set = 0, binding = 0) readonly buffer X { UNIT x[]; };
+#define LOAD(p) x[p]
 #endif
-#endif
-layout(set = 0, binding = 1) writeonly buffer Y { QUAD y[]; };
+layout(set = 0, binding = 1) writeonly buffer Y { UNIT y[]; };
 layout(push_constant) uniform P {
     uint count;
     uint run;
-    uint quads;                  // of a pixel
+    uint quads;                  // of a pixel; WIDE: groups
     Divisor runs;                // of a pixel
     Divisor yWidth, yHeight;
     int width, height;           // of x
@@ -44,6 +51,18 @@ float source(uint p, float scale, int size, out uint a, out uint b) {
     return s - float(a);
 }
 
+#ifdef ELEM_Q8
+// The bytes of words a, b, c and d, times weights that are scaled down as bytes lie.
+uint blend(uint a, uint b, uint c, uint d, vec4 wa, vec4 wb, vec4 wc, vec4 wd) {
+    uint turned = off == 0u ? 0x80000000u : 0x00808080u;
+    vec4 bias = off == 0u ? vec4(0.0, 0.0, 0.0, 2147483648.0) : vec4(-128.0, -32768.0, -8388608.0, 0.0);
+    const ivec4 bytes = ivec4(0xff, 0xff00, 0xff0000, 0xff000000);
+    vec4 v = (vec4(ivec4(int(a ^ turned)) & bytes) + bias) * wa + (vec4(ivec4(int(b ^ turned)) & bytes) + bias) * wb
+        + (vec4(ivec4(int(c ^ turned)) & bytes) + bias) * wc + (vec4(ivec4(int(d ^ turned)) & bytes) + bias) * wd;
+    return packQuad8(ivec4(v + mix(vec4(0.5), vec4(-0.5), lessThan(v, vec4(0.0)))));
+}
+#endif
+
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
@@ -60,12 +79,22 @@ void main() {
     float waa = (1.0 - wy) * (1.0 - wx), wab = (1.0 - wy) * wx;
     float wba = wy * (1.0 - wx), wbb = wy * wx;
     uint last = min(part * run + run, quads);
-    for (uint q = part * run; q < last; q++) {
-        vec4 v = LOAD(aa + q) * waa + LOAD(ba + q) * wba + LOAD(ab + q) * wab + LOAD(bb + q) * wbb;
 #ifdef ELEM_Q8
-        y[pixel * quads + q] = packQuad8(ivec4(v + mix(vec4(0.5), vec4(-0.5), lessThan(v, vec4(0.0)))));
+    const vec4 places = vec4(1.0, 1.0 / 0x100, 1.0 / 0x10000, 1.0 / 0x1000000);
+    vec4 wa = waa * places, wb = wba * places, wc = wab * places, wd = wbb * places;
+    for (uint q = part * run; q < last; q++) {
+        UNIT a = LOAD(aa + q), b = LOAD(ba + q), c = LOAD(ab + q), d = LOAD(bb + q);
+#ifdef WIDE
+        [[unroll]] for (uint k = 0u; k < 4u; k++) a[k] = blend(a[k], b[k], c[k], d[k], wa, wb, wc, wd);
+        y[pixel * quads + q] = a;
 #else
-        y[pixel * quads + q] = packQuad(v);
+        y[pixel * quads + q] = blend(a, b, c, d, wa, wb, wc, wd);
 #endif
     }
+#else
+    for (uint q = part * run; q < last; q++) {
+        vec4 v = unpackQuad(LOAD(aa + q)) * waa + unpackQuad(LOAD(ba + q)) * wba + unpackQuad(LOAD(ab + q)) * wab + unpackQuad(LOAD(bb + q)) * wbb;
+        y[pixel * quads + q] = packQuad(v);
+    }
+#endif
 }

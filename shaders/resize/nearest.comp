@@ -1,6 +1,8 @@
 #version 450
 // Nearest neighbour resizing: one invocation copies up to `run` neighbouring units of one pixel; a unit is
 // WORDS 32-bit words. Positions are those of TensorFlow Lite's reference_ops::ResizeNearestNeighbor.
+//
+//   TEXEL  x, in units of 4 words, is read through a texel buffer
 #include "common.glsl"
 #include "divide.glsl"
 
@@ -12,7 +14,13 @@
 #define UNIT uint
 #endif
 
+#ifdef TEXEL
+layout(set = 0, binding = 0) uniform usamplerBuffer x;
+#define LOAD(i) texelFetch(x, int(i))
+#else
 layout(set = 0, binding = 0) readonly buffer X { UNIT x[]; };
+#define LOAD(i) x[i]
+#endif
 layout(set = 0, binding = 1) writeonly buffer Y { UNIT y[]; };
 layout(push_constant) uniform P {
     uint count;
@@ -41,5 +49,5 @@ void main() {
     uint from = (row * uint(width) + source(px, scaleX, width)) * units;
     uint to = pixel * units;
     uint last = min(part * run + run, units);
-    for (uint u = part * run; u < last; u++) y[to + u] = x[from + u];
+    for (uint u = part * run; u < last; u++) y[to + u] = LOAD(from + u);
 }

@@ -245,14 +245,20 @@ func (b *Builder) append(s *step, c Cost) {
 	s.Label, s.Transfers, s.When = b.label, b.serves, b.when
 	s.Why = b.reasons(s)
 	for i := range s.refs {
-		if s.refs[i].Size == 0 {
-			s.refs[i].Size = b.values[s.refs[i].Value.id].size - s.refs[i].Offset
-		}
+		s.refs[i].Size = b.bytes(s.refs[i])
 		if c.Bytes == 0 {
 			s.Bytes += float64(s.refs[i].Size)
 		}
 	}
 	b.steps = append(b.steps, *s)
+}
+
+// bytes is the size of what r binds.
+func (b *Builder) bytes(r Binding) int64 {
+	if r.Size != 0 {
+		return r.Size
+	}
+	return b.values[r.Value.id].size - r.Offset
 }
 
 // reasons is what was noted, and what the bindings of s tell.

@@ -74,6 +74,37 @@ func (b *Builder) AccessSpeed(a family.Access, x, y Value, f plan.Format) float6
 	return load / store
 }
 
+// MoveSpeed scores how a kernel that only moves x, or folds it, reads it: processors load texels of 16 bytes at once, and a
+// storage buffer word by word. What GPUs gain nobody has measured.
+func (b *Builder) MoveSpeed(a family.Access, x Value, f plan.Format) float64 {
+	const load = 1.4
+	switch {
+	case a == family.Buffers:
+		return 1
+	case b.Facts.Class != plan.ClassCPU || a != family.Texels || !b.FitsTexels(x, f):
+		return 0
+	}
+	return load
+}
+
+// WideSpeed is MoveSpeed of a kernel that loads 16 bytes for an invocation, beside one that loads 4 for each of more of them.
+// count of them are left.
+func (b *Builder) WideSpeed(count int, a family.Access, x Value) float64 {
+	const wider, enough = 1.2, 256
+	if b.Facts.Class != plan.ClassCPU || count < enough {
+		return 0
+	}
+	return wider * b.MoveSpeed(a, x, plan.FormatRGBA32U)
+}
+
+// ReadBy is x as a kernel of the given access reads it, with texels of format f.
+func ReadBy(a family.Access, x Binding, f plan.Format) Binding {
+	if a != family.Buffers {
+		x.Format = f
+	}
+	return x
+}
+
 // Reach binds x and y for a kernel of the given access, with texels of format f.
 func (b *Builder) Reach(a family.Access, x, y Value, f plan.Format) (read, write Binding) {
 	read, write = b.Read(x, plan.FormatNone), b.Write(y, plan.FormatNone)

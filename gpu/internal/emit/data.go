@@ -35,6 +35,14 @@ func (b *Builder) RunQuads() int {
 	return 1
 }
 
+// PlaceQuads is RunQuads where the place of a run costs more than its quads.
+func (b *Builder) PlaceQuads() int {
+	if n := b.RunQuads(); n > 1 {
+		return 4 * n
+	}
+	return 1
+}
+
 // Reshape copies the elements of src in row-major order into the form of dst, in parts where the device cannot bind
 // all of both. Precondition: there are such parts.
 func (b *Builder) Reshape(dst, src Value, to, from pack.Layout) {
@@ -119,7 +127,13 @@ func (b *Builder) CopyQuads(dst, src Binding, s Strided) {
 	push := Ints(count, run, s.FromBase, s.ToBase).Divisors(Outermost(s.Dims, dims, 1)[1:]...)
 	push = push.Ints(Outermost(s.From, dims, 0)...).Ints(Outermost(s.To, dims, 0)...)
 	moved := float64(count*run*unit) * 4
-	b.Quads(shaders.Of(family.Copy{Words: unit, Dims: dims}), count, push, Cost{Bytes: 2 * moved}, src, dst)
+	k, _ := Choose(b, QuadLocal, func(k family.Copy) (float64, string) {
+		if k.Words != unit || k.Dims != dims || k.Access != family.Buffers && b.bytes(src)%plan.FormatRGBA32U.TexelBytes() != 0 {
+			return 0, ""
+		}
+		return b.MoveSpeed(k.Access, src.Value, plan.FormatRGBA32U), ""
+	})
+	b.Quads(shaders.Of(k), count, push, Cost{Bytes: 2 * moved}, ReadBy(k.Access, src, plan.FormatRGBA32U), dst)
 }
 
 // divisible reports whether the copy can count in units of f of its present units.

@@ -44,8 +44,18 @@ func lowerGather(b *emit.Builder, n *ir.Node) {
 	run := min(b.RunQuads(), from.Rows) // rows, for which a place is looked up once
 	count := (from.Rows + run - 1) / run * index.TotalQuads()
 	push := emit.Ints(count, run, from.Rows).Divisors(index.TotalQuads(), index.Quads).Ints(index.C, from.Quads*from.Elem, from.C)
-	b.Quads(shaders.Of(family.Move{Op: family.GatherLanes, Bytes: from.Elem}), count, push, emit.Cost{},
-		b.In(n.In[0]), b.In(n.In[1]), b.Out(n.Out[0]))
+	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Move) (float64, string) {
+		if k.Op != family.GatherLanes || k.Bytes != from.Elem {
+			return 0, ""
+		}
+		// Texels of one word are slower than words where subgroups are narrow.
+		if k.Access != family.Buffers && b.Facts.SubgroupSize < 8 {
+			return 0, ""
+		}
+		return b.MoveSpeed(k.Access, b.Tensor(n.In[0]), plan.FormatR32U), ""
+	})
+	b.Quads(shaders.Of(k), count, push, emit.Cost{},
+		emit.ReadBy(k.Access, b.In(n.In[0]), plan.FormatR32U), b.In(n.In[1]), b.Out(n.Out[0]))
 }
 
 // gatherRows takes positions along an axis of x before its innermost one, by indices in layout l; missing: those outside are zeros.
@@ -59,11 +69,19 @@ func gatherRows(b *emit.Builder, dst, src, indices emit.Binding, x *ir.Tensor, l
 	if missing {
 		zero = 1
 	}
-	runs := (inner + b.RunQuads() - 1) / b.RunQuads()
+	run := b.PlaceQuads()
+	runs := (inner + run - 1) / run
 	count := ir.Product(x.Shape[:axis]) * all * runs
-	push := emit.Ints(count, b.RunQuads()).Divisors(runs, all, l.C).Ints(4*l.Quads, inner, x.Shape[axis], zero)
+	push := emit.Ints(count, run).Divisors(runs, all, l.C).Ints(4*l.Quads, inner, x.Shape[axis], zero)
 	moved := float64(ir.Product(x.Shape[:axis])*all*inner) * float64(4*unit)
-	b.Quads(shaders.Of(family.GatherRows{Words: unit}), count, push, emit.Cost{Bytes: 2 * moved}, src, indices, dst)
+	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.GatherRows) (float64, string) {
+		if k.Words != unit {
+			return 0, ""
+		}
+		return b.MoveSpeed(k.Access, src.Value, plan.FormatRGBA32U), ""
+	})
+	src = emit.ReadBy(k.Access, src, plan.FormatRGBA32U)
+	b.Quads(shaders.Of(k), count, push, emit.Cost{Bytes: 2 * moved}, src, indices, dst)
 }
 
 // divideGather divides along the outermost dimension: one before the axis, or that of the indices.

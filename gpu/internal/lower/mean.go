@@ -57,12 +57,18 @@ func average(b *emit.Builder, out, in ir.ID, axes []int, f finish) {
 	count, off := reducedCount(t.Shape, axes), int(pack.SignOffset(t.Type))
 	reduceAxes(b, out, in, axes, stages{
 		between: sumOf,
-		kernel: func(column bool, from, to family.Elem) shaders.Kernel {
-			return shaders.Of(family.Sum{Column: column, From: from, To: to})
+		kernel: func(w work, from, to family.Elem) reader {
+			k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Sum) (float64, string) {
+				if k.Column != w.column || k.From != from || k.To != to || k.Team != family.Alone {
+					return 0, ""
+				}
+				return w.speed(b, k.Wide, k.Access), ""
+			})
+			return reader{shaders.Of(k), k.Wide, k.Access, plan.FormatRGBA32F}
 		},
 		team: func(from, to family.Elem, w *rowWork) family.Sum {
 			k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Sum) (float64, string) {
-				if k.Column || k.From != from || k.To != to {
+				if k.Column || k.Wide || k.Access != family.Buffers || k.From != from || k.To != to {
 					return 0, ""
 				}
 				return w.speed(b.Facts, k.Team)

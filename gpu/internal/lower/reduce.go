@@ -127,8 +127,18 @@ func lowerFold(b *emit.Builder, n *ir.Node) {
 			}
 			return from
 		},
-		kernel: func(column bool, from, to family.Elem) shaders.Kernel {
-			return shaders.Of(family.Fold{Op: op, Column: column, From: from, To: to})
+		kernel: func(w work, from, to family.Elem) reader {
+			k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Fold) (float64, string) {
+				if k.Op != op || k.Column != w.column || k.From != from || k.To != to {
+					return 0, ""
+				}
+				return w.speed(b, k.Wide, k.Access), ""
+			})
+			texels := plan.FormatRGBA32F
+			if op == family.FoldPlace { // which compares bits
+				texels = plan.FormatRGBA32U
+			}
+			return reader{shaders.Of(k), k.Wide, k.Access, texels}
 		},
 		push: func(p *partial, _ family.Elem, _ bool) emit.Push {
 			return emit.Ints(int(pack.SignOffset(t)), top, flip, number(p.across))
@@ -150,11 +160,46 @@ type partial struct {
 // stages are the dispatches of a reduction, by element types before and after each.
 type stages struct {
 	between func(from family.Elem) family.Elem // the type of partial results
-	kernel  func(column bool, from, to family.Elem) shaders.Kernel
+	kernel  func(w work, from, to family.Elem) reader
 	// team chooses who sums rows of floats; nil: one invocation alone.
 	team func(from, to family.Elem, w *rowWork) family.Sum
 	// push are the push constants behind those of the dimensions. p is what the stage reads.
 	push func(p *partial, to family.Elem, final bool) emit.Push
+}
+
+// work is what a stage does, as far as the choice of its kernel goes by it.
+type work struct {
+	column bool
+	x      emit.Value
+	groups bool // x has rows of whole groups of 16 bytes
+	count  int  // invocations, of a wide kernel
+}
+
+// speed scores a kernel for w.
+func (w *work) speed(b *emit.Builder, wide bool, a family.Access) float64 {
+	switch {
+	case !wide:
+		return b.MoveSpeed(a, w.x, plan.FormatRGBA32F)
+	case !w.groups:
+		return 0
+	}
+	return b.WideSpeed(w.count, a, w.x)
+}
+
+// reader is a kernel, and how it reads x.
+type reader struct {
+	kernel shaders.Kernel
+	wide   bool
+	access family.Access
+	texels plan.Format // of quads
+}
+
+// bind is x as the kernel reads it.
+func (r *reader) bind(x emit.Binding) emit.Binding {
+	if r.wide {
+		return emit.ReadBy(r.access, x, plan.FormatRGBA32U)
+	}
+	return emit.ReadBy(r.access, x, r.texels)
 }
 
 // reduceAxes reduces the axes of in to out: first the outer dimensions, one group of neighbours after the
@@ -235,19 +280,25 @@ func segment(n, columns int) int {
 
 func (s *reduction) columnStage(p *partial, outer, n, inner, seg int, lastMask uint32, final bool) {
 	segments := (n + seg - 1) / seg
-	count := outer * segments * inner
-	push := emit.Ints(count).Divisors(inner, segments).Ints(n, seg).Words(lastMask).Ints(p.quads, p.row)
-	s.dispatch(p, true, push, count, outer*n*inner, final)
+	count, quads := outer*segments*inner, outer*n*inner
+	w := work{column: true, x: p.memory.Value, groups: p.quads%4 == 0, count: count / 4}
+	s.dispatch(p, &w, count, quads, final, func(r *reader) (int, emit.Push) {
+		count, inner := count, inner
+		if r.wide {
+			count, inner = count/4, inner/4
+		}
+		return count, emit.Ints(count).Divisors(inner, segments).Ints(n, seg).Words(lastMask).Ints(p.quads, p.row)
+	})
 }
 
 // row reduces the rows of p to the output.
 func (s *reduction) row(p *partial, to pack.Layout) {
 	rows := ir.Product(p.dims)
-	w := &rowWork{teams: to.TotalQuads(), rows: min(to.C, 4), quads: p.quads}
 	if s.team != nil && (p.elem == family.F32 || p.elem == family.F16) {
-		if k := s.team(p.elem, s.final, w); k.Team != family.Alone {
-			push := emit.Ints(w.teams).Divisors(to.Quads).Ints(to.C, p.quads).Words(s.push(p, s.final, true)...)
-			w.dispatch(s.b, shaders.Of(k), k.Team, push, emit.Cost{FLOP: 4 * float64(rows*p.quads)}, p.memory, s.b.Out(s.out))
+		t := &rowWork{teams: to.TotalQuads(), rows: min(to.C, 4), quads: p.quads}
+		if k := s.team(p.elem, s.final, t); k.Team != family.Alone {
+			push := emit.Ints(t.teams).Divisors(to.Quads).Ints(to.C, p.quads).Words(s.push(p, s.final, true)...)
+			t.dispatch(s.b, shaders.Of(k), k.Team, push, emit.Cost{FLOP: 4 * float64(rows*p.quads)}, p.memory, s.b.Out(s.out))
 			return
 		}
 	}
@@ -262,8 +313,10 @@ func (s *reduction) row(p *partial, to pack.Layout) {
 		p.row, p.quads = 4*segments, segments
 	}
 	count := to.TotalQuads()
-	push := emit.Ints(count).Divisors(to.Quads).Ints(to.C, p.quads).Words(lastBytes(p.row))
-	s.dispatch(p, false, push, count, rows*p.quads, true)
+	w := work{x: p.memory.Value, groups: p.quads%4 == 0, count: count}
+	s.dispatch(p, &w, count, rows*p.quads, true, func(*reader) (int, emit.Push) {
+		return count, emit.Ints(count).Divisors(to.Quads).Ints(to.C, p.quads).Words(lastBytes(p.row))
+	})
 }
 
 // lastBytes masks the bytes of the last quad of a row that hold elements.
@@ -274,8 +327,9 @@ func lastBytes(row int) uint32 {
 	return 0xffffffff
 }
 
-// dispatch appends a stage that reads p and makes p its result, of count quads.
-func (s *reduction) dispatch(p *partial, column bool, push emit.Push, count, quads int, final bool) {
+// dispatch appends a stage that does w and makes p its result, of count quads. place are its invocations and the push
+// constants of its dimensions.
+func (s *reduction) dispatch(p *partial, w *work, count, quads int, final bool, place func(r *reader) (int, emit.Push)) {
 	to := s.between(p.elem)
 	var dst emit.Binding
 	if final {
@@ -288,8 +342,10 @@ func (s *reduction) dispatch(p *partial, column bool, push emit.Push, count, qua
 		}
 		dst = s.b.Write(s.b.Temp(int64(count)*bytes), plan.FormatNone)
 	}
+	r := s.kernel(*w, p.elem, to)
+	invocations, push := place(&r)
 	push = push.Words(s.push(p, to, final)...)
-	s.b.Quads(s.kernel(column, p.elem, to), count, push, emit.Cost{FLOP: 4 * float64(quads)}, p.memory, dst)
+	s.b.Quads(r.kernel, invocations, push, emit.Cost{FLOP: 4 * float64(quads)}, r.bind(p.memory), dst)
 	p.memory = s.b.Read(dst.Value, plan.FormatNone)
 	p.elem, p.across = to, false
 }

@@ -56,17 +56,22 @@ func lowerResize(b *emit.Builder, n *ir.Node) {
 	l := b.Layout(n.Out[0])
 	a := n.Attrs.(ops.Resize)
 	units, unit := l.Quads, l.Elem
-	if n.Op == nn.OpResizeNearestNeighbor {
+	var wide bool
+	switch {
+	case n.Op == nn.OpResizeNearestNeighbor:
 		// Nothing but words move: count in the largest unit that a pixel divides into.
 		for unit < 4 && units%2 == 0 {
 			units, unit = units/2, unit*2
 		}
+	case in.Type.IsQuant8() && l.C%16 == 0:
+		_, wide = emit.Choose(b, emit.QuadLocal, func(family.BilinearWide) (float64, string) {
+			return b.WideSpeed(l.Rows, family.Texels, b.Tensor(n.In[0])), ""
+		})
+		if wide {
+			units /= 4
+		}
 	}
-	// The place of a pixel costs more than its quads.
-	run := min(4*b.RunQuads(), units)
-	if b.RunQuads() == 1 {
-		run = 1
-	}
+	run := min(b.PlaceQuads(), units)
 	runs := (units + run - 1) / run
 	count := l.Rows * runs
 	push := emit.Ints(count, run, units).Divisors(runs, out.Shape[2], out.Shape[1]).Ints(in.Shape[2], in.Shape[1])
@@ -80,10 +85,23 @@ func lowerResize(b *emit.Builder, n *ir.Node) {
 	scale := func(axis int) float64 { return float64(resizeScale(in.Shape[axis], out.Shape[axis], a.AlignCorners)) }
 	push = push.Floats(scale(2), scale(1), shift)
 	if n.Op == nn.OpResizeNearestNeighbor {
-		b.Quads(shaders.Of(family.Nearest{Words: unit}), count, push.Floats(round), emit.Cost{}, b.In(n.In[0]), b.Out(n.Out[0]))
+		k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Nearest) (float64, string) {
+			if k.Words != unit {
+				return 0, ""
+			}
+			return b.MoveSpeed(k.Access, b.Tensor(n.In[0]), plan.FormatRGBA32U), ""
+		})
+		x := emit.ReadBy(k.Access, b.In(n.In[0]), plan.FormatRGBA32U)
+		b.Quads(shaders.Of(k), count, push.Floats(round), emit.Cost{}, x, b.Out(n.Out[0]))
 		return
 	}
 	push = push.Words(pack.SignOffset(in.Type))
+	cost := emit.Cost{FLOP: 40 * float64(l.TotalQuads())}
+	if wide {
+		x := b.Read(b.Tensor(n.In[0]), plan.FormatRGBA32U)
+		b.Quads(shaders.Of(family.BilinearWide{}), count, push, cost, x, b.Out(n.Out[0]))
+		return
+	}
 	x, y, texels := b.Tensor(n.In[0]), b.Tensor(n.Out[0]), quadTexels(in.Type)
 	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Bilinear) (float64, string) {
 		if k.Elem != elem(in.Type) {
@@ -92,7 +110,7 @@ func lowerResize(b *emit.Builder, n *ir.Node) {
 		return b.AccessSpeed(k.Access, x, y, texels), ""
 	})
 	read, write := b.Reach(k.Access, x, y, texels)
-	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: 40 * float64(l.TotalQuads())}, read, write)
+	b.Quads(shaders.Of(k), count, push, cost, read, write)
 }
 
 // divideResize divides between images and, where the nearest row does not depend on rounding, between rows of the

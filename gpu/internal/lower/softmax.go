@@ -89,37 +89,42 @@ func lowerSoftmax(b *emit.Builder, n *ir.Node) {
 		return
 	}
 	w := &rowWork{teams: count, rows: 1, quads: steps}
-	k := chooseSoftmax(b, want, w)
-	w.dispatch(b, shaders.Of(k), k.Team, emit.Ints(count, steps, l.C).Floats(a.Beta), cost, b.In(n.In[0]), b.Out(n.Out[0]))
-}
-
-// chooseSoftmax returns the kernel of rows that does what want does, by the best team for w.
-func chooseSoftmax(b *emit.Builder, want family.Softmax, w *rowWork) family.Softmax {
 	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Softmax) (float64, string) {
-		want.Team, want.Long = k.Team, k.Team == family.Alone && w.quads > longRow && want.Elem != family.Q8
+		want.Team, want.Access, want.Long = k.Team, k.Access, k.Team == family.Alone && steps > longRow
 		if k != want {
 			return 0, ""
 		}
-		return w.speed(b.Facts, k.Team)
+		speed, why := w.speed(b.Facts, k.Team)
+		return speed * b.MoveSpeed(k.Access, b.Tensor(n.In[0]), plan.FormatRGBA32F), why
 	})
-	return k
+	x := emit.ReadBy(k.Access, b.In(n.In[0]), plan.FormatRGBA32F)
+	w.dispatch(b, shaders.Of(k), k.Team, emit.Ints(count, steps, l.C).Floats(a.Beta), cost, x, b.Out(n.Out[0]))
 }
 
 func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, steps, count int, cost emit.Cost) {
 	in, out := b.Graph.T(n.In[0]), b.Graph.T(n.Out[0])
-	// From TensorFlow Lite's PopulateSoftmaxLookupTable; float32 like there.
-	table := make([]float32, 256)
-	scale := -in.Scale * float32(n.Attrs.(ops.Softmax).Beta)
-	for d := range table {
-		table[d] = float32(math.Exp(float64(scale * float32(d))))
+	w := &rowWork{teams: count, rows: 1, quads: steps}
+	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Softmax) (float64, string) {
+		switch {
+		case k.Elem != family.Q8 || k.Column != column:
+			return 0, ""
+		case column:
+			return 1, ""
+		case !k.Wide:
+			return w.speed(b.Facts, k.Team)
+		case l.C%16 != 0:
+			return 0, ""
+		}
+		return b.WideSpeed(count, k.Access, b.Tensor(n.In[0])), ""
+	})
+	if k.Wide {
+		steps /= 4
 	}
-	push := emit.Ints(count).Divisors(inner).Ints(steps, l.C).Words(pack.SignOffset(in.Type))
+	rate := -float64(in.Scale) * n.Attrs.(ops.Softmax).Beta * math.Log2E
+	push := emit.Ints(count).Divisors(inner).Ints(steps, l.C).Floats(rate).Words(pack.SignOffset(in.Type))
 	push = push.Floats(1 / float64(out.Scale)).Ints(int(out.Zero)).Words(pack.Bounds(out, nn.ActNone)...)
-	k, w := family.Softmax{Elem: family.Q8, Column: column}, &rowWork{teams: count, rows: 1, quads: steps}
-	if !column {
-		k = chooseSoftmax(b, k, w)
-	}
-	w.dispatch(b, shaders.Of(k), k.Team, push, cost, b.In(n.In[0]), b.Read(b.WeightsF32(table), plan.FormatR32F), b.Out(n.Out[0]))
+	x := emit.ReadBy(k.Access, b.In(n.In[0]), plan.FormatRGBA32U)
+	w.dispatch(b, shaders.Of(k), k.Team, push, cost, x, b.Out(n.Out[0]))
 }
 
 func divideSoftmax(g *ir.Graph, n *ir.Node) []division {

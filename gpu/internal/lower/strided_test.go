@@ -58,10 +58,10 @@ func TestStridedKernels(t *testing.T) {
 		in    []int
 		want  []string
 	}{
-		"rows":                {ops.Tile{Multiples: []int{3, 1}}, []int{4, 5}, []string{"data_copy_w4_d3"}},
-		"quads":               {ops.Tile{Multiples: []int{1, 3}}, []int{4, 8}, []string{"data_copy_w4_d3"}},
+		"rows":                {ops.Tile{Multiples: []int{3, 1}}, []int{4, 5}, []string{"data_copy_w4_d3_texel"}},
+		"quads":               {ops.Tile{Multiples: []int{1, 3}}, []int{4, 8}, []string{"data_copy_w4_d3_texel"}},
 		"elements":            {ops.Tile{Multiples: []int{1, 3}}, []int{4, 5}, []string{"data_strided_e4"}},
-		"all of 3 dimensions": {ops.Tile{Multiples: []int{2, 2, 2, 2}}, []int{3, 3, 3, 5}, []string{"data_strided_e4", "data_copy_w4_d3"}},
+		"all of 3 dimensions": {ops.Tile{Multiples: []int{2, 2, 2, 2}}, []int{3, 3, 3, 5}, []string{"data_strided_e4", "data_copy_w4_d3_texel"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := make([]int, len(tc.in))

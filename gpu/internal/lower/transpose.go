@@ -151,6 +151,20 @@ func transpose(b *emit.Builder, out, in ir.ID, perm []int) {
 		}
 		dims, xs, ys = append(dims, outShape[i]), append(xs, from[p]), append(ys, to[i])
 	}
+	if elem == 1 && a%16 == 0 && bDim%16 == 0 {
+		count := a / 16 * (bDim / 16) * ir.Product(dims)
+		k, ok := emit.Choose(b, emit.QuadLocal, func(k family.TransposeWide) (float64, string) {
+			return b.WideSpeed(count, k.Access, b.Tensor(in)), ""
+		})
+		if ok {
+			push := emit.Ints(count).Divisors(a/16, bDim/16).Divisors(emit.Outermost(dims, 4, 1)[1:]...)
+			push = push.Ints(from[m.perm[last]] / 4).Ints(emit.Outermost(quarters(xs), 4, 0)...)
+			push = push.Ints(bStride / 4).Ints(emit.Outermost(quarters(ys), 4, 0)...)
+			x := emit.ReadBy(k.Access, b.In(in), plan.FormatRGBA32U)
+			b.Quads(shaders.Of(k), count, push, emit.Cost{}, x, b.Out(out))
+			return
+		}
+	}
 	aQuads, bQuads := (a+3)/4, (bDim+3)/4
 	const span = 4 // SPAN of the kernel
 	aSpans := (aQuads + span - 1) / span
@@ -159,6 +173,15 @@ func transpose(b *emit.Builder, out, in ir.ID, perm []int) {
 	push = push.Ints(from[m.perm[last]]).Ints(emit.Outermost(xs, 4, 0)...).Ints(bStride).Ints(emit.Outermost(ys, 4, 0)...)
 	k := shaders.Of(family.Move{Op: family.Transpose, Bytes: elem})
 	b.Quads(k, count, push, emit.Cost{}, b.In(in), b.Out(out))
+}
+
+// quarters are distances in groups of four quads.
+func quarters(quads []int) []int {
+	groups := make([]int, len(quads))
+	for i, q := range quads {
+		groups[i] = q / 4
+	}
+	return groups
 }
 
 // rowStrides returns for each dimension of a tensor the distance in quads of neighbours along it; that of
