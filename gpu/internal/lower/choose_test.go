@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -122,6 +123,45 @@ func TestQuadsAreOfOneGroup(t *testing.T) {
 		}
 	}
 	t.Fatal("no product")
+}
+
+// TestChosenMoves: how kernels that move and fold data read it, by device and shape.
+func TestChosenMoves(t *testing.T) {
+	cpu := softwareFacts
+	narrow, gpu := cpu, cpu
+	narrow.SubgroupSize, narrow.MaxTexelElements = 4, 65536
+	gpu.Class, gpu.SubgroupSize = plan.ClassGPU, 32
+	bytes := func(shape ...int) ir.Tensor {
+		return ir.Tensor{Type: nn.TensorQuant8Asymm, Shape: shape, Scale: 1.0 / 256}
+	}
+	columns := ops.Mean{Axes: []int{0}}
+	for _, tc := range []struct {
+		name    string
+		f       plan.Facts
+		op      nn.OperationType
+		attrs   ops.Attrs
+		in, out ir.Tensor
+		kernel  string
+	}{
+		{"groups", cpu, nn.OpReduceMax, columns, bytes(40, 4096), bytes(1, 4096), "fold_max_column_q8_q8_wide_texel"},
+		{"rows that end within one", cpu, nn.OpReduceMax, columns, bytes(40, 4100), bytes(1, 4100), "fold_max_column_q8_q8"},
+		{"few columns", cpu, nn.OpReduceMax, columns, bytes(40, 2048), bytes(1, 2048), "fold_max_column_q8_q8"},
+		{"groups beyond a texel buffer", narrow, nn.OpReduceMax, columns, bytes(257, 4096), bytes(1, 4096), "fold_max_column_q8_q8_wide"},
+		{"groups on a gpu", gpu, nn.OpReduceMax, columns, bytes(40, 4096), bytes(1, 4096), "fold_max_column_q8_q8"},
+		{"sums", cpu, nn.OpMean, columns, bytes(40, 4096), bytes(1, 4096), "sum_column_q8_q8_wide_texel"},
+		{"sums of narrow subgroups", narrow, nn.OpMean, columns, bytes(40, 4096), bytes(1, 4096), "sum_column_q8_q8"},
+		{"floats", cpu, nn.OpMean, columns, floatTensor(40, 64), floatTensor(1, 64), "sum_column_f32_f32_texel"},
+		{"floats on a gpu", gpu, nn.OpMean, columns, floatTensor(40, 64), floatTensor(1, 64), "sum_column_f32_f32"},
+		{"blocks", cpu, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, bytes(256, 512), bytes(512, 256), "data_transpose_wide_texel"},
+		{"blocks that end early", cpu, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, bytes(252, 512), bytes(512, 252), "data_transpose_e1"},
+		{"rows of softmax", cpu, nn.OpSoftmax, ops.Softmax{Beta: 1, Axis: 1}, bytes(256, 64), bytes(256, 64), "softmax_row_q8_wide_texel"},
+		{"few rows of softmax", cpu, nn.OpSoftmax, ops.Softmax{Beta: 1, Axis: 1}, bytes(2, 64), bytes(2, 64), "softmax_row_q8"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p, _ := lowerFor(t, tc.f, singleNode(ir.Node{Op: tc.op, Attrs: tc.attrs}, tc.out, tc.in))
+			require.NotEmpty(t, slices.DeleteFunc(p.Steps, func(s plan.Step) bool { return s.Kernel.String() != tc.kernel }))
+		})
+	}
 }
 
 func TestSlabs(t *testing.T) {

@@ -62,6 +62,10 @@ func average(b *emit.Builder, out, in ir.ID, axes []int, f finish) {
 				if k.Column != w.column || k.From != from || k.To != to || k.Team != family.Alone {
 					return 0, ""
 				}
+				// The sums of sixteen columns are more than narrow subgroups have registers for.
+				if k.Wide && w.column && b.Facts.SubgroupSize < 8 {
+					return 0, ""
+				}
 				return w.speed(b, k.Wide, k.Access), ""
 			})
 			return reader{shaders.Of(k), k.Wide, k.Access, plan.FormatRGBA32F}
