@@ -58,7 +58,7 @@ func average(b *emit.Builder, out, in ir.ID, axes []int, f finish) {
 	reduceAxes(b, out, in, axes, stages{
 		between: sumOf,
 		kernel: func(w work, from, to family.Elem) reader {
-			k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Sum) (float64, string) {
+			k, ok := emit.Choose(b, emit.QuadLocal, func(k family.Sum) (float64, string) {
 				if k.Column != w.column || k.From != from || k.To != to || k.Team != family.Alone {
 					return 0, ""
 				}
@@ -68,6 +68,9 @@ func average(b *emit.Builder, out, in ir.ID, axes []int, f finish) {
 				}
 				return w.speed(b, k.Wide, k.Access), ""
 			})
+			if !ok { // in a trial of teams, which is to have nothing else for rows
+				k = family.Sum{Column: w.column, From: from, To: to}
+			}
 			return reader{shaders.Of(k), k.Wide, k.Access, plan.FormatRGBA32F}
 		},
 		team: func(from, to family.Elem, w *rowWork) family.Sum {
