@@ -115,6 +115,9 @@ func (g *Gauge) Rate(ctx context.Context) (float64, error) {
 	if err := nn.NotNil("context", ctx); err != nil {
 		return 0, err
 	}
+	if err := ctx.Err(); err != nil { // which waiting for work that is done already does not notice
+		return 0, err
+	}
 	m := meter{ctx: ctx, dev: g.dev}
 	_, took, err := m.once(g.x, false)
 	if err != nil {
