@@ -86,7 +86,11 @@ func NewBuilder(f *plan.Facts, g *ir.Graph) *Builder {
 func (b *Builder) Begin(label string) { b.label, b.why, b.asked = label, nil, 0 }
 
 // Because notes for profiles what made the kernel of the steps that follow the right one.
-func (b *Builder) Because(why string) { b.why = append(b.why, why) }
+func (b *Builder) Because(why string) {
+	if !slices.Contains(b.why, why) { // an operation may have thousands of steps that are chosen alike
+		b.why = append(b.why, why)
+	}
+}
 
 // Instead notes why, in place of what was noted for kernels that were tried before.
 func (b *Builder) Instead(why string) { b.why = []string{why} }
