@@ -7,7 +7,7 @@
 // KW      | filter width, unrolled, with S the stride in x and no dilation: neighbouring pixels share columns;
 //         | 0: any width, stride and dilation
 // ELEM    | ELEM_F32, ELEM_F16, or ELEM_Q8: 8-bit, sums in float, exact below 2^24 as the host showed
-// SHIFT   | 8-bit: 1: requantise with shifts; 0: with floats, see requant.glsl
+// SHIFT   | 8-bit: 1: requantise with shifts; 0: with floats, see channels.glsl
 // Y_TEXEL | 1: float32: y is a storage texel buffer (rgba32f); 0: a storage buffer
 // X_TEXEL | 1: x is a texel buffer (float32: rgba32f, 8-bit: rgba8ui); 0: a storage buffer
 //
@@ -116,9 +116,16 @@ void main() {
     int out0 = (row * outW + ox) * quads + cq;
 #ifdef ELEM_Q8
     Channels c = channels(cq);
+#if !SHIFT
+    Range range = unsignedRange(zero, lo, hi, flip);
+#endif
     [[unroll]] for (int p = 0; p < PX; p++) {
-        ivec4 s = requantize(ivec4(acc[p]) + c.bias, c, doubleMask) + zero;
-        if (ox + p < outW) storeY(out0 + p * quads, packBytes(clamp(s, lo, hi)));
+#if SHIFT
+        uint v = packBytes(clamp(requantize(ivec4(acc[p]) + c.bias, c, doubleMask) + zero, lo, hi));
+#else
+        uint v = requantizeFloats(acc[p], c, range, flip);
+#endif
+        if (ox + p < outW) storeY(out0 + p * quads, v);
     }
 #else
     vec4 b = bias[cq];

@@ -3,21 +3,22 @@
 // times 4*TN4 output channels in registers.
 //
 // With x' = x ^ flip (unsigned), weights w' signed and their zero point wz':
-// sum (x' - xz)(w' - wz') = sum x' w' - wz' sum x' + c[n]; the host folds c[n] into the bias. Float weights
-// come less their zero point.
+// sum (x' - xz)(w' - wz') = sum x' w' - wz' sum x' + c[n]; the host folds c[n] into the bias. Sums of floats take
+// wz' from the weights instead.
 //
 // macro   | meaning
 // TM, TN4 | tile, as in gemm_float.comp
 // TAPS    | as in gemm_float.comp
+// SWAP    | as in gemm_float.comp; without DOT
 // X_TEXEL | 1: x is a texel buffer; 0: a storage buffer
 // Y_TEXEL | 1: y is a storage texel buffer, and what follows the sums is rolled: for drivers that compile
 //         | slowly; 0: y is a storage buffer
-// DOT     | 1: packed integer dot products, weight word = 4 k of one channel;
-//         | 0: float sums, weights less their zero point as floats, texel = 4 channels of one k; exact below
-//         |    2^24
-// SHIFT   | 1: requantise with shifts; 0: with floats, see requant.glsl
-// FLUSH   | 1: float sums move to int32 after 256 products at most; 0: the host showed that they stay below 2^24
+// DOT     | 1: packed integer dot products; 0: float sums
+// SHIFT   | 1: requantise with shifts; 0: with floats, see channels.glsl
+// FLUSH   | 1: float sums move to int32 after 256 products at most; 0: the host showed that they stay below 2^23
 // WZP     | DOT: 1: wz' is not 0
+//
+// Weights: [tile of 4*TN4 channels][tap][quad of k][TN4] texels, a word of 4 k for each of 4 channels; wz' in the padding.
 #include "common.glsl"
 #include "requant.glsl"
 #include "window.glsl"
@@ -27,12 +28,23 @@
 // SPV_KHR_integer_dot_product: OpSUDot of packed 4x8-bit vectors. glslc of 2023 has no extension for it.
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4452)
 int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
-layout(set = 0, binding = 1) uniform usamplerBuffer w; // rgba32ui
 #define SUM ivec4
 #else
-layout(set = 0, binding = 1) uniform samplerBuffer w; // rgba32f
 #define SUM vec4
+// Terms of sums without shifts, which SwiftShader does lane by lane: what is at k of a word stays where it is, 256^k times too
+// much, in weights, and is by as much too little in x.
+vec4 scaledDown(uint word) {
+    return vec4(float(int(word & 0xffu)), float(int(word & 0xff00u)) * (1.0 / 65536.0), float(int(word & 0xff0000u)) * (1.0 / 4294967296.0),
+                float(word & 0xff000000u) * (1.0 / 281474976710656.0));
+}
 #endif
+#if SWAP
+#extension GL_KHR_shader_subgroup_quad : require
+const int LOADS = TM / 4, PER_LOAD = 4; // as in gemm_float.comp
+#else
+const int LOADS = TM, PER_LOAD = 1;
+#endif
+layout(set = 0, binding = 1) uniform usamplerBuffer w; // rgba32ui
 #if X_TEXEL
 layout(set = 0, binding = 0) uniform usamplerBuffer x; // r32ui
 uint loadX(int i) { return texelFetch(x, i).x; }
@@ -78,8 +90,17 @@ layout(push_constant) uniform P {
 void main() {
     uint id = flatIndex();
     if (id >= count) return;
+#if SWAP
+    int lanes = (tiles + 3) & ~3; // whole quads; the last ones have nothing to store
+    int lane = int(gl_LocalInvocationID.x & 3u);
+    int tm = int(id) / lanes;
+    int column = int(id) - tm * lanes;
+    int tn = min(column, tiles - 1);
+#else
+    const int lane = 0;
     int tm = int(id) / tiles;
     int tn = int(id) - tm * tiles;
+#endif
 #if TAPS
     int p0 = tm * TM;
 #define END pixels
@@ -107,44 +128,44 @@ void main() {
     int xsum[TM];
     [[unroll]] for (int m = 0; m < TM; m++) xsum[m] = 0;
 #endif
+#if !DOT
+    // Zero points where the weights lie: bytes 0 to 2 are read without their sign.
+    vec4 wzero = vec4(float(wz + 128), float((wz + 128) * 256), float((wz + 128) * 65536), float(wz) * 16777216.0);
+#endif
 
 #if TAPS
-    ivec3 origin[TM];
-    [[unroll]] for (int m = 0; m < TM; m++)
-        origin[m] = windowOrigin(min(p0 + m, pixels - 1), outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
+    ivec3 origin[LOADS];
+    [[unroll]] for (int m = 0; m < LOADS; m++)
+        origin[m] = windowOrigin(min(p0 + m * PER_LOAD + lane, pixels - 1), outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
     int taps = kH * kW;
 #else
     const int taps = 1;
 #endif
-#if DOT
     int wi = tn * taps * kq * TN4;
-#else
-    int wi = tn * taps * kq * 4 * TN4;
-#endif
 #if !TAPS
     wi += product * nextFilter;
 #endif
 #if TAPS
     int behind = (quad0 + tn * TN4) / groupQuads * kq;
     for (int ky = 0; ky < kH; ky++) {
-        int row[TM]; // index of the first quad of the input row
-        bool rowOK[TM];
-        [[unroll]] for (int m = 0; m < TM; m++) {
+        int row[LOADS]; // index of the first quad of the input row
+        bool rowOK[LOADS];
+        [[unroll]] for (int m = 0; m < LOADS; m++) {
             int iy = origin[m].y + ky * dilationH;
             rowOK[m] = inside(iy, inH);
             row[m] = (origin[m].x + iy) * inW * pitch + behind;
         }
         for (int kx = 0; kx < kW; kx++) {
-            int xi[TM];
-            bool ok[TM];
-            [[unroll]] for (int m = 0; m < TM; m++) {
+            int xi[LOADS];
+            bool ok[LOADS];
+            [[unroll]] for (int m = 0; m < LOADS; m++) {
                 int ix = origin[m].z + kx * dilationW;
                 ok[m] = rowOK[m] && inside(ix, inW);
                 xi[m] = ok[m] ? row[m] + ix * pitch : 0;
             }
 #else
-    int xi[TM];
-    [[unroll]] for (int m = 0; m < TM; m++) xi[m] = x0 + min(p0 + m, END - 1) * kq;
+    int xi[LOADS];
+    [[unroll]] for (int m = 0; m < LOADS; m++) xi[m] = x0 + min(p0 + m * PER_LOAD + lane, END - 1) * kq;
     {
 #endif
 #if FLUSH
@@ -155,8 +176,8 @@ void main() {
 #else
         for (int q = 0; q < kq; q++) {
 #endif
-            uint xw[TM];
-            [[unroll]] for (int m = 0; m < TM; m++) {
+            uint xw[LOADS];
+            [[unroll]] for (int m = 0; m < LOADS; m++) {
                 xw[m] = loadX(xi[m] + q) ^ flip;
 #if TAPS
                 xw[m] = ok[m] ? xw[m] : outside;
@@ -171,19 +192,28 @@ void main() {
                 [[unroll]] for (int m = 0; m < TM; m++)
                     acc[m][j] += ivec4(dotSU(wv.x, xw[m], 0), dotSU(wv.y, xw[m], 0), dotSU(wv.z, xw[m], 0), dotSU(wv.w, xw[m], 0));
             }
-            wi += TN4;
 #else
             vec4 xv[TM];
-            [[unroll]] for (int m = 0; m < TM; m++) {
-                xv[m] = unpackFloats(xw[m]);
-            }
-            [[unroll]] for (int c = 0; c < 4; c++)
-                [[unroll]] for (int j = 0; j < TN4; j++) {
-                    vec4 wv = texelFetch(w, wi + (c * TN4 + j));
-                    [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
-                }
-            wi += 4 * TN4;
+            [[unroll]] for (int m = 0; m < LOADS; m++) {
+                vec4 v = scaledDown(xw[m]);
+                xv[m * PER_LOAD] = v;
+#if SWAP
+                xv[m * 4 + 1] = subgroupQuadSwapHorizontal(v);
+                xv[m * 4 + 2] = subgroupQuadSwapVertical(v);
+                xv[m * 4 + 3] = subgroupQuadSwapDiagonal(v);
 #endif
+            }
+            [[unroll]] for (int j = 0; j < TN4; j++) {
+                uvec4 words = texelFetch(w, wi + j), offset = words ^ 0x808080u;
+                vec4 wv[4];
+                [[unroll]] for (int k = 0; k < 4; k++)
+                    wv[k] = vec4(ivec4(k < 3 ? offset & (0xffu << 8 * k) : words & 0xff000000u)) - wzero[k];
+                // All terms of a sum in turn, so that it stays in registers meanwhile.
+                [[unroll]] for (int m = 0; m < TM; m++)
+                    [[unroll]] for (int k = 0; k < 4; k++) acc[m][j] += xv[m][k] * wv[k];
+            }
+#endif
+            wi += TN4;
         }
 #if FLUSH
         [[unroll]] for (int m = 0; m < TM; m++)
@@ -198,13 +228,27 @@ void main() {
     }
 #endif
 
-#if DOT && Y_TEXEL
+#if SWAP
+    if (column != tn) return;
+#endif
+#if !SHIFT
+    Range range = unsignedRange(zero, lo, hi, flip);
+#endif
+#if !DOT || Y_TEXEL
     // Rolled, for drivers to which the requantisation of a whole tile in one piece is three times the work of
     // everything before it.
+#if DOT || FLUSH
     ivec4 sums[TN4 * TM];
+#else
+    vec4 sums[TN4 * TM];
+#endif
     [[unroll]] for (int j = 0; j < TN4; j++)
         [[unroll]] for (int m = 0; m < TM; m++) {
+#if FLUSH
+            sums[j * TM + m] = total[m][j];
+#else
             sums[j * TM + m] = acc[m][j];
+#endif
 #if WZP
             sums[j * TM + m] -= wz * xsum[m];
 #endif
@@ -213,9 +257,14 @@ void main() {
     for (int j = 0; j < quads; j++) {
         int nq = quad0 + tn * TN4 + j;
         Channels c = channels(KNOWN(nq));
-        for (int m = 0; m < rows; m++) {
-            ivec4 s = requantize(sums[j * TM + m] + c.bias, c, doubleMask);
-            storeY(PLACE(p0 + m) + nq, packBytes(clamp(s + zero, lo, hi)));
+        for (int m = 0; m < TM; m++) {
+            int row = m ^ lane;
+#if SHIFT
+            uint v = packBytes(clamp(requantize(sums[j * TM + m] + c.bias, c, doubleMask) + zero, lo, hi));
+#else
+            uint v = requantizeFloats(sums[j * TM + m], c, range, flip);
+#endif
+            if (row < rows) storeY(PLACE(p0 + row) + nq, v);
         }
     }
 #else
@@ -224,11 +273,7 @@ void main() {
         if (nq < outQuads) {
             Channels c = channels(KNOWN(nq));
             [[unroll]] for (int m = 0; m < TM; m++) {
-#if FLUSH
-                ivec4 s = total[m][j] + c.bias;
-#else
-                ivec4 s = ivec4(acc[m][j]) + c.bias;
-#endif
+                ivec4 s = acc[m][j] + c.bias;
 #if WZP
                 s -= wz * xsum[m];
 #endif

@@ -4,25 +4,22 @@
 //
 // macro   | meaning
 // ELEM    | ELEM_F32, ELEM_F16 or ELEM_Q8
-// DOT     | ELEM_Q8: 1: signed words of 4 k, the zero point in those beyond the filter; 0: floats less the zero point
 // COLUMNS | 1: w is [matrices, k, channels], taps is 1; 0: [matrices, channels, taps, k]
 //
-// Tiles: [matrix][slab][tile][tap][k, padded to 4][tn4] quads of 4 channels as floats; DOT: [matrix][slab][tile][tap][quad of k]
-// [tn4] of 4 words.
+// Tiles: [matrix][slab][tile][tap][k, padded to 4][tn4] quads of 4 channels as floats; ELEM_Q8: [matrix][slab][tile][tap][quad of
+// k][tn4] of 4 words, signed, the zero point in those beyond the filter.
 #include "common.glsl"
 #include "divide.glsl"
-#include "requant.glsl"
 #include "tensor.glsl"
 
 #ifdef ELEM_Q8
 layout(set = 0, binding = 0) readonly buffer W { uint w[]; };
+layout(set = 0, binding = 1) writeonly buffer T { uvec4 tiles[]; };
+const uint PER_QUAD = 1u; // quads of a tile for each of its quads of k
 #else
 layout(set = 0, binding = 0) readonly buffer W { QUAD w[]; };
-#endif
-#if DOT
-layout(set = 0, binding = 1) writeonly buffer T { uvec4 tiles[]; };
-#else
 layout(set = 0, binding = 1) writeonly buffer T { vec4 tiles[]; };
+const uint PER_QUAD = 4u;
 #endif
 layout(push_constant) uniform P {
     uint count;
@@ -38,16 +35,10 @@ layout(push_constant) uniform P {
     uint turn; // 1: taps of w are in the opposite order
 #endif
 #ifdef ELEM_Q8
-    uint flip; // makes w unsigned, DOT: signed
-    uint zero; // its zero point then; DOT: in four bytes
+    uint flip; // makes w signed
+    uint zero; // its zero point then, in four bytes
 #endif
 };
-
-#ifdef ELEM_Q8
-vec4 values(uint word) { return unpackFloats(word ^ flip) - float(zero); }
-#else
-vec4 values(QUAD quad) { return unpackQuad(quad); }
-#endif
 
 void main() {
     uint i = flatIndex();
@@ -57,7 +48,7 @@ void main() {
     uint matrix = divide(run, slabs, slabOf);
     uint n = first + (slabOf * slab.value + tile) * 4u * tn4;
     if (n >= channels) return;
-    uint to = run * pitch + ((tile * taps.value + tap) * kq.value + q) * tn4 * (4u - 3u * uint(DOT));
+    uint to = run * pitch + ((tile * taps.value + tap) * kq.value + q) * tn4 * PER_QUAD;
     uint usedK = min(k - 4u * q, 4u);
 #if COLUMNS
     uint row = matrix * k, last = k - 1u, mostQuad = nq - 1u;
@@ -78,7 +69,7 @@ void main() {
         QUAD a = w[min(at, last) * pitchW + row0], b = w[min(at + 1u, last) * pitchW + row0], c = w[min(at + 2u, last) * pitchW + row0],
              d = w[min(at + 3u, last) * pitchW + row0];
 #endif
-#if DOT
+#ifdef ELEM_Q8
         uvec4 v = uvec4(a, b, c, d) ^ flip;
         if (min(rows, columns) < 4u) {
             uint mask = columns == 4u ? 0xffffffffu : (1u << (8u * columns)) - 1u;
@@ -90,7 +81,7 @@ void main() {
 #endif
         tiles[to + j] = v;
 #else
-        vec4 v[4] = vec4[4](values(a), values(b), values(c), values(d));
+        vec4 v[4] = vec4[4](unpackQuad(a), unpackQuad(b), unpackQuad(c), unpackQuad(d));
         if (min(rows, columns) < 4u) {
             bvec4 inside = lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(columns));
             [[unroll]] for (uint r = 0u; r < 4u; r++) v[r] = r < rows ? mix(vec4(0.0), v[r], inside) : vec4(0.0);

@@ -8,7 +8,8 @@ type Gemm struct {
 	Window bool // any window, stride, dilation and padding; else 1x1 without any of them
 	M, N   int  // pixels and output channels of a tile: of an invocation or, Shared, of a workgroup
 	Access Access
-	// Quad: four invocations that follow each other have their pixels in common and read each a quarter of them. Of floats.
+	// Quad: four invocations that follow each other have their pixels in common and read each a quarter of them. Of floats, and
+	// of sums of floats.
 	Quad bool
 	// Of 8-bit types. Dot: packed dot products, which read texels; else sums of floats. ZeroPoint: the filter has one.
 	// Flush: sums that floats do not hold exactly go to integers.
@@ -120,16 +121,16 @@ func (k Winograd) Name() string {
 	return fmt.Sprintf("conv_winograd_%s_%s_%dx%d%s", k.Op, k.Elem, k.Tile, k.Tile, k.Access.suffix())
 }
 
-// Pack is the key of conv/pack.comp, which makes the tiles of filters and matrices that are known at run time only. Dot: for
-// packed dot products. Columns: what makes an output channel lies in a column, not in a row.
+// Pack is the key of conv/pack.comp, which makes the tiles of filters and matrices that are known at run time only. Columns:
+// what makes an output channel lies in a column, not in a row.
 type Pack struct {
-	Elem         Elem
-	Dot, Columns bool
+	Elem    Elem
+	Columns bool
 }
 
 // Name implements Key.
 func (k Pack) Name() string {
-	return "conv_pack" + on(k.Columns, "_columns") + "_" + string(k.Elem) + on(k.Dot, "_dot")
+	return "conv_pack" + on(k.Columns, "_columns") + "_" + string(k.Elem)
 }
 
 // Channels is the key of conv/channels.comp, which knows of 8-bit output channels what comes out of such filters and matrices.

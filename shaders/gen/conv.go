@@ -43,8 +43,15 @@ func gemmKeys(m, n int) []family.Gemm {
 		}
 	}
 	if n == 8 {
-		list = append(list, family.Gemm{Elem: family.F16, M: m, N: n},
-			family.Gemm{Elem: family.Q8, M: m, N: n}, family.Gemm{Elem: family.Q8, M: m, N: n, Flush: true})
+		small := []family.Gemm{{Elem: family.F16}, {Elem: family.Q8}, {Elem: family.Q8, Flush: true}}
+		for _, k := range small {
+			k.M, k.N = m, n
+			list = append(list, k)
+			if m > 1 {
+				k.M, k.Quad = 2*m, true
+				list = append(list, k)
+			}
+		}
 	}
 	return list
 }
@@ -95,14 +102,10 @@ func packVariants() []variant {
 		channels := family.Channels{Columns: columns}
 		list = append(list, variant{key: channels, source: "conv/channels.comp", defines: map[string]string{"COLUMNS": digit(columns)}})
 		for _, elem := range computed {
-			for _, dot := range bools {
-				if !dot || elem == family.Q8 {
-					list = append(list, variant{
-						key: family.Pack{Elem: elem, Dot: dot, Columns: columns}, source: "conv/pack.comp",
-						defines: map[string]string{elemMacro(elem): "1", "DOT": digit(dot), "COLUMNS": digit(columns)},
-					})
-				}
-			}
+			list = append(list, variant{
+				key: family.Pack{Elem: elem, Columns: columns}, source: "conv/pack.comp",
+				defines: map[string]string{elemMacro(elem): "1", "COLUMNS": digit(columns)},
+			})
 		}
 	}
 	return list

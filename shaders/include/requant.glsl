@@ -22,24 +22,6 @@ ivec4 requantizeChannels(ivec4 acc, ivec4 multiplier, ivec4 shift, int doubleMas
     return (r + halfUnit + ((r >> 31) & shifted & doubleMask)) >> e;
 }
 
-// requantizeFloat is requantizeChannels for devices without vector shifts by a variable, where each takes
-// twenty instructions: left is 2^max(shift, 0), halfUnit 2^(e-1) (0 for e = 0) and scale 2^-e, with e =
-// max(-shift, 0). Exact within the range of 8 bits: with e >= 8 the low 8 bits, which the last step drops, go
-// before a float has to hold the rest; with less, a value of 2^24 or more is beyond that range.
-ivec4 requantizeFloat(ivec4 acc, ivec4 multiplier, ivec4 left, ivec4 halfUnit, vec4 scale, int doubleMask) {
-    acc *= left;
-    ivec4 hi, lo;
-    imulExtended(acc, multiplier, hi, lo);
-    ivec4 shifted = -ivec4(greaterThan(halfUnit, ivec4(0)));
-    uvec4 nudge = uvec4(ivec4(0x40000000) & (~shifted | doubleMask));
-    uvec4 sum = uvec4(lo) + nudge;
-    hi += ivec4(lessThan(sum, nudge));
-    ivec4 r = hi + hi + ivec4(lessThan(ivec4(sum), ivec4(0)));
-    ivec4 negative = -ivec4(lessThan(r, ivec4(0)));
-    ivec4 keep = ~(255 & -ivec4(greaterThanEqual(halfUnit, ivec4(128))));
-    return ivec4(floor(vec4((r + halfUnit + (negative & shifted & doubleMask)) & keep) * scale));
-}
-
 // packBytes keeps the low 8 bits of each component; component 0 in the low byte. Products instead of shifts:
 // see requantizeFloat.
 uint packBytes(ivec4 v) {

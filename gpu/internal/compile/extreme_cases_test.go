@@ -177,12 +177,14 @@ func TestPackedWeightsAreBounded(t *testing.T) {
 	var b nn.Builder
 	b.Input(nn.TensorFloat32, nn.Dims{1}, 0, 0)
 	at := nn.Location{PoolIndex: b.Pool(make(nn.HostMemory, 8000)), Length: 8000}
-	x := b.Input(nn.TensorQuant8Asymm, nn.Dims{1, 1, 8000, 1}, 1, 0)
-	for i := range 256 {
-		w := b.Reference(nn.TensorQuant8Asymm, nn.Dims{1, 1, 8000, 1}, 1, int32(i), at)
-		y := b.Temp(nn.TensorQuant8Asymm, nil, 1, 0)
-		b.Op(nn.OpConv2D, append([]uint32{x, w, b.Const(nn.TensorInt32, nn.Dims{1}, 1, 0, make([]byte, 4))}, scalars(&b, 2, 1, 1, 0)...), []uint32{y})
-		b.Output(y)
+	for typ, least := range map[nn.OperandType]int32{nn.TensorQuant8Asymm: 0, nn.TensorQuant8AsymmSigned: -128} {
+		x := b.Input(typ, nn.Dims{1, 1, 8000, 1}, 1, 0)
+		for i := range int32(256) {
+			w := b.Reference(typ, nn.Dims{1, 1, 8000, 1}, 1, least+i, at)
+			y := b.Temp(typ, nil, 1, 0)
+			b.Op(nn.OpConv2D, append([]uint32{x, w, b.Const(nn.TensorInt32, nn.Dims{1}, 1, 0, make([]byte, 4))}, scalars(&b, 2, 1, 1, 0)...), []uint32{y})
+			b.Output(y)
+		}
 	}
 	m := nntest.Build(&b)
 	require.NoError(t, validate.Model(m))

@@ -94,7 +94,7 @@ func lowerBatchMatmul(b *emit.Builder, n *ir.Node) {
 	p.conv.inPlace = p.speedInPlace(b.Facts)
 	q, flush := (*pack.Quantized)(nil), false
 	if p.X.Type.IsQuant8() {
-		q, flush = pack.Quantize(&p.Filter), !p.exact()
+		q, flush = pack.Quantize(&p.Filter), true
 	}
 	x, y := b.Tensor(n.In[0]), b.Tensor(n.Out[0])
 	right := matrices{b.Tensor(n.In[1]), p.batch, p.columns}
@@ -191,10 +191,7 @@ func (p *products) filters(b *emit.Builder, k family.Gemm, right matrices) right
 		}
 		return rightMatrices{rows.most(b.Facts, plan.FormatRGBA32F), p.tiles(k), p.In * p.OutQuads(), of}
 	}
-	format := plan.FormatRGBA32F
-	if k.Dot {
-		format = plan.FormatRGBA32U
-	}
+	format := filterFormat(k)
 	most := int(p.slabTexels(b.Facts))
 	perSlab := min(p.tiles(k), most/p.tileTexels(k))
 	tiles := packMatrices(b, p.conv, k, right, [2]int{0, p.tiles(k)}, perSlab)
@@ -216,7 +213,7 @@ func (p *products) known(
 		bias := make([]float32, p.tiles(k)*k.N) // as checkBatchMatmul wants it
 		return parts{in: b.WeightsF32(bias), size: int64(4 * len(bias))}, gemmPush{end: pack.Bounds(p.Y, activation(p.node))}
 	}
-	return matrixChannels(b, p.conv, q, k.Dot || k.Flush, right, align), p.push8(q)
+	return matrixChannels(b, p.conv, q, right, align), p.push8(q)
 }
 
 // rowBytes are those of the rows of a product in a tensor that has them one below the other.

@@ -1,7 +1,10 @@
 package lower
 
 import (
+	"encoding/binary"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,6 +68,8 @@ func TestChosenProducts(t *testing.T) {
 		{"quads of which half have nothing to do", quads, nn.TensorFloat32, 14, 14, 64, 16, 1, "conv_gemm_f32_8x8_texel", "fewer than 8 lanes"},
 		{"quads for few rows", quads, nn.TensorFloat32, 2, 3, 64, 128, 1, "conv_gemm_f32_8x8_texel", "fewer than 8 lanes"},
 		{"quads for one row", quads, nn.TensorFloat32, 1, 1, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fewer than 4 rows"},
+		{"quads of bytes", quads, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_quad_16x8", "four invocations share"},
+		{"quads of half floats", quads, nn.TensorFloat16, 14, 14, 64, 128, 1, "conv_gemm_f16_quad_16x8", "four invocations share"},
 		{"an input beyond a texel buffer", narrow, nn.TensorFloat32, 128, 129, 16, 32, 1, "conv_gemm_f32_8x8", "score"},
 		{"one row", cpu, nn.TensorFloat32, 1, 1, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fewer than 4 rows"},
 		{"few channels", cpu, nn.TensorFloat32, 14, 14, 64, 8, 1, "conv_gemm_f32_8x8_texel", "at most 8 output channels"},
@@ -103,6 +108,32 @@ func TestChosenProducts(t *testing.T) {
 			require.NotEmpty(t, kernels)
 			require.Equal(t, tc.kernel, kernels[0])
 		})
+	}
+}
+
+// TestLargeSums: sums of bytes that floats could not scale exactly are flushed to integers, those of depthwise ones shifted.
+func TestLargeSums(t *testing.T) {
+	narrow := softwareFacts
+	narrow.SubgroupSize = 4
+	product := convNode(nn.TensorQuant8Asymm, 14, 14, 64, 128, 1)
+	depthwise := depthwiseNode(nn.TensorQuant8Asymm, 1, 14, 14, 8, 1, ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}, rand.New(rand.NewPCG(1, 2)))
+	for _, tc := range []struct {
+		g            *ir.Graph
+		small, large string
+	}{
+		{product, "conv_gemm_q8_8x8", "conv_gemm_q8_8x8_flush"},
+		{depthwise, "conv_depthwise_q8_k3s1", "conv_depthwise_q8_k3s1_shift"},
+	} {
+		kernel := func() string {
+			p, _ := lowerFor(t, narrow, tc.g)
+			i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return strings.HasPrefix(s.Kernel.String(), "conv_") })
+			return strings.Replace(p.Steps[i].Kernel.String(), "_texel", "", 1)
+		}
+		bias := tc.g.T(tc.g.Nodes[0].In[2]).Const
+		clear(bias)
+		require.Equal(t, tc.small, kernel())
+		binary.LittleEndian.PutUint32(bias[4:], 1<<23)
+		require.Equal(t, tc.large, kernel(), "one bias is enough")
 	}
 }
 

@@ -296,19 +296,16 @@ func floatBias(b *emit.Builder, c *conv, channels int) emit.Value {
 	})
 }
 
-// exact reports whether floats hold sums of 8-bit products, whatever the filter is.
-func (c *conv) exact() bool { return c.Taps*c.In*255*255 < 1<<24 }
-
 func lowerGemmQ8(b *emit.Builder, c *conv) {
 	q := pack.Quantize(&c.Filter)
 	var bias []int
-	exact := c.exact()
+	fits := false
 	if c.constant() {
 		var bound []int
 		bias, bound = q.FoldZeroPoints()
-		exact = pack.ExactSums(bound)
+		fits = q.FitsFloats(bound)
 	}
-	k, ok := chooseGemm(b, c, !exact)
+	k, ok := chooseGemm(b, c, !fits)
 	if !ok {
 		lowerDirect(b, c.node, filterTooLarge)
 		return
@@ -317,22 +314,21 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 		lowerMatrixQ8(b, c, k, q)
 		return
 	}
-	// Where sums of floats are not exact, they are flushed to integers and requantised with shifts.
-	shift := k.Dot || k.Flush
 	slab := func(run [2]int) emit.Value {
 		part, n := q.Tiles(k.N, run), run[1]-run[0]
-		how, do := "FloatTiles", func() []byte { return pack.FloatBytes(part.FloatTiles(part.Floats(), k.N, 0, n)) }
-		if k.Dot {
-			how, do = "DotTiles", func() []byte { return pack.WordBytes(part.DotTiles(k.N, 0, n)) }
-		}
-		return b.Packed(part.W.Const, part.Recipe(how, q.WZero, k.N), int64(n*c.tileTexels(k))*16, do)
+		do := func() []byte { return pack.WordBytes(part.WordTiles(k.N, 0, n)) }
+		return b.Packed(part.W.Const, part.Recipe("WordTiles", q.WZero, k.N), int64(n*c.tileTexels(k))*16, do)
 	}
 	var channels emit.Value
-	if c.constant() {
-		channels = b.WeightsU32(c.Channels(c.tiles(k)*k.N/4, shift, bias))
-	} else {
-		channels = channelsOnDevice(b, c, q, shift)
+	quads := c.tiles(k) * k.N / 4
+	switch {
+	case !c.constant():
+		channels = channelsOnDevice(b, c, q)
 		slab = func(run [2]int) emit.Value { return packedOnDevice(b, c, k, run) }
+	case k.Dot || k.Flush:
+		channels = b.WeightsU32(c.Channels(quads, bias))
+	default:
+		channels = b.WeightsU32(q.FloatChannels(quads, bias))
 	}
 	dispatchTiles(b, c, k, slab, channels, c.push8(q))
 }
@@ -371,10 +367,7 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	default:
 		push = push.Words(productPush(rows, 0, 0, 0)...)
 	}
-	format := plan.FormatRGBA32F
-	if k.Dot {
-		format = plan.FormatRGBA32U
-	}
+	format := filterFormat(k)
 	y.Apart = b.Apart()
 	for _, run := range slabs(c.slabTexels(b.Facts), tiles, c.tileTexels(k)) {
 		n := run[1] - run[0]

@@ -28,26 +28,33 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	}
 	filter, zero := func() []float32 { return pack.Floats(c.W) }, 0
 	texel := plan.FormatRGBA32F
+	var q *pack.Quantized
+	var bias []int
+	shifted := false
 	if c.X.Type.IsQuant8() {
 		texel = plan.FormatRGBA8U
+		q = pack.Quantize(&c.Filter)
+		var bound []int
+		if bias, bound = q.DepthwiseBounds(); !pack.ExactSums(bound) {
+			lowerDirect(b, c.node, "sums that floats do not hold exactly")
+			return
+		}
+		filter, zero, shifted = q.Floats, q.WZero, !q.FitsFloats(bound)
 	}
-	k, ok := chooseDepthwise(b, c, texel)
+	k, ok := chooseDepthwise(b, c, texel, shifted)
 	if !ok {
 		panic("lower: no depthwise kernel for any window")
 	}
 	runs, count := c.depthwiseGrid(k)
 	push := emit.Ints(count, quads, runs).Words(c.windowPush()...)
 	var channels emit.Value
-	if c.X.Type.IsQuant8() {
-		q := pack.Quantize(&c.Filter)
-		bias, bound := q.DepthwiseBounds()
-		if !pack.ExactSums(bound) {
-			lowerDirect(b, c.node, "sums that floats do not hold exactly")
-			return
-		}
-		filter, zero = q.Floats, q.WZero
+	if q != nil {
 		push = push.Words(q.Flip).Floats(float64(q.XZero)).Ints(q.Rounding, int(c.Y.Zero))
-		channels = b.WeightsU32(c.Channels(quads, k.Shift, bias))
+		if k.Shift {
+			channels = b.WeightsU32(c.Channels(quads, bias))
+		} else {
+			channels = b.WeightsU32(q.FloatChannels(quads, bias))
+		}
 	} else {
 		channels = b.WeightsF32(pack.PadRows(pack.Floats(c.Bias), 1, c.Out))
 	}
@@ -59,8 +66,9 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 		x, b.Read(weights, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
 }
 
-// chooseDepthwise returns the kernel for c with texels of the given format: one for its window, where there is one.
-func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format) (k family.Depthwise, ok bool) {
+// chooseDepthwise returns the kernel for c with texels of the given format: one for its window, where there is one. shifted: sums
+// must be scaled with shifts.
+func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format, shifted bool) (k family.Depthwise, ok bool) {
 	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
 	return emit.Choose(b, emit.QuadLocal, func(k family.Depthwise) (speed float64, why string) {
 		speed, why = 1, "any window"
@@ -74,6 +82,9 @@ func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format) (k family.Dept
 			return 0, ""
 		}
 		if k.Elem != elem(c.X.Type) || k.Width != 0 && (k.Width != c.kW || k.Stride != c.strideW || c.strideW != c.strideH || c.dilW != 1) {
+			return 0, ""
+		}
+		if shifted && !k.Shift {
 			return 0, ""
 		}
 		// Shifts of vectors by variables are fast on GPUs, and on CPUs with vectors of 8 lanes (AVX2 has them, SSE has not).

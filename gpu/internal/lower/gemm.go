@@ -10,7 +10,7 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// chooseGemm returns the matrix product for c, which is of the type of x. flush: sums of floats are not exact. Not ok: none
+// chooseGemm returns the matrix product for c, which is of the type of x. flush: floats are not exact. Not ok: none
 // holds a tile of the filter.
 func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
@@ -43,7 +43,7 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 			speed, why = speed*products, why+"; "+what
 		}
 		if k.Flush {
-			why += "; sums that floats do not hold exactly"
+			why += "; floats are not exact"
 		}
 		if k.Columns {
 			speed, why = speed*c.inPlace, why+"; the filter where it lies"
@@ -56,6 +56,14 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 func gemmTexels(k family.Gemm) plan.Format {
 	if k.Dot {
 		return plan.FormatR32U
+	}
+	return plan.FormatRGBA32F
+}
+
+// filterFormat is the format of the texels of a packed filter.
+func filterFormat(k family.Gemm) plan.Format {
+	if k.Elem == family.Q8 {
+		return plan.FormatRGBA32U
 	}
 	return plan.FormatRGBA32F
 }
@@ -76,7 +84,7 @@ func (c *conv) rows(k family.Gemm) int  { return (c.pixels + k.M - 1) / k.M }
 func (c *conv) tileTexels(k family.Gemm) int {
 	words := c.Taps * c.InQuads() * k.N // a word or 4 floats hold 4 of the 4*kq*n products of a tap
 	switch {
-	case k.Dot:
+	case k.Elem == family.Q8:
 		return words / 4
 	case k.Shared && k.Elem == family.F16:
 		return words / 2

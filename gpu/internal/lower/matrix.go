@@ -120,7 +120,7 @@ func lowerMatrixQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) {
 	}
 	rows := func() []byte { return s.SignedRows(k.N) }
 	w := b.Packed(c.W.Const, c.Recipe("SignedRows", s.WZero, k.N), c.MatrixBytes(1, k.N), rows)
-	dispatchMatrix(b, c, k, w, 0, b.WeightsU32(c.Channels(c.OutQuads(), true, bias)), p)
+	dispatchMatrix(b, c, k, w, 0, b.WeightsU32(c.Channels(c.OutQuads(), bias)), p)
 }
 
 // dispatchMatrix appends the product k of c. w is the filter, of rows of so many cells, or packed in tiles for 0; channels is

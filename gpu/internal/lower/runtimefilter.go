@@ -25,7 +25,7 @@ type packing struct {
 // packedOnDevice returns tiles run[0] to run[1] of the filter for k.
 func packedOnDevice(b *emit.Builder, c *conv, k family.Gemm, run [2]int) emit.Value {
 	w := b.Tensor(c.node.In[1])
-	key := packing{w, shaders.Of(family.Pack{Elem: k.Elem, Dot: k.Dot}), [4]int{run[0], run[1], k.N, number(c.turned)}}
+	key := packing{w, shaders.Of(family.Pack{Elem: k.Elem}), [4]int{run[0], run[1], k.N, number(c.turned)}}
 	return b.Once(key, func() emit.Value {
 		return packMatrices(b, c, k, matrices{w: w, count: 1}, run, run[1]-run[0]).in
 	})
@@ -52,13 +52,10 @@ func packMatrices(b *emit.Builder, c *conv, k family.Gemm, m matrices, run [2]in
 	}
 	if k.Elem == family.Q8 {
 		flip, zero := c.unsignedFilter()
-		if k.Dot {
-			flip, zero = flip^0x80808080, int(uint8(zero-128))*0x01010101
-		}
-		push = push.Words(flip).Ints(zero)
+		push = push.Words(flip ^ 0x80808080).Ints(int(uint8(zero-128)) * 0x01010101)
 	}
 	tiles := b.Temp(int64(m.count*slabs) * pitch)
-	kernel := shaders.Of(family.Pack{Elem: k.Elem, Dot: k.Dot, Columns: m.columns})
+	kernel := shaders.Of(family.Pack{Elem: k.Elem, Columns: m.columns})
 	b.Quads(kernel, count, push, emit.Cost{}, b.Read(m.w, plan.FormatNone), b.Write(tiles, plan.FormatNone))
 	return parts{tiles, size, pitch}
 }
@@ -87,17 +84,17 @@ func biasOnDevice(b *emit.Builder, c *conv) emit.Value {
 }
 
 // channelsOnDevice returns the records of pack.Filter.Channels.
-func channelsOnDevice(b *emit.Builder, c *conv, q *pack.Quantized, shift bool) emit.Value {
-	return matrixChannels(b, c, q, shift, matrices{w: b.Tensor(c.node.In[1]), count: 1}, 1).in
+func channelsOnDevice(b *emit.Builder, c *conv, q *pack.Quantized) emit.Value {
+	return matrixChannels(b, c, q, matrices{w: b.Tensor(c.node.In[1]), count: 1}, 1).in
 }
 
 // matrixChannels returns the records of pack.Filter.Channels for each of the matrices, at multiples of align bytes.
-func matrixChannels(b *emit.Builder, c *conv, q *pack.Quantized, shift bool, m matrices, align int64) parts {
+func matrixChannels(b *emit.Builder, c *conv, q *pack.Quantized, m matrices, align int64) parts {
 	known := c.Filter
 	if c.W.Type.IsQuant8() { // all channels have one scale
 		known.Out = min(c.Out, 4)
 	}
-	records := known.Channels(known.OutQuads(), shift, make([]int, known.Out))
+	records := known.Channels(known.OutQuads(), make([]int, known.Out))
 	size := pack.ChannelBytes * int64(c.OutQuads())
 	pitch := (size + align - 1) / align * align
 	rowQuads, rows := c.InQuads(), c.Taps

@@ -49,7 +49,7 @@ func (f *Filter) Tiles(n int, run [2]int) *Filter {
 	return &part
 }
 
-// Recipe is what FloatTiles and DotTiles go by for all of f in tiles of n channels; zero is the zero point of a filter
+// Recipe is what FloatTiles and WordTiles go by for all of f in tiles of n channels; zero is the zero point of a filter
 // of 8 bits.
 func (f *Filter) Recipe(how string, zero, n int) Recipe {
 	return Recipe{how, [6]int{int(f.W.Type), zero, f.Taps, f.In, f.Out, n}}

@@ -141,18 +141,20 @@ func (f *Filter) dotSum(q *Quantized, v window, words []uint32, n, first, o int)
 	return acc
 }
 
-// floatSum follows the form without DOT and returns the largest magnitude on the way, too.
-func (f *Filter) floatSum(q *Quantized, v window, w []float32, n, first, o int) (sum, largest int) {
+// floatSum follows the form without DOT, whose floats hold what these integers do as long as they are below 2^24; it returns
+// the largest magnitude on the way, too.
+func (f *Filter) floatSum(q *Quantized, v window, words []uint32, n, first, o int) (sum, largest int) {
 	tn4 := n / 4
 	tn, lane := o/n-first, o%n
-	wi := tn * f.Taps * f.InQuads() * 4 * tn4
+	wi := tn * f.Taps * f.InQuads() * tn4
 	for t := range f.Taps {
 		for quad := range f.InQuads() {
+			word := words[4*(wi+lane/4)+lane%4]
 			for k := range 4 {
-				sum += int(w[4*(wi+k*tn4+lane/4)+lane%4]) * v.unsigned(q, t, 4*quad+k)
+				sum += (int(int8(word>>(8*k))) - q.WZero) * v.unsigned(q, t, 4*quad+k)
 				largest = max(largest, sum, -sum)
 			}
-			wi += 4 * tn4
+			wi += tn4
 		}
 	}
 	return sum, largest
@@ -181,14 +183,12 @@ func TestPackedFiltersGiveThePlainSum(t *testing.T) {
 				for _, n := range []int{8, 16} {
 					tiles := (f.Out + n - 1) / n
 					first := r.IntN(tiles) // a slab may start anywhere
-					words := q.DotTiles(n, first, tiles)
-					floats := f.FloatTiles(q.Floats(), n, first, tiles)
+					words := q.WordTiles(n, first, tiles)
 					require.Len(t, words, (tiles-first)*f.Taps*f.InQuads()*n)
-					require.Len(t, floats, (tiles-first)*f.Taps*f.InQuads()*4*n)
 					for o := first * n; o < f.Out; o++ {
 						want := f.plainSum(v, o)
 						require.Equal(t, want, f.dotSum(q, v, words, n, first, o)+bias[o], "dot, channel %d", o)
-						got, largest := f.floatSum(q, v, floats, n, first, o)
+						got, largest := f.floatSum(q, v, words, n, first, o)
 						require.Equal(t, want, got+bias[o], "float, channel %d", o)
 						require.LessOrEqual(t, largest, bound[o])
 					}
@@ -244,30 +244,20 @@ func TestChannels(t *testing.T) {
 			bias, _ := Quantize(f).FoldZeroPoints()
 			multiplier, shifts := f.multipliers()
 			quads := f.OutQuads() + 3 // tiles reach beyond the channels
-			byShift := f.Channels(quads, true, bias)
-			byFactor := f.Channels(quads, false, bias)
-			require.Len(t, byShift, quads*channelWords*4)
-			at := func(words []uint32, o, k int) uint32 { return words[(o/4*channelWords+k)*4+o%4] }
+			records := f.Channels(quads, bias)
+			require.Len(t, records, quads*channelWords*4)
+			at := func(o, k int) uint32 { return records[(o/4*channelWords+k)*4+o%4] }
 			for o := range f.Out {
-				require.Equal(t, uint32(int32(bias[o])), at(byShift, o, 0))
-				require.Equal(t, uint32(multiplier[o]), at(byShift, o, 1))
-				left, right := 0, 0
-				if shifts[o] > 0 {
-					left = shifts[o]
-				} else {
-					right = -shifts[o]
-				}
-				require.Equal(t, uint32(1)<<left, at(byShift, o, 2))
-				require.Equal(t, uint32(uint64(1)<<right/2), at(byShift, o, 3))
-				require.Equal(t, uint32(right), at(byShift, o, 4))
-				require.Equal(t, math.Pow(2, float64(-right)), float64(math.Float32frombits(at(byFactor, o, 4))))
-				for k := range 4 {
-					require.Equal(t, at(byShift, o, k), at(byFactor, o, k))
-				}
+				require.Equal(t, uint32(int32(bias[o])), at(o, 0))
+				require.Equal(t, uint32(multiplier[o]), at(o, 1))
+				left, right := max(shifts[o], 0), max(-shifts[o], 0)
+				require.Equal(t, uint32(1)<<left, at(o, 2))
+				require.Equal(t, uint32(uint64(1)<<right/2), at(o, 3))
+				require.Equal(t, uint32(right), at(o, 4))
 			}
 			for o := f.Out; o < 4*quads; o++ {
 				for k := range channelWords {
-					require.Zero(t, at(byShift, o, k))
+					require.Zero(t, at(o, k))
 				}
 			}
 		})

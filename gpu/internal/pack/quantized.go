@@ -88,18 +88,39 @@ const channelWords = 5
 // ChannelBytes are those of the record of a quad of channels.
 const ChannelBytes = channelWords * 4 * 4
 
-// Channels returns the records of quads quads of channels: 4 biases, 4 multipliers and so on. With shift,
-// the last word is the right shift; else it is the factor 2^-shift.
-func (f *Filter) Channels(quads int, shift bool, bias []int) []uint32 {
+// Channels returns the records of quads quads of channels for kernels that shift: 4 biases, 4 multipliers and so on.
+func (f *Filter) Channels(quads int, bias []int) []uint32 {
 	multiplier, shifts := f.multipliers()
-	out := make([]uint32, quads*channelWords*4)
-	for o := range f.Out {
+	return records(quads, f.Out, func(o int) [channelWords]uint32 {
 		left, right := max(shifts[o], 0), max(-shifts[o], 0)
-		last := uint32(right)
-		if !shift {
-			last = math.Float32bits(float32(math.Ldexp(1, -right)))
+		return [channelWords]uint32{uint32(int32(bias[o])), uint32(multiplier[o]), 1 << left, 1 << right >> 1, uint32(right)}
+	})
+}
+
+// FloatChannels returns the records of quads quads of channels for kernels that scale floats. Precondition: FitsFloats.
+func (q *Quantized) FloatChannels(quads int, bias []int) []uint32 {
+	// Whatever is shifted to the right by more is 0 all the same.
+	const mostShift = 24
+	multiplier, shifts := q.multipliers()
+	return records(quads, q.Out, func(o int) [channelWords]uint32 {
+		right := min(-shifts[o], mostShift)
+		nudge, below := uint32(1<<30), math.Inf(-1)
+		switch {
+		case right > 0 && q.Rounding != 0:
+			below = 0
+		case right > 0:
+			nudge = 0
 		}
-		for k, w := range [channelWords]uint32{uint32(int32(bias[o])), uint32(multiplier[o]), 1 << left, 1 << right >> 1, last} {
+		bits := func(v float64) uint32 { return math.Float32bits(float32(v)) }
+		return [channelWords]uint32{bits(float64(bias[o])), uint32(multiplier[o]), nudge, bits(math.Ldexp(1, -right)), bits(below)}
+	})
+}
+
+// records puts what is known of each channel quad by quad.
+func records(quads, channels int, of func(o int) [channelWords]uint32) []uint32 {
+	out := make([]uint32, quads*channelWords*4)
+	for o := range channels {
+		for k, w := range of(o) {
 			out[(o/4*channelWords+k)*4+o%4] = w
 		}
 	}
@@ -136,6 +157,18 @@ func ExactSums(bound []int) bool {
 	return true
 }
 
+// FitsFloats reports whether kernels that sum floats, and scale these sums as floats (requantizeFloats of
+// shaders/include/channels.glsl), are exact, by the largest magnitude of the sum of products of each channel.
+func (q *Quantized) FitsFloats(bound []int) bool {
+	_, shifts := q.multipliers()
+	for o, bias := range q.bias {
+		if shifts[o] > 0 || bound[o]+max(int(bias), -int(bias)) >= 1<<23 {
+			return false
+		}
+	}
+	return true
+}
+
 // Tiles is q for Filter.Tiles.
 func (q *Quantized) Tiles(n int, run [2]int) *Quantized {
 	part := *q
@@ -153,9 +186,9 @@ func (q *Quantized) Floats() []float32 {
 	return out
 }
 
-// DotTiles lays tiles first to last of the filter out as [tile][tap][k/4][n] words of 4 k. Lanes of padding hold
+// WordTiles lays tiles first to last of the filter out as [tile][tap][k/4][n] words of 4 k. Lanes of padding hold
 // the zero point.
-func (q *Quantized) DotTiles(n, first, last int) []uint32 {
+func (q *Quantized) WordTiles(n, first, last int) []uint32 {
 	kq := q.InQuads()
 	out := make([]uint32, (last-first)*q.Taps*kq*n)
 	zero := uint32(uint8(int8(q.WZero)))
