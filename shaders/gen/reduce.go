@@ -29,7 +29,7 @@ func reduceVariants() []variant {
 	}
 	for _, elem := range []family.Elem{family.F32, family.F16} {
 		for _, log := range bools {
-			softmax(family.Softmax{Log: log, Elem: elem}, "softmax_row.comp", "UNROLL", "1u")
+			softmax(family.Softmax{Log: log, Elem: elem}, "softmax_row.comp", "UNROLL", "2u")
 			softmax(family.Softmax{Log: log, Elem: elem, Long: true}, "softmax_row.comp", "UNROLL", "4u")
 			softmax(family.Softmax{Log: log, Elem: elem, Column: true}, "softmax_column.comp", "", "")
 		}

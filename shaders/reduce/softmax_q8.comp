@@ -31,9 +31,10 @@ layout(push_constant) uniform P {
     float rate;       // -log2(e) scale beta
     uint xOff;        // see unpackQuad8; distances do not depend on it
     float outScale;   // 1 / scale of y
-    int outZero;
-    int low, high;
+    float most;       // see quotient.glsl
+    uint zeros, flip;
 };
+#include "quotient.glsl"
 
 // Bytes where they lie in their words, in the order of unsigned numbers, the last one with its sign bit turned: SwiftShader
 // shifts each lane by itself.
@@ -42,12 +43,10 @@ const vec4 places = vec4(1.0, 1.0 / 0x100, 1.0 / 0x10000, 1.0 / 0x1000000);
 
 ivec4 lanes(uint word) { return ivec4(int(word ^ ((xOff * 0x01010101u) ^ 0x80000000u))) & bytes; }
 
-// The exponentials of bytes whose distances from the largest are base less their values.
-vec4 powers(uint word, vec4 base) { return nnExp2Down((base - vec4(lanes(word)) * places) * rate); }
+// The exponentials of bytes; base is the largest of them times rate.
+vec4 powers(uint word, vec4 base) { return nnExp2Rough(base - vec4(lanes(word)) * (places * rate)); }
 
-uint result(uint word, vec4 base, vec4 scale) {
-    return packQuad8(clamp(ivec4(roundEven(powers(word, base) * scale)) + outZero, low, high));
-}
+uint result(uint word, vec4 base, vec4 scale) { return quotients(powers(word, base) * scale); }
 
 void main() {
     uint i = flatIndex();
@@ -77,6 +76,7 @@ void main() {
     base = vec4(max(max(base.x, base.y), max(base.z, base.w)));
     base.w -= 128.0;
 #endif
+    base *= rate;
     vec4 sum = vec4(0.0);
 #ifdef WIDE
     for (uint p = first; p <= last; p++) {

@@ -16,15 +16,16 @@ layout(push_constant) uniform P {
     float rate;    // -log2(e) scale beta
     uint xOff;     // see unpackQuad8; distances do not depend on it
     float outScale;
-    int outZero;
-    int low, high;
+    float most;    // see quotient.glsl
+    uint zeros, flip;
 };
+#include "quotient.glsl"
 
 // Padding lanes hold anything.
 bvec4 used(uint q) { return lessThan(uvec4(4u * q) + uvec4(0u, 1u, 2u, 3u), uvec4(c)); }
 
 // The exponentials of a quad.
-vec4 powers(uint p, int top) { return nnExp2Down(vec4(ivec4(top) - unpackQuad8(x[p], xOff)) * rate); }
+vec4 powers(uint p, int top) { return nnExp2Rough(vec4(ivec4(top) - unpackQuad8(x[p], xOff)) * rate); }
 
 void main() {
     TEAM_ROWS(row, rows) {
@@ -38,6 +39,6 @@ void main() {
         sums = teamAdd(sums);
         float scale = outScale / ((sums.x + sums.y) + (sums.z + sums.w));
         for (uint q = member(); q < quads; q += members())
-            y[first + q] = packQuad8(clamp(ivec4(roundEven(powers(first + q, top) * scale)) + outZero, low, high));
+            y[first + q] = quotients(powers(first + q, top) * scale);
     }
 }

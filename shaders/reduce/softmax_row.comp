@@ -1,9 +1,9 @@
 #version 450
-// Softmax along the innermost dimension: one invocation handles one row.
+// Softmax along the innermost dimension: one invocation handles one row, of which it goes through each element twice.
 //
 //   LOG     y = beta (x - max) - log(sum)
 //   TEXEL   x, of f32, is read through a texel buffer
-//   UNROLL  quads an iteration; 4 keeps the loops of long rows short
+//   UNROLL  quads an iteration
 #include "common.glsl"
 #include "tensor.glsl"
 #include "math.glsl"
@@ -31,18 +31,24 @@ void main() {
     if (row >= rows) return;
     uint first = row * quads, q;
     uint whole = quads - 1u; // of the last quad some lanes may be padding
-    vec4 peak = mix(vec4(-nnInf), LOAD(first + whole), used(whole));
-    for (q = 0u; q + UNROLL <= whole; q += UNROLL) {
-        [[unroll]] for (uint k = 0u; k < UNROLL; k++) peak = max(peak, LOAD(first + q + k));
-    }
-    for (; q < whole; q++) peak = max(peak, LOAD(first + q));
-    float top = max(max(peak.x, peak.y), max(peak.z, peak.w));
     float rate = beta * 1.44269504; // log2(e)
-    vec4 sums = vec4(0.0);
+    // Of each lane the largest so far and the sum of exponentials by that. It is never -infinity, whose distance from itself is NaN.
+    vec4 peak = max(vec4(-3.40282347e38), mix(vec4(-nnInf), LOAD(first + whole), used(whole)));
+    vec4 sums = mix(vec4(0.0), nnExp2Down((LOAD(first + whole) - peak) * rate), used(whole));
     for (q = 0u; q + UNROLL <= whole; q += UNROLL) {
-        [[unroll]] for (uint k = 0u; k < UNROLL; k++) sums += nnExp2Down((LOAD(first + q + k) - top) * rate);
+        vec4 v[UNROLL], before = peak;
+        [[unroll]] for (uint k = 0u; k < UNROLL; k++) v[k] = LOAD(first + q + k);
+        [[unroll]] for (uint k = 0u; k < UNROLL; k++) peak = max(peak, v[k]);
+        sums *= nnExp2Down((before - peak) * rate);
+        [[unroll]] for (uint k = 0u; k < UNROLL; k++) sums += nnExp2Down((v[k] - peak) * rate);
     }
-    for (; q < quads; q++) sums += mix(vec4(0.0), nnExp2Down((LOAD(first + q) - top) * rate), used(q));
+    for (; q < whole; q++) {
+        vec4 v = LOAD(first + q), before = peak;
+        peak = max(peak, v);
+        sums = sums * nnExp2Down((before - peak) * rate) + nnExp2Down((v - peak) * rate);
+    }
+    float top = max(max(peak.x, peak.y), max(peak.z, peak.w));
+    sums *= nnExp2Down((peak - top) * rate);
     float sum = (sums.x + sums.y) + (sums.z + sums.w);
 #ifdef LOG
     float shift = nnLog(sum);

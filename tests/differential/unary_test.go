@@ -194,6 +194,30 @@ func TestFarFunctions(t *testing.T) {
 	}
 }
 
+// TestMaskedSoftmax: elements that are -infinity count for nothing, wherever they are, and rows of nothing else are NaN.
+func TestMaskedSoftmax(t *testing.T) {
+	const rows, n = 7, 2061 // several quads an iteration, one, and padding
+	values := make([]float64, rows*n)
+	for i := range values {
+		row, at := i/n, i%n
+		values[i] = float64(i%23)/4 - 2
+		if masked := [rows]bool{false, at < n/2, at >= n/2, at != n-1, at != 0, at%2 == 0, true}[row]; masked {
+			values[i] = math.Inf(-1)
+		}
+	}
+	devices.Each(t, func(t *testing.T, d *driver.Device) {
+		for _, op := range []nn.OperationType{nn.OpSoftmax, nn.OpLogSoftmax} {
+			for _, typ := range floatTypes {
+				t.Run(fmt.Sprint(op, typ), func(t *testing.T) {
+					v := of(typ, 0, nn.Dims{rows, n})
+					m := oneOp(op, []tensor{v}, v, nil, func(b *nn.Builder) []uint32 { return []uint32{beta(b, typ, 1), b.Scalar(1)} })
+					CompareOn(t, d, m, [][]byte{encode(typ, values)}, elementTolerance(typ))
+				})
+			}
+		}
+	})
+}
+
 // TestFarSoftmax: sums of exponentials of large numbers, which overflow when the largest is not taken off.
 func TestFarSoftmax(t *testing.T) {
 	devices.Each(t, func(t *testing.T, d *driver.Device) {

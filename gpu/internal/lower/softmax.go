@@ -18,8 +18,8 @@ func init() {
 	register(rule{check: checkSoftmax, lower: lowerSoftmax, divide: divideSoftmax}, nn.OpSoftmax, nn.OpLogSoftmax)
 }
 
-// longRow is the number of quads of a row from which softmax handles four an iteration of its three loops: the kernel is twice
-// as long.
+// longRow is the number of quads of a row from which softmax handles four an iteration of its loops, not two: the kernel is
+// half again as long.
 const longRow = 512
 
 func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -122,7 +122,11 @@ func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, s
 	}
 	rate := -float64(in.Scale) * n.Attrs.(ops.Softmax).Beta * math.Log2E
 	push := emit.Ints(count).Divisors(inner).Ints(steps, l.C).Floats(rate).Words(pack.SignOffset(in.Type))
-	push = push.Floats(1 / float64(out.Scale)).Ints(int(out.Zero)).Words(pack.Bounds(out, nn.ActNone)...)
+	// Results are unsigned numbers from 0 to 255 until their signs are turned.
+	off := pack.SignOffset(out.Type)
+	zero := uint32(out.Zero) + off
+	const each = 0x01010101 // of the bytes of a word
+	push = push.Floats(1/float64(out.Scale), float64(255-zero)).Words(zero*each, off*each)
 	x := emit.ReadBy(k.Access, b.In(n.In[0]), plan.FormatRGBA32U)
 	w.dispatch(b, shaders.Of(k), k.Team, push, cost, x, b.Out(n.Out[0]))
 }
