@@ -80,6 +80,20 @@ layout(push_constant) uniform P {
     uint size;           // elements of a row of x
 };
 
+#if ELEM == 4
+#define UP(e) 1u
+#define ALL 0xffffffffu
+#define JOIN(v) (v)
+#elif ELEM == 2
+#define ALL 0xffffu
+#define UP(e) (0x10000u >> ((e & 1u) * 16u))
+#define JOIN(v) ((v.xz >> 16) | (v.yw & 0xffff0000u))
+#else
+#define ALL 0xffu
+#define UP(e) (0x1000000u >> ((e & 3u) * 8u))
+#define JOIN(v) ((v.x >> 24) | ((v.y >> 16) & 0xff00u) | ((v.z >> 8) & 0xff0000u) | (v.w & 0xff000000u))
+#endif
+
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
@@ -87,13 +101,19 @@ void main() {
     uint row = divide(i, indexQuads, k) * run, last = min(row + run, rows);
     divide(k, quads, q);
     uvec4 at = min(index[k], uvec4(size - 1u));
+    // Elements go to the top of their words by products, which are the same for all rows and cheaper than shifts by a variable.
+    uvec4 words, up;
+    [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
+        words[lane] = wordOf(at[lane]);
+        up[lane] = UP(at[lane]);
+    }
     // Indices that are padding say where zeros come from.
-    uvec4 kept = mix(uvec4(0u), uvec4(0xffffffffu), lessThan(4u * q + laneIndex, uvec4(yRow)));
+    QUAD kept = pack(mix(uvec4(0u), uvec4(ALL), lessThan(4u * q + laneIndex, uvec4(yRow))));
     for (; row < last; row++) {
         uint from = row * xWords;
         uvec4 v;
-        [[unroll]] for (uint lane = 0u; lane < 4u; lane++) v[lane] = element(LOAD(from + wordOf(at[lane])), at[lane]);
-        y[row * indexQuads.value + k] = pack(v & kept);
+        [[unroll]] for (uint lane = 0u; lane < 4u; lane++) v[lane] = LOAD(from + words[lane]) * up[lane];
+        y[row * indexQuads.value + k] = JOIN(v) & kept;
     }
 }
 #endif
