@@ -62,7 +62,7 @@ Part both(Part a, Part b) { return a * b; }
 #define ELEM_I32
 #else
 #define BITS uint
-#define keysOf(q) (ivec4(int(q ^ turned())) & bytes)
+#define keysOf(q) (ivec4(int(q ^ turned() ^ uint(flip))) & bytes)
 #endif
 #include "order.glsl"
 #define FROM BITS
@@ -121,13 +121,16 @@ layout(push_constant) uniform P {
 // The bits of a word of bytes that are the other way round in a Part.
 uint turned() { return (off * 0x01010101u) ^ 0x80000000u; }
 
-ivec4 places(uint k) { return across != 0u ? ivec4(4u * k) + ivec4(0, 1, 2, 3) : ivec4(k); }
-
 #ifndef FROM_KEY
 // Quad q, element k of the dimension that is folded.
 Part part(FROM q, uint k) {
 #if defined(FOLD_PLACE)
-    return Part(keysOf(q) ^ flip, places(k));
+    // Until it is settled, a place counts quads, the same for four lanes.
+#ifdef FROM_Q8
+    return Part(keysOf(q), ivec4(k));
+#else
+    return Part(keysOf(q) ^ flip, ivec4(k));
+#endif
 #elif defined(FROM_F16)
     return unpackHalf4(q);
 #elif defined(FROM_Q8)
@@ -157,7 +160,7 @@ Part fold(uint first, uint stride, uint n, uint from, uint to) {
 #if defined(FROM_KEY) // of which none is masked
     Part p = load(at, k);
 #elif defined(FOLD_PLACE)
-    Part p = Part(neutral.key, places(k));
+    Part p = Part(neutral.key, ivec4(k));
 #else
     Part p = neutral;
 #endif
@@ -178,7 +181,7 @@ Part fold(uint first, uint stride, uint n, uint from, uint to) {
 // The n groups of a row from group first on.
 Part foldRow(uint first, uint n) {
 #if defined(FOLD_PLACE)
-    Part p = Part(neutral.key, places(0u));
+    Part p = Part(neutral.key, ivec4(0));
 #else
     Part p = neutral;
 #endif
@@ -200,13 +203,15 @@ ivec4 numbers(ivec4 p) {
 }
 
 Part settled(Part p) {
-#ifndef FROM_Q8
-    return p;
-#elif defined(FOLD_PLACE)
-    return Part(numbers(p.key ^ flip) ^ flip, p.place);
-#else
-    return min(numbers(p), ivec4(top));
+#if defined(FOLD_PLACE) && !defined(FROM_KEY)
+    if (across != 0u) p.place = 4 * p.place + ivec4(0, 1, 2, 3);
+#ifdef FROM_Q8
+    p.key = numbers(p.key);
 #endif
+#elif defined(FROM_Q8)
+    p = min(numbers(p), ivec4(top));
+#endif
+    return p;
 }
 
 // Quad i of y, quad q of a row of rowQuads.
@@ -239,7 +244,7 @@ void main() {
     uint k = from, last = min(n, from + segment);
     at += (outer * n + k) * inner.value;
 #ifdef FOLD_PLACE
-    Part start = Part(neutral.key, places(k));
+    Part start = Part(neutral.key, ivec4(k));
 #else
     Part start = neutral;
 #endif
