@@ -66,8 +66,7 @@ func TestMultinomial(t *testing.T) {
 				seeds := [2]int32{int32(rng.Uint32()), int32(rng.Uint32())}
 				x, err := ref.FromValues(ref.Format{Type: typ}, []int{tc.rows, tc.classes}, logits...)
 				require.NoError(t, err)
-				want, margins, err := ref.Multinomial(x, tc.samples, []int{int(seeds[0]), int(seeds[1])})
-				require.NoError(t, err)
+				want, margins := ref.Multinomial(x, tc.samples, []int{int(seeds[0]), int(seeds[1])})
 				devices.Each(t, func(t *testing.T, d *driver.Device) {
 					for i, got := range drawn(t, d, typ, dims, logits, tc.samples, seeds) {
 						if float64(got) != want.V[i] && margins[i] > 3e-6 {

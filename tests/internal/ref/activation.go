@@ -1,35 +1,32 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 // bounds are the real limits of a fused activation.
-func bounds(a nn.Activation) (lo, hi float64, err error) {
+func bounds(a nn.Activation) (lo, hi float64) {
 	switch a {
-	case nn.ActNone:
-		return math.Inf(-1), math.Inf(1), nil
 	case nn.ActRelu:
-		return 0, math.Inf(1), nil
+		return 0, math.Inf(1)
 	case nn.ActRelu1:
-		return -1, 1, nil
+		return -1, 1
 	case nn.ActRelu6:
-		return 0, 6, nil
+		return 0, 6
+	case nn.ActNone:
+	default:
+		refuse("unknown activation %d", a)
 	}
-	return 0, 0, fmt.Errorf("unknown activation %d", a)
+	return math.Inf(-1), math.Inf(1)
 }
 
 // clampFor returns the function that applies activation a and makes the result representable in f. For
 // a quantised f it works on stored integers: the limits are quantised, as TFLite's
 // CalculateActivationRange does.
-func clampFor(a nn.Activation, f Format) (func(float64) float64, error) {
-	lo, hi, err := bounds(a)
-	if err != nil {
-		return nil, err
-	}
+func clampFor(a nn.Activation, f Format) func(float64) float64 {
+	lo, hi := bounds(a)
 	if f.quantised() {
 		qlo, qhi := f.limits()
 		if !math.IsInf(lo, 0) {
@@ -38,13 +35,13 @@ func clampFor(a nn.Activation, f Format) (func(float64) float64, error) {
 		if !math.IsInf(hi, 0) {
 			qhi = min(qhi, quantiseFloat32(hi, f))
 		}
-		return func(x float64) float64 { return min(max(math.Round(x), qlo), qhi) }, nil
+		return func(x float64) float64 { return min(max(math.Round(x), qlo), qhi) }
 	}
 	if !f.Type.IsFloat() {
 		if a != nn.ActNone {
-			return nil, fmt.Errorf("activation %s on %s", a, f.Type)
+			refuse("activation %s on %s", a, f.Type)
 		}
-		return wrapInt32, nil
+		return wrapInt32
 	}
 	return func(x float64) float64 {
 		// Comparisons keep a NaN a NaN.
@@ -55,7 +52,7 @@ func clampFor(a nn.Activation, f Format) (func(float64) float64, error) {
 			x = hi
 		}
 		return f.round(x)
-	}, nil
+	}
 }
 
 // quantiseFloat32 is zero point + round(x/scale) without saturation, divided in float32 as TFLite does.

@@ -1,24 +1,23 @@
 package ref
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpBatchMatmul, kernel{inputs: []int{4}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpBatchMatmul, kernel{inputs: []int{4}, run: func(c *call) *Tensor {
 		return BatchMatmul(c.in[0], c.in[1], c.flag(2), c.flag(3), c.out, c.ar)
 	}})
 }
 
 // BatchMatmul multiplies the matrices that the last two dimensions of x and y are, swapped where left or right says so, for
 // each index of the other dimensions. Sums of integers wrap at 32 bits.
-func BatchMatmul(x, y *Tensor, left, right bool, out Format, ar Arithmetic) (*Tensor, error) {
+func BatchMatmul(x, y *Tensor, left, right bool, out Format, ar Arithmetic) *Tensor {
 	r := len(x.Shape)
 	if r < 2 || len(y.Shape) != r || !slices.Equal(x.Shape[:r-2], y.Shape[:r-2]) {
-		return nil, fmt.Errorf("matrices %v and %v", x.Shape, y.Shape)
+		refuse("matrices %v and %v", x.Shape, y.Shape)
 	}
 	// Steps from one row and one column of a matrix to the next.
 	size := func(shape []int, swapped bool) (rows, columns, row, column int) {
@@ -31,21 +30,16 @@ func BatchMatmul(x, y *Tensor, left, right bool, out Format, ar Arithmetic) (*Te
 	m, k, xRow, xColumn := size(x.Shape, left)
 	depth, n, yRow, yColumn := size(y.Shape, right)
 	if k != depth {
-		return nil, fmt.Errorf("rows of %d times columns of %d", k, depth)
+		refuse("rows of %d times columns of %d", k, depth)
 	}
-	z, err := New(out, append(slices.Clone(x.Shape[:r-2]), m, n)...)
-	if err != nil {
-		return nil, err
-	}
+	z := New(out, append(slices.Clone(x.Shape[:r-2]), m, n)...)
 	var finish func(sum float64, o int) float64
 	if out.Type != nn.TensorInt32 {
 		bias := &Tensor{Type: x.Type, Shape: []int{n}, V: make([]float64, n)}
 		if x.Type.IsQuant8() {
 			bias.Type, bias.Scale = nn.TensorInt32, float64(float32(x.Scale)*float32(y.Scale))
 		}
-		if finish, err = finisher(x, y, bias, n, 0, nn.ActNone, out, ar); err != nil {
-			return nil, err
-		}
+		finish = finisher(x, y, bias, n, 0, nn.ActNone, out, ar)
 	}
 	xz, yz := zeroOf(x), zeroOf(y)
 	for i := range z.V {
@@ -63,5 +57,5 @@ func BatchMatmul(x, y *Tensor, left, right bool, out Format, ar Arithmetic) (*Te
 			z.V[i] = finish(sum, column)
 		}
 	}
-	return z, nil
+	return z
 }

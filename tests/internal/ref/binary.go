@@ -1,36 +1,35 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpAdd, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpAdd, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 		return Add(c.in[0], c.in[1], c.activation(2), c.out, c.ar)
 	}})
-	register(nn.OpSub, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpSub, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 		return Sub(c.in[0], c.in[1], c.activation(2), c.out, c.ar)
 	}})
-	register(nn.OpMul, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpMul, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 		return Mul(c.in[0], c.in[1], c.activation(2), c.out, c.ar)
 	}})
-	register(nn.OpDiv, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpDiv, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 		return Div(c.in[0], c.in[1], c.activation(2), c.out)
 	}})
-	register(nn.OpMaximum, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Maximum(c.in[0], c.in[1], c.out) }})
-	register(nn.OpMinimum, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Minimum(c.in[0], c.in[1], c.out) }})
-	register(nn.OpPow, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Pow(c.in[0], c.in[1], c.out) }})
-	register(nn.OpPrelu, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Prelu(c.in[0], c.in[1], c.out, c.ar) }})
-	register(nn.OpSquaredDifference, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpMaximum, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Maximum(c.in[0], c.in[1], c.out) }})
+	register(nn.OpMinimum, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Minimum(c.in[0], c.in[1], c.out) }})
+	register(nn.OpPow, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Pow(c.in[0], c.in[1], c.out) }})
+	register(nn.OpPrelu, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Prelu(c.in[0], c.in[1], c.out, c.ar) }})
+	register(nn.OpSquaredDifference, kernel{inputs: []int{2}, run: func(c *call) *Tensor {
 		return SquaredDifference(c.in[0], c.in[1], c.out, c.ar)
 	}})
 }
 
 // BroadcastShape aligns two shapes at their ends: sizes must be equal, or one of them 1.
-func BroadcastShape(a, b []int) ([]int, error) {
+func BroadcastShape(a, b []int) []int {
 	out := make([]int, max(len(a), len(b)))
 	for i := range out {
 		da, db := sizeAt(a, i-len(out)), sizeAt(b, i-len(out))
@@ -40,10 +39,10 @@ func BroadcastShape(a, b []int) ([]int, error) {
 		case da == 1:
 			out[i] = db
 		default:
-			return nil, fmt.Errorf("shapes %v and %v do not broadcast", a, b)
+			refuse("shapes %v and %v do not broadcast", a, b)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // sizeAt is the size of the dimension that is back (negative) from the end, 1 before the first.
@@ -55,30 +54,24 @@ func sizeAt(shape []int, back int) int {
 }
 
 // broadcast calls f with the stored values of a and b for every element of the broadcast shape.
-func broadcast(a, b *Tensor, out Format, f func(a, b float64) float64) (*Tensor, error) {
+func broadcast(a, b *Tensor, out Format, f func(a, b float64) float64) *Tensor {
 	if a.Type != out.Type {
-		return nil, fmt.Errorf("types %s, %s and %s", a.Type, b.Type, out.Type)
+		refuse("types %s, %s and %s", a.Type, b.Type, out.Type)
 	}
 	return broadcastTo(a, b, out, f)
 }
 
 // broadcastTo is broadcast to an output of any type.
-func broadcastTo(a, b *Tensor, out Format, f func(a, b float64) float64) (*Tensor, error) {
+func broadcastTo(a, b *Tensor, out Format, f func(a, b float64) float64) *Tensor {
 	if a.Type != b.Type {
-		return nil, fmt.Errorf("types %s and %s", a.Type, b.Type)
+		refuse("types %s and %s", a.Type, b.Type)
 	}
-	shape, err := BroadcastShape(a.Shape, b.Shape)
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(out, shape...)
-	if err != nil {
-		return nil, err
-	}
+	shape := BroadcastShape(a.Shape, b.Shape)
+	y := New(out, shape...)
 	forEach(shape, func(i int, at []int) {
 		y.V[i] = f(a.V[broadcastIndex(a.Shape, at)], b.V[broadcastIndex(b.Shape, at)])
 	})
-	return y, nil
+	return y
 }
 
 // broadcastIndex is the element of a tensor of the given shape that meets index at of the result.
@@ -94,21 +87,18 @@ func broadcastIndex(shape, at []int) int {
 }
 
 // Add is a + b with a fused activation.
-func Add(a, b *Tensor, act nn.Activation, out Format, ar Arithmetic) (*Tensor, error) {
+func Add(a, b *Tensor, act nn.Activation, out Format, ar Arithmetic) *Tensor {
 	return sum(a, b, 1, act, out, ar)
 }
 
 // Sub is a - b with a fused activation.
-func Sub(a, b *Tensor, act nn.Activation, out Format, ar Arithmetic) (*Tensor, error) {
+func Sub(a, b *Tensor, act nn.Activation, out Format, ar Arithmetic) *Tensor {
 	return sum(a, b, -1, act, out, ar)
 }
 
 // sum is a + sign*b. int32 wraps around.
-func sum(a, b *Tensor, sign float64, act nn.Activation, out Format, ar Arithmetic) (*Tensor, error) {
-	clamp, err := clampFor(act, out)
-	if err != nil {
-		return nil, err
-	}
+func sum(a, b *Tensor, sign float64, act nn.Activation, out Format, ar Arithmetic) *Tensor {
+	clamp := clampFor(act, out)
 	switch {
 	case !out.quantised():
 		return broadcast(a, b, out, func(x, y float64) float64 { return clamp(x + sign*y) })
@@ -131,11 +121,8 @@ func sum(a, b *Tensor, sign float64, act nn.Activation, out Format, ar Arithmeti
 }
 
 // Mul is a * b with a fused activation. int32 wraps around.
-func Mul(a, b *Tensor, act nn.Activation, out Format, ar Arithmetic) (*Tensor, error) {
-	clamp, err := clampFor(act, out)
-	if err != nil {
-		return nil, err
-	}
+func Mul(a, b *Tensor, act nn.Activation, out Format, ar Arithmetic) *Tensor {
+	clamp := clampFor(act, out)
 	if !out.quantised() {
 		if out.Type.IsFloat() {
 			return broadcast(a, b, out, func(x, y float64) float64 { return clamp(x * y) })
@@ -153,13 +140,10 @@ func Mul(a, b *Tensor, act nn.Activation, out Format, ar Arithmetic) (*Tensor, e
 
 // Div is a / b with a fused activation, for float types and int32. int32 rounds toward negative
 // infinity; division by zero, which NNAPI leaves undefined, gives 0.
-func Div(a, b *Tensor, act nn.Activation, out Format) (*Tensor, error) {
-	clamp, err := clampFor(act, out)
-	if err != nil {
-		return nil, err
-	}
+func Div(a, b *Tensor, act nn.Activation, out Format) *Tensor {
+	clamp := clampFor(act, out)
 	if out.quantised() {
-		return nil, fmt.Errorf("DIV of %s", out.Type)
+		refuse("DIV of %s", out.Type)
 	}
 	if out.Type.IsFloat() {
 		return broadcast(a, b, out, func(x, y float64) float64 { return clamp(x / y) })
@@ -173,31 +157,31 @@ func Div(a, b *Tensor, act nn.Activation, out Format) (*Tensor, error) {
 }
 
 // Maximum is the larger of a and b. Quantised values are compared in the output's quantisation.
-func Maximum(a, b *Tensor, out Format) (*Tensor, error) {
+func Maximum(a, b *Tensor, out Format) *Tensor {
 	return pick(a, b, out, func(x, y float64) float64 { return max(x, y) })
 }
 
 // Minimum is the smaller of a and b. Quantised values are compared in the output's quantisation.
-func Minimum(a, b *Tensor, out Format) (*Tensor, error) {
+func Minimum(a, b *Tensor, out Format) *Tensor {
 	return pick(a, b, out, func(x, y float64) float64 { return min(x, y) })
 }
 
-func pick(a, b *Tensor, out Format, f func(x, y float64) float64) (*Tensor, error) {
+func pick(a, b *Tensor, out Format, f func(x, y float64) float64) *Tensor {
 	// NNAPI requantises each side in double precision before it compares.
 	qa, qb := requantiser(a.Format(), out, Real), requantiser(b.Format(), out, Real)
 	return broadcast(a, b, out, func(x, y float64) float64 { return f(qa(x), qb(y)) })
 }
 
 // Pow is a to the power of b; float types only.
-func Pow(a, b *Tensor, out Format) (*Tensor, error) {
+func Pow(a, b *Tensor, out Format) *Tensor {
 	if !out.Type.IsFloat() {
-		return nil, fmt.Errorf("POW of %s", out.Type)
+		refuse("POW of %s", out.Type)
 	}
 	return broadcast(a, b, out, func(x, y float64) float64 { return out.round(math.Pow(x, y)) })
 }
 
 // Prelu is x where x >= 0, else alpha * x.
-func Prelu(x, alpha *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
+func Prelu(x, alpha *Tensor, out Format, ar Arithmetic) *Tensor {
 	if !out.quantised() {
 		return broadcast(x, alpha, out, func(v, a float64) float64 {
 			if v >= 0 {
@@ -220,7 +204,7 @@ func Prelu(x, alpha *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
 }
 
 // SquaredDifference is (a - b)^2 with broadcasting, as TFLite has it.
-func SquaredDifference(a, b *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
+func SquaredDifference(a, b *Tensor, out Format, ar Arithmetic) *Tensor {
 	switch {
 	case out.Type.IsFloat():
 		return broadcast(a, b, out, func(x, y float64) float64 { return out.round((x - y) * (x - y)) })

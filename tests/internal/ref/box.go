@@ -1,19 +1,18 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpAxisAlignedBboxTransform, kernel{inputs: []int{4}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpAxisAlignedBboxTransform, kernel{inputs: []int{4}, run: func(c *call) *Tensor {
 		return TransformBoxes(c.in[0], c.in[1], c.ints(2), c.in[3], c.out)
 	}})
-	register(nn.OpHeatmapMaxKeypoint, kernel{inputs: []int{3}, runs: func(c *call) ([]*Tensor, error) {
-		scores, places, err := Keypoints(c.in[0], c.in[1], c.flag(2), c.out)
-		return []*Tensor{scores, places}, err
+	register(nn.OpHeatmapMaxKeypoint, kernel{inputs: []int{3}, runs: func(c *call) []*Tensor {
+		scores, places := Keypoints(c.in[0], c.in[1], c.flag(2), c.out)
+		return []*Tensor{scores, places}
 	}})
 }
 
@@ -42,15 +41,12 @@ func (f Format) store(x float64) float64 {
 
 // TransformBoxes moves each of boxes [R, 4] by its deltas for each class, [R, 4*C], and cuts it at the edges of its image, of
 // which sizes, [N, 2], has height and width.
-func TransformBoxes(boxes, deltas *Tensor, images []int, sizes *Tensor, out Format) (*Tensor, error) {
+func TransformBoxes(boxes, deltas *Tensor, images []int, sizes *Tensor, out Format) *Tensor {
 	if len(boxes.Shape) != 2 || boxes.Shape[1] != 4 || len(deltas.Shape) != 2 || deltas.Shape[0] != boxes.Shape[0] || deltas.Shape[1]%4 != 0 ||
 		len(images) != boxes.Shape[0] || len(sizes.Shape) != 2 || sizes.Shape[1] != 2 {
-		return nil, fmt.Errorf("boxes %v, deltas %v, images %d, sizes %v", boxes.Shape, deltas.Shape, len(images), sizes.Shape)
+		refuse("boxes %v, deltas %v, images %d, sizes %v", boxes.Shape, deltas.Shape, len(images), sizes.Shape)
 	}
-	y, err := New(out, deltas.Shape...)
-	if err != nil {
-		return nil, err
-	}
+	y := New(out, deltas.Shape...)
 	for i := 0; i < len(y.V); i += 4 {
 		r := i / deltas.Shape[1]
 		n := min(max(images[r], 0), sizes.Shape[0]-1)
@@ -60,27 +56,20 @@ func TransformBoxes(boxes, deltas *Tensor, images []int, sizes *Tensor, out Form
 			y.V[i+k] = out.store(v)
 		}
 	}
-	return y, nil
+	return y
 }
 
 // Keypoints finds in each channel of heatmaps [R, s, s, K] the largest element, and where in the box, of [R, 4], the quadratic
 // through it and its neighbours has its extremum, at most one and a half elements off, and what it is there.
-func Keypoints(heatmaps, boxes *Tensor, nchw bool, out Format) (scores, places *Tensor, err error) {
-	x, err := toNHWC(heatmaps, nchw)
-	if err != nil {
-		return nil, nil, err
-	}
+func Keypoints(heatmaps, boxes *Tensor, nchw bool, out Format) (scores, places *Tensor) {
+	x := toNHWC(heatmaps, nchw)
 	r, s, k := x.Shape[0], x.Shape[1], x.Shape[3]
 	if s != x.Shape[2] || s < 2 || len(boxes.V) != 4*r {
-		return nil, nil, fmt.Errorf("heatmaps %v of boxes %v", x.Shape, boxes.Shape)
+		refuse("heatmaps %v of boxes %v", x.Shape, boxes.Shape)
 	}
-	if scores, err = New(out, r, k); err != nil {
-		return nil, nil, err
-	}
+	scores = New(out, r, k)
 	to := boxes.Format()
-	if places, err = New(to, r, k, 2); err != nil {
-		return nil, nil, err
-	}
+	places = New(to, r, k, 2)
 	mirror := func(i int) int {
 		if i < 0 {
 			return 1
@@ -115,5 +104,5 @@ func Keypoints(heatmaps, boxes *Tensor, nchw bool, out Format) (scores, places *
 		places.V[2*i] = to.store(b.X1 + (float64(column)+dx+0.5)/float64(s)*(b.X2-b.X1))
 		places.V[2*i+1] = to.store(b.Y1 + (float64(row)+dy+0.5)/float64(s)*(b.Y2-b.Y1))
 	}
-	return scores, places, nil
+	return scores, places
 }

@@ -7,21 +7,18 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// call is one operation with its input values. The accessors of scalars keep the first error in err, so
-// that a kernel reads its parameters without checking each; whoever runs the kernel looks at err.
+// call is one operation with its input values. The accessors of parameters refuse what is no such parameter.
 type call struct {
 	in  []*Tensor // nil only for an omitted optional input
 	out Format
 	// results is the number of outputs, all of format out.
 	results int
 	ar      Arithmetic
-	err     error
 }
 
-func (c *call) fail(i int, format string, args ...any) {
-	if c.err == nil {
-		c.err = fmt.Errorf("input %d: %s", i, fmt.Sprintf(format, args...))
-	}
+// refuseInput refuses input i.
+func refuseInput(i int, format string, args ...any) {
+	refuse("input %d: %s", i, fmt.Sprintf(format, args...))
 }
 
 // scalar reads a single value, 0 when the trailing input is left off.
@@ -31,14 +28,12 @@ func (c *call) scalar(i int, types ...nn.OperandType) float64 {
 	}
 	t := c.in[i]
 	if t == nil || len(t.V) != 1 {
-		c.fail(i, "not a single value")
-		return 0
+		refuseInput(i, "not a single value")
 	}
-	if slices.Contains(types, t.Type) {
-		return t.V[0]
+	if !slices.Contains(types, t.Type) {
+		refuseInput(i, "type %s", t.Type)
 	}
-	c.fail(i, "type %s", t.Type)
-	return 0
+	return t.V[0]
 }
 
 func (c *call) int(i int) int      { return int(c.scalar(i, nn.Int32)) }
@@ -54,8 +49,7 @@ func (c *call) ints(i int) []int {
 	}
 	t := c.in[i]
 	if t.Type != nn.TensorInt32 {
-		c.fail(i, "type %s", t.Type)
-		return nil
+		refuseInput(i, "type %s", t.Type)
 	}
 	v := make([]int, len(t.V))
 	for j, x := range t.V {
@@ -68,8 +62,7 @@ func (c *call) ints(i int) []int {
 func (c *call) pads(i int) [][2]int {
 	v := c.ints(i)
 	if s := c.in[i].Shape; len(s) != 2 || s[1] != 2 {
-		c.fail(i, "paddings of shape %v", s)
-		return nil
+		refuseInput(i, "paddings of shape %v", s)
 	}
 	p := make([][2]int, len(v)/2)
 	for d := range p {
@@ -88,7 +81,7 @@ func (c *call) window(i int, explicit bool) (Window, int) {
 	} else {
 		w.Scheme = int32(c.int(i))
 		if w.Scheme != nn.PaddingSame && w.Scheme != nn.PaddingValid {
-			c.fail(i, "padding scheme %d", w.Scheme)
+			refuseInput(i, "padding scheme %d", w.Scheme)
 		}
 		i++
 	}
@@ -103,7 +96,7 @@ func (c *call) dilations(i int, w *Window) {
 	}
 	w.DilationW, w.DilationH = c.int(i), c.int(i+1)
 	if w.DilationW < 1 || w.DilationH < 1 {
-		c.fail(i, "dilations %d and %d", w.DilationW, w.DilationH)
+		refuseInput(i, "dilations %d and %d", w.DilationW, w.DilationH)
 	}
 }
 

@@ -1,9 +1,6 @@
 package ref
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // cellActivations are those of recurrent cells, by the numbers of the NNAPI.
 var cellActivations = map[int]Function{
@@ -93,41 +90,35 @@ func linked(x, aux, weights *Tensor, timeMajor, merge bool) cells {
 }
 
 // results are the tensors for both cells, with sizes n and m, and where in them the second one's columns begin.
-func (c cells) results(f Format, n, m int) (y [2]*Tensor, at int, err error) {
+func (c cells) results(f Format, n, m int) (y [2]*Tensor, at int) {
 	x := c.inputs[0]
 	if c.merge {
-		y[0], err = New(f, c.q.shape(x, n+m)...)
-		y[1] = y[0]
-		return y, n, err
+		both := New(f, c.q.shape(x, n+m)...)
+		return [2]*Tensor{both, both}, n
 	}
-	y[0], err = New(f, c.q.shape(x, n)...)
-	if err == nil {
-		y[1], err = New(f, c.q.shape(x, m)...)
-	}
-	return y, 0, err
+	return [2]*Tensor{New(f, c.q.shape(x, n)...), New(f, c.q.shape(x, m)...)}, 0
 }
 
 // together are the outputs: one or two results, and states where there is room for them.
-func (c cells) together(n int, y [2]*Tensor, states ...*Tensor) ([]*Tensor, error) {
+func (c cells) together(n int, y [2]*Tensor, states ...*Tensor) []*Tensor {
 	list := y[:]
 	if c.merge {
 		list = y[:1]
 	}
 	all := append(append([]*Tensor(nil), list...), states...)
 	if n != len(list) && n != len(all) {
-		return nil, fmt.Errorf("%d outputs", n)
+		refuse("%d outputs", n)
 	}
-	return all[:n], nil
+	return all[:n]
 }
 
 // floatTensors fails unless the tensors have the type of the first, a float type.
-func floatTensors(list ...*Tensor) error {
+func floatTensors(list ...*Tensor) {
 	for i, t := range list {
 		if t != nil && (t.Type != list[0].Type || !t.Type.IsFloat()) {
-			return fmt.Errorf("tensor %d of %s", i, t.Type)
+			refuse("tensor %d of %s", i, t.Type)
 		}
 	}
-	return nil
 }
 
 // stateOf copies row b of a state.

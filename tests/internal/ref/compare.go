@@ -1,10 +1,6 @@
 package ref
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
 	register(nn.OpEqual, comparison(func(x, y float64) bool { return x == y }))
@@ -21,21 +17,21 @@ func init() {
 	}
 	register(nn.OpLogicalAnd, truth(func(x, y bool) bool { return x && y }))
 	register(nn.OpLogicalOr, truth(func(x, y bool) bool { return x || y }))
-	register(nn.OpLogicalNot, kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpLogicalNot, kernel{inputs: []int{1}, run: func(c *call) *Tensor {
 		return Compare(c.in[0], c.in[0], func(x, _ float64) bool { return x == 0 }, c.out)
 	}})
 }
 
 // comparison is the kernel of an operation that is true where holds is.
 func comparison(holds func(x, y float64) bool) kernel {
-	return kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Compare(c.in[0], c.in[1], holds, c.out) }}
+	return kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Compare(c.in[0], c.in[1], holds, c.out) }}
 }
 
 // Compare is 1 where holds is true of the elements of a and b, else 0. Real numbers of quantised types are those of
 // float32, as NNAPI's reference has them; any boolean but 0 is true.
-func Compare(a, b *Tensor, holds func(x, y float64) bool, out Format) (*Tensor, error) {
+func Compare(a, b *Tensor, holds func(x, y float64) bool, out Format) *Tensor {
 	if out.Type != nn.TensorBool8 {
-		return nil, fmt.Errorf("result of type %s", out.Type)
+		refuse("result of type %s", out.Type)
 	}
 	va, vb := realFloat32(a), realFloat32(b)
 	return broadcastTo(a, b, out, func(x, y float64) float64 {

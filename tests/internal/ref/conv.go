@@ -1,10 +1,6 @@
 package ref
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
 	register(nn.OpConv2D, kernel{inputs: []int{7, 8, 10, 11, 13}, run: conv2D})
@@ -26,12 +22,12 @@ type axis struct{ in, out, kernel, pad, stride, dilation int }
 //
 // SAME: out = ceil(in/stride), and the padding that this needs is split with the larger half at the end.
 // Else: out = floor((in + pads - effective kernel) / stride) + 1.
-func resolve(in, kernel, stride, dilation int, scheme int32, head, tail int) (axis, error) {
+func resolve(in, kernel, stride, dilation int, scheme int32, head, tail int) axis {
 	if dilation == 0 {
 		dilation = 1
 	}
 	if stride < 1 || dilation < 1 || kernel < 1 || head < 0 || tail < 0 {
-		return axis{}, fmt.Errorf("kernel %d, stride %d, dilation %d, padding %d and %d", kernel, stride, dilation, head, tail)
+		refuse("kernel %d, stride %d, dilation %d, padding %d and %d", kernel, stride, dilation, head, tail)
 	}
 	a := axis{in: in, kernel: kernel, pad: head, stride: stride, dilation: dilation}
 	effective := (kernel-1)*dilation + 1
@@ -39,33 +35,25 @@ func resolve(in, kernel, stride, dilation int, scheme int32, head, tail int) (ax
 	case nn.PaddingSame:
 		a.out = (in + stride - 1) / stride
 		a.pad = max((a.out-1)*stride+effective-in, 0) / 2
-		return a, nil
+		return a
 	case nn.PaddingValid:
 		a.pad, head, tail = 0, 0, 0
 	case 0:
 	default:
-		return axis{}, fmt.Errorf("unknown padding scheme %d", scheme)
+		refuse("unknown padding scheme %d", scheme)
 	}
-	if room := in + head + tail - effective; room >= 0 {
+	room := in + head + tail - effective
+	if room >= 0 {
 		a.out = room/stride + 1
-		return a, nil
+	} else if in > 0 {
+		refuse("a kernel of %d does not fit into %d with padding %d and %d", effective, in, head, tail)
 	}
-	if in == 0 {
-		return a, nil
-	}
-	return axis{}, fmt.Errorf("a kernel of %d does not fit into %d with padding %d and %d", effective, in, head, tail)
+	return a
 }
 
-func (w Window) resolve(h, width, kh, kw int) (y, x axis, err error) {
-	y, err = resolve(h, kh, w.StrideH, w.DilationH, w.Scheme, w.PadTop, w.PadBottom)
-	if err != nil {
-		return y, x, fmt.Errorf("height: %w", err)
-	}
-	x, err = resolve(width, kw, w.StrideW, w.DilationW, w.Scheme, w.PadLeft, w.PadRight)
-	if err != nil {
-		return y, x, fmt.Errorf("width: %w", err)
-	}
-	return y, x, nil
+func (w Window) resolve(h, width, kh, kw int) (y, x axis) {
+	return resolve(h, kh, w.StrideH, w.DilationH, w.Scheme, w.PadTop, w.PadBottom),
+		resolve(width, kw, w.StrideW, w.DilationW, w.Scheme, w.PadLeft, w.PadRight)
 }
 
 // ConvParams are the parameters of Conv2D and DepthwiseConv2D.
@@ -77,22 +65,16 @@ type ConvParams struct {
 }
 
 // Conv2D convolves x [N,H,W,Ci] with filter [Co,Kh,Kw,Ci] and adds bias [Co].
-func Conv2D(x, filter, bias *Tensor, p ConvParams, out Format, ar Arithmetic) (*Tensor, error) {
+func Conv2D(x, filter, bias *Tensor, p ConvParams, out Format, ar Arithmetic) *Tensor {
 	if len(x.Shape) != 4 || len(filter.Shape) != 4 {
-		return nil, fmt.Errorf("input %v and filter %v must have rank 4", x.Shape, filter.Shape)
+		refuse("input %v and filter %v must have rank 4", x.Shape, filter.Shape)
 	}
-	x, err := toNHWC(x, p.NCHW)
-	if err != nil {
-		return nil, err
-	}
+	x = toNHWC(x, p.NCHW)
 	if filter.Shape[3] != x.Shape[3] {
-		return nil, fmt.Errorf("filter %v for %d input channels", filter.Shape, x.Shape[3])
+		refuse("filter %v for %d input channels", filter.Shape, x.Shape[3])
 	}
 	ci, co := x.Shape[3], filter.Shape[0]
-	finish, err := finisher(x, filter, bias, co, 0, p.Activation, out, ar)
-	if err != nil {
-		return nil, err
-	}
+	finish := finisher(x, filter, bias, co, 0, p.Activation, out, ar)
 	dot := func(pixel, weights []float64, xz, wz float64) float64 {
 		sum := 0.0
 		for c, v := range pixel {
@@ -112,22 +94,16 @@ func Conv2D(x, filter, bias *Tensor, p ConvParams, out Format, ar Arithmetic) (*
 
 // DepthwiseConv2D filters each channel of x [N,H,W,Ci] by itself with filter [1,Kh,Kw,Ci*Multiplier] and
 // adds bias [Ci*Multiplier]. Output channel o reads input channel o/Multiplier.
-func DepthwiseConv2D(x, filter, bias *Tensor, p ConvParams, out Format, ar Arithmetic) (*Tensor, error) {
+func DepthwiseConv2D(x, filter, bias *Tensor, p ConvParams, out Format, ar Arithmetic) *Tensor {
 	if len(x.Shape) != 4 || len(filter.Shape) != 4 {
-		return nil, fmt.Errorf("input %v and filter %v must have rank 4", x.Shape, filter.Shape)
+		refuse("input %v and filter %v must have rank 4", x.Shape, filter.Shape)
 	}
-	x, err := toNHWC(x, p.NCHW)
-	if err != nil {
-		return nil, err
-	}
+	x = toNHWC(x, p.NCHW)
 	ci, co := x.Shape[3], filter.Shape[3]
 	if filter.Shape[0] != 1 || p.Multiplier < 1 || co != ci*p.Multiplier {
-		return nil, fmt.Errorf("filter %v for %d input channels and multiplier %d", filter.Shape, ci, p.Multiplier)
+		refuse("filter %v for %d input channels and multiplier %d", filter.Shape, ci, p.Multiplier)
 	}
-	finish, err := finisher(x, filter, bias, co, 3, p.Activation, out, ar)
-	if err != nil {
-		return nil, err
-	}
+	finish := finisher(x, filter, bias, co, 3, p.Activation, out, ar)
 	return convolve(x, filter, co, p, out, func(at convTaps, o int) float64 {
 		sum := 0.0
 		for _, tap := range at.taps {
@@ -148,16 +124,10 @@ type convTaps struct {
 type convTap struct{ pixel, weight int }
 
 // convolve calls value for every output element of an NHWC convolution.
-func convolve(x, filter *Tensor, co int, p ConvParams, out Format, value func(at convTaps, o int) float64) (*Tensor, error) {
+func convolve(x, filter *Tensor, co int, p ConvParams, out Format, value func(at convTaps, o int) float64) *Tensor {
 	kh, kw := filter.Shape[1], filter.Shape[2]
-	ay, ax, err := p.resolve(x.Shape[1], x.Shape[2], kh, kw)
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(out, x.Shape[0], ay.out, ax.out, co)
-	if err != nil {
-		return nil, err
-	}
+	ay, ax := p.resolve(x.Shape[1], x.Shape[2], kh, kw)
+	y := New(out, x.Shape[0], ay.out, ax.out, co)
 	at := convTaps{kernel: kh * kw, xz: zeroOf(x), wz: zeroOf(filter)}
 	i := 0
 	for n := 0; n < x.Shape[0]; n++ {
@@ -193,30 +163,27 @@ func zeroOf(t *Tensor) float64 {
 
 // finisher returns the function that turns the sum of products for output channel o into a stored
 // output value: bias, rescaling, activation. Sums of 8-bit products are exact integers.
-func finisher(x, filter, bias *Tensor, co, channelDim int, act nn.Activation, out Format, ar Arithmetic) (func(sum float64, o int) float64, error) {
+func finisher(x, filter, bias *Tensor, co, channelDim int, act nn.Activation, out Format, ar Arithmetic) func(sum float64, o int) float64 {
 	if len(bias.Shape) != 1 || bias.Shape[0] != co {
-		return nil, fmt.Errorf("bias %v for %d output channels", bias.Shape, co)
+		refuse("bias %v for %d output channels", bias.Shape, co)
 	}
-	clamp, err := clampFor(act, out)
-	if err != nil {
-		return nil, err
-	}
+	clamp := clampFor(act, out)
 	if !x.Type.IsQuant8() {
 		if !x.Type.IsFloat() || !filter.Type.IsFloat() || !out.Type.IsFloat() {
-			return nil, fmt.Errorf("input %s, filter %s, output %s", x.Type, filter.Type, out.Type)
+			refuse("input %s, filter %s, output %s", x.Type, filter.Type, out.Type)
 		}
-		return func(sum float64, o int) float64 { return clamp(sum + bias.V[o]) }, nil
+		return func(sum float64, o int) float64 { return clamp(sum + bias.V[o]) }
 	}
 	if !out.Type.IsQuant8() || bias.Type != nn.TensorInt32 {
-		return nil, fmt.Errorf("quantised input with bias %s, output %s", bias.Type, out.Type)
+		refuse("quantised input with bias %s, output %s", bias.Type, out.Type)
 	}
 	if out.Scale <= 0 {
-		return nil, fmt.Errorf("output scale %v", out.Scale)
+		refuse("output scale %v", out.Scale)
 	}
 	mult := make([]multiplier, co)
 	if filter.Type == nn.TensorQuant8PerChannel {
 		if len(filter.ChannelScales) != co || filter.ChannelDim != channelDim {
-			return nil, fmt.Errorf("%d channel scales of dimension %d for %d channels", len(filter.ChannelScales), filter.ChannelDim, co)
+			refuse("%d channel scales of dimension %d for %d channels", len(filter.ChannelScales), filter.ChannelDim, co)
 		}
 		for o, s := range filter.ChannelScales {
 			mult[o] = newMultiplier(x.Scale*s/out.Scale, ar)
@@ -230,48 +197,42 @@ func finisher(x, filter, bias *Tensor, co, channelDim int, act nn.Activation, ou
 	return func(sum float64, o int) float64 {
 		q := mult[o].apply(int64(sum) + int64(bias.V[o]))
 		return clamp(float64(q) + float64(out.ZeroPoint))
-	}, nil
+	}
 }
 
 // productScale multiplies two scales in float32, as TFLite and NNAPI do for per-tensor filters.
 func productScale(a, b *Tensor) float64 { return float64(float32(a.Scale) * float32(b.Scale)) }
 
 // toNHWC reorders [N,C,H,W] where nchw is set.
-func toNHWC(x *Tensor, nchw bool) (*Tensor, error) {
+func toNHWC(x *Tensor, nchw bool) *Tensor {
 	if !nchw {
-		return x, nil
+		return x
 	}
 	return Transpose(x, []int{0, 2, 3, 1})
 }
 
 // fromNHWC reorders to [N,C,H,W] where nchw is set.
-func fromNHWC(x *Tensor, nchw bool) (*Tensor, error) {
+func fromNHWC(x *Tensor, nchw bool) *Tensor {
 	if !nchw {
-		return x, nil
+		return x
 	}
 	return Transpose(x, []int{0, 3, 1, 2})
 }
 
-func conv2D(c *call) (*Tensor, error) {
+func conv2D(c *call) *Tensor {
 	var p ConvParams
 	w, i := c.window(3, c.explicitForm(10, 7))
 	p.Activation, p.NCHW = c.activation(i), c.flag(i+1)
 	c.dilations(i+2, &w)
 	p.Window = w
-	if c.err != nil {
-		return nil, c.err
-	}
 	return Conv2D(c.in[0], c.in[1], c.in[2], p, c.out, c.ar)
 }
 
-func depthwiseConv2D(c *call) (*Tensor, error) {
+func depthwiseConv2D(c *call) *Tensor {
 	var p ConvParams
 	w, i := c.window(3, c.explicitForm(11, 8))
 	p.Multiplier, p.Activation, p.NCHW = c.int(i), c.activation(i+1), c.flag(i+2)
 	c.dilations(i+3, &w)
 	p.Window = w
-	if c.err != nil {
-		return nil, c.err
-	}
 	return DepthwiseConv2D(c.in[0], c.in[1], c.in[2], p, c.out, c.ar)
 }

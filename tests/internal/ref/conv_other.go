@@ -1,10 +1,6 @@
 package ref
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
 	register(nn.OpGroupedConv2D, kernel{inputs: []int{9, 12}, run: groupedConv2D})
@@ -12,22 +8,16 @@ func init() {
 }
 
 // GroupedConv2D convolves each of so many groups of channels of x [N,H,W,Ci] with its part of filter [Co,Kh,Kw,Ci/groups].
-func GroupedConv2D(x, filter, bias *Tensor, groups int, p ConvParams, out Format, ar Arithmetic) (*Tensor, error) {
+func GroupedConv2D(x, filter, bias *Tensor, groups int, p ConvParams, out Format, ar Arithmetic) *Tensor {
 	if len(x.Shape) != 4 || len(filter.Shape) != 4 {
-		return nil, fmt.Errorf("input %v and filter %v must have rank 4", x.Shape, filter.Shape)
+		refuse("input %v and filter %v must have rank 4", x.Shape, filter.Shape)
 	}
-	x, err := toNHWC(x, p.NCHW)
-	if err != nil {
-		return nil, err
-	}
+	x = toNHWC(x, p.NCHW)
 	ci, of, co := x.Shape[3], filter.Shape[3], filter.Shape[0]
 	if groups < 1 || of*groups != ci || co%groups != 0 {
-		return nil, fmt.Errorf("filter %v for %d input channels in %d groups", filter.Shape, ci, groups)
+		refuse("filter %v for %d input channels in %d groups", filter.Shape, ci, groups)
 	}
-	finish, err := finisher(x, filter, bias, co, 0, p.Activation, out, ar)
-	if err != nil {
-		return nil, err
-	}
+	finish := finisher(x, filter, bias, co, 0, p.Activation, out, ar)
 	return convolve(x, filter, co, p, out, func(at convTaps, o int) float64 {
 		sum, group := 0.0, o/(co/groups)
 		for _, tap := range at.taps {
@@ -39,39 +29,27 @@ func GroupedConv2D(x, filter, bias *Tensor, groups int, p ConvParams, out Format
 	})
 }
 
-func groupedConv2D(c *call) (*Tensor, error) {
+func groupedConv2D(c *call) *Tensor {
 	var p ConvParams
 	w, i := c.window(3, len(c.in) == 12)
 	groups := c.int(i)
 	p.Window, p.Activation, p.NCHW = w, c.activation(i+1), c.flag(i+2)
-	if c.err != nil {
-		return nil, c.err
-	}
 	return GroupedConv2D(c.in[0], c.in[1], c.in[2], groups, p, c.out, c.ar)
 }
 
 // TransposeConv2D adds to the output, [H,W] pixels, at i*stride+k-pad the product of pixel i of x [N,H,W,Ci] with element k of
 // filter [Co,Kh,Kw,Ci], where that is within.
-func TransposeConv2D(x, filter, bias *Tensor, h, w int, p ConvParams, out Format, ar Arithmetic) (*Tensor, error) {
+func TransposeConv2D(x, filter, bias *Tensor, h, w int, p ConvParams, out Format, ar Arithmetic) *Tensor {
 	if len(x.Shape) != 4 || len(filter.Shape) != 4 {
-		return nil, fmt.Errorf("input %v and filter %v must have rank 4", x.Shape, filter.Shape)
+		refuse("input %v and filter %v must have rank 4", x.Shape, filter.Shape)
 	}
-	x, err := toNHWC(x, p.NCHW)
-	if err != nil {
-		return nil, err
-	}
+	x = toNHWC(x, p.NCHW)
 	if filter.Shape[3] != x.Shape[3] {
-		return nil, fmt.Errorf("filter %v for %d input channels", filter.Shape, x.Shape[3])
+		refuse("filter %v for %d input channels", filter.Shape, x.Shape[3])
 	}
 	ci, co, kh, kw := x.Shape[3], filter.Shape[0], filter.Shape[1], filter.Shape[2]
-	finish, err := finisher(x, filter, bias, co, 0, p.Activation, out, ar)
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(out, x.Shape[0], h, w, co)
-	if err != nil {
-		return nil, err
-	}
+	finish := finisher(x, filter, bias, co, 0, p.Activation, out, ar)
+	y := New(out, x.Shape[0], h, w, co)
 	sums := make([]float64, len(y.V))
 	xz, wz := zeroOf(x), zeroOf(filter)
 	for pixel := range len(x.V) / max(ci, 1) {
@@ -94,7 +72,7 @@ func TransposeConv2D(x, filter, bias *Tensor, h, w int, p ConvParams, out Format
 	return fromNHWC(y, p.NCHW)
 }
 
-func transposeConv2D(c *call) (*Tensor, error) {
+func transposeConv2D(c *call) *Tensor {
 	var p ConvParams
 	explicit := len(c.in) == 11
 	at := 3
@@ -103,12 +81,9 @@ func transposeConv2D(c *call) (*Tensor, error) {
 	}
 	w, i := c.window(at, explicit)
 	p.Window, p.Activation, p.NCHW = w, c.activation(i), c.flag(i+1)
-	if c.err != nil {
-		return nil, c.err
-	}
 	x, filter := c.in[0].Shape, c.in[1].Shape
 	if len(x) != 4 || len(filter) != 4 {
-		return nil, fmt.Errorf("input %v and filter %v must have rank 4", x, filter)
+		refuse("input %v and filter %v must have rank 4", x, filter)
 	}
 	plane := x[1:3]
 	if p.NCHW {
@@ -118,25 +93,19 @@ func transposeConv2D(c *call) (*Tensor, error) {
 	width := (plane[1]-1)*p.StrideW + filter[2] - p.PadLeft - p.PadRight
 	if !explicit {
 		shape := c.ints(3)
-		if c.err != nil || len(shape) != 4 {
-			return nil, fmt.Errorf("output shape %v: %w", shape, c.err)
+		if len(shape) != 4 {
+			refuse("output shape %v", shape)
 		}
 		height, width = shape[1], shape[2]
 		if p.NCHW {
 			height, width = shape[2], shape[3]
 		}
-		y, err := resolve(height, filter[1], p.StrideH, 1, p.Scheme, 0, 0)
-		if err != nil {
-			return nil, err
-		}
-		z, err := resolve(width, filter[2], p.StrideW, 1, p.Scheme, 0, 0)
-		if err != nil {
-			return nil, err
-		}
+		y := resolve(height, filter[1], p.StrideH, 1, p.Scheme, 0, 0)
+		z := resolve(width, filter[2], p.StrideW, 1, p.Scheme, 0, 0)
 		p.PadTop, p.PadLeft = y.pad, z.pad
 	}
 	if height < 1 || width < 1 {
-		return nil, fmt.Errorf("an output of %d by %d", height, width)
+		refuse("an output of %d by %d", height, width)
 	}
 	return TransposeConv2D(c.in[0], c.in[1], c.in[2], height, width, p, c.out, c.ar)
 }

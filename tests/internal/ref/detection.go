@@ -1,7 +1,6 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 	"sort"
 
@@ -9,14 +8,11 @@ import (
 )
 
 func init() {
-	register(nn.OpDetectionPostprocessing, kernel{inputs: []int{14}, runs: func(c *call) ([]*Tensor, error) {
+	register(nn.OpDetectionPostprocessing, kernel{inputs: []int{14}, runs: func(c *call) []*Tensor {
 		p := DetectionParams{Regular: c.flag(7), Most: c.int(8), MostClasses: c.int(9), MostOfClass: c.int(10), Score: c.real(11),
 			Overlap: c.real(12), Background: c.flag(13)}
 		for i := range p.Scale {
 			p.Scale[i] = c.real(3 + i)
-		}
-		if c.err != nil {
-			return nil, c.err
 		}
 		return Detections(c.in[0], c.in[1], c.in[2], p, c.out)
 	}})
@@ -69,10 +65,10 @@ next:
 
 // Detections are the scores [N, D], boxes [N, D, 4], classes [N, D] and counts [N] of scores [N, A, C], of which class 0 is the
 // background, deltas [N, A, 4 or more] and anchors [A, 4]: y, x, height, width. Boxes are y1, x1, y2, x2.
-func Detections(x, deltas, anchors *Tensor, p DetectionParams, out Format) ([]*Tensor, error) {
+func Detections(x, deltas, anchors *Tensor, p DetectionParams, out Format) []*Tensor {
 	if len(x.Shape) != 3 || len(deltas.Shape) != 3 || len(anchors.Shape) != 2 || x.Shape[2] < 2 || deltas.Shape[2] < 4 || anchors.Shape[1] != 4 ||
 		deltas.Shape[0] != x.Shape[0] || deltas.Shape[1] != x.Shape[1] || anchors.Shape[0] != x.Shape[1] {
-		return nil, fmt.Errorf("scores %v, deltas %v, anchors %v", x.Shape, deltas.Shape, anchors.Shape)
+		refuse("scores %v, deltas %v, anchors %v", x.Shape, deltas.Shape, anchors.Shape)
 	}
 	images, boxes, classes := x.Shape[0], x.Shape[1], x.Shape[2]
 	each := 1
@@ -80,7 +76,7 @@ func Detections(x, deltas, anchors *Tensor, p DetectionParams, out Format) ([]*T
 		each = p.MostClasses
 	}
 	if min(p.Most, each) < 1 || p.Regular && p.MostOfClass < 1 || !(min(p.Scale[0], p.Scale[1], p.Scale[2], p.Scale[3]) > 0) {
-		return nil, fmt.Errorf("parameters %+v", p)
+		refuse("parameters %+v", p)
 	}
 	room := p.Most * each
 	label := Format{Type: nn.TensorInt32}
@@ -89,11 +85,7 @@ func Detections(x, deltas, anchors *Tensor, p DetectionParams, out Format) ([]*T
 		f     Format
 		shape []int
 	}{{out, []int{images, room}}, {out, []int{images, room, 4}}, {label, []int{images, room}}, {label, []int{images}}} {
-		t, err := New(r.f, r.shape...)
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, t)
+		results = append(results, New(r.f, r.shape...))
 	}
 	for n := range images {
 		// score is that of an anchor with a class, by their common index.
@@ -154,5 +146,5 @@ func Detections(x, deltas, anchors *Tensor, p DetectionParams, out Format) ([]*T
 		}
 		results[3].V[n] = float64(len(found))
 	}
-	return results, nil
+	return results
 }

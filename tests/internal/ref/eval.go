@@ -124,69 +124,61 @@ func fromOperand(o *nn.Operand, dims nn.Dims, data []byte) (*Tensor, error) {
 }
 
 // apply computes one operation into vals.
-func apply(g *nn.Graph, op *nn.Operation, vals []*Tensor, ar Arithmetic) error {
+func apply(g *nn.Graph, op *nn.Operation, vals []*Tensor, ar Arithmetic) (err error) {
+	defer refused(&err)
 	k, ok := kernels[op.Type]
 	if !ok {
-		return fmt.Errorf("not known to the reference")
+		refuse("not known to the reference")
 	}
 	if !k.accepts(len(op.Inputs)) || len(op.Outputs) == 0 {
-		return fmt.Errorf("%d inputs and %d outputs", len(op.Inputs), len(op.Outputs))
+		refuse("%d inputs and %d outputs", len(op.Inputs), len(op.Outputs))
 	}
 	c := &call{ar: ar, results: len(op.Outputs)}
 	for i, at := range op.Inputs {
 		if int(at) >= len(vals) {
-			return fmt.Errorf("input %d is operand %d of %d", i, at, len(vals))
+			refuse("input %d is operand %d of %d", i, at, len(vals))
 		}
 		if vals[at] == nil && !slices.Contains(k.optional, i) {
-			return fmt.Errorf("input %d has no value", i)
+			refuse("input %d has no value", i)
 		}
 		c.in = append(c.in, vals[at])
 	}
 	for i, at := range op.Outputs {
 		if int(at) >= len(vals) {
-			return fmt.Errorf("output %d is operand %d of %d", i, at, len(vals))
+			refuse("output %d is operand %d of %d", i, at, len(vals))
 		}
 	}
 	o := &g.Operands[op.Outputs[0]]
 	c.out = Format{o.Type, float64(o.Scale), int(o.ZeroPoint)}
 	if c.out.quantised() && !(c.out.Scale > 0) {
-		return fmt.Errorf("output scale %v", c.out.Scale)
+		refuse("output scale %v", c.out.Scale)
 	}
-	list, err := k.outputs(c)
-	if c.err != nil {
-		err = c.err
-	}
-	if err != nil {
-		return err
-	}
+	list := k.outputs(c)
 	if len(list) != len(op.Outputs) {
-		return fmt.Errorf("%d results for %d outputs", len(list), len(op.Outputs))
+		refuse("%d results for %d outputs", len(list), len(op.Outputs))
 	}
 	for i, at := range op.Outputs {
-		if err := fits(list[i], &g.Operands[at]); err != nil {
-			return fmt.Errorf("output %d: %w", i, err)
-		}
+		fits(i, list[i], &g.Operands[at])
 		vals[at] = list[i]
 	}
 	return nil
 }
 
-// fits checks a computed value against what the model declares.
-func fits(t *Tensor, o *nn.Operand) error {
+// fits refuses a value of output i that is not what the model declares.
+func fits(i int, t *Tensor, o *nn.Operand) {
 	if t.Type != o.Type {
-		return fmt.Errorf("result is %s, the model declares %s", t.Type, o.Type)
+		refuse("output %d: result is %s, the model declares %s", i, t.Type, o.Type)
 	}
 	if o.Type.IsTensor() && len(o.Dims) == 0 {
-		return nil // unknown rank
+		return // unknown rank
 	}
 	bad := len(t.Shape) != len(o.Dims)
 	for d := 0; !bad && d < len(t.Shape); d++ {
 		bad = o.Dims[d] != 0 && int(o.Dims[d]) != t.Shape[d]
 	}
 	if bad {
-		return fmt.Errorf("result has shape %v, the model declares %v", t.Shape, []uint32(o.Dims))
+		refuse("output %d: result has shape %v, the model declares %v", i, t.Shape, []uint32(o.Dims))
 	}
-	return nil
 }
 
 func shapeOf(d nn.Dims) []int {

@@ -1,36 +1,26 @@
 package ref
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
-	register(nn.OpFullyConnected, kernel{inputs: []int{4}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpFullyConnected, kernel{inputs: []int{4}, run: func(c *call) *Tensor {
 		return FullyConnected(c.in[0], c.in[1], c.in[2], c.activation(3), c.out, c.ar)
 	}})
 }
 
 // FullyConnected flattens x to [B, I] and multiplies it with weights [U, I], adding bias [U]; the result
 // is [B, U].
-func FullyConnected(x, weights, bias *Tensor, act nn.Activation, out Format, ar Arithmetic) (*Tensor, error) {
+func FullyConnected(x, weights, bias *Tensor, act nn.Activation, out Format, ar Arithmetic) *Tensor {
 	if len(x.Shape) < 2 || len(weights.Shape) != 2 {
-		return nil, fmt.Errorf("input %v and weights %v", x.Shape, weights.Shape)
+		refuse("input %v and weights %v", x.Shape, weights.Shape)
 	}
 	units, size := weights.Shape[0], weights.Shape[1]
 	if size == 0 || len(x.V)%size != 0 {
-		return nil, fmt.Errorf("input %v does not divide into rows of %d", x.Shape, size)
+		refuse("input %v does not divide into rows of %d", x.Shape, size)
 	}
 	batch := len(x.V) / size
-	finish, err := finisher(x, weights, bias, units, 0, act, out, ar)
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(out, batch, units)
-	if err != nil {
-		return nil, err
-	}
+	finish := finisher(x, weights, bias, units, 0, act, out, ar)
+	y := New(out, batch, units)
 	xz, wz := zeroOf(x), zeroOf(weights)
 	for b := range batch {
 		for u := range units {
@@ -41,5 +31,5 @@ func FullyConnected(x, weights, bias *Tensor, act nn.Activation, out Format, ar 
 			y.V[b*units+u] = finish(sum, u)
 		}
 	}
-	return y, nil
+	return y
 }

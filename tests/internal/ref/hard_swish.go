@@ -3,7 +3,7 @@ package ref
 import "math"
 
 // hardSwishFixed is tflite::reference_ops::HardSwish for the 8-bit types: 16-bit fixed point.
-func hardSwishFixed(x *Tensor, out Format) (*Tensor, error) {
+func hardSwishFixed(x *Tensor, out Format) *Tensor {
 	// Seven bits to spare bring the input to the top of 16 bits.
 	hires := float32(x.Scale) * (1.0 / 128)
 	outM := newMultiplier(float64(hires/float32(out.Scale)), DoubleRounding)

@@ -2,27 +2,26 @@ package ref
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpLshProjection, kernel{inputs: []int{4}, optional: []int{2}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpLshProjection, kernel{inputs: []int{4}, optional: []int{2}, run: func(c *call) *Tensor {
 		return LSHProjection(c.in[0], c.in[1], c.in[2], c.int(3))
 	}})
 }
 
 // LSHProjection is LSH_PROJECTION of the rows of x, with weights for each or, nil, without, by seeds for each hash and bit. The
 // type is 1 (sparse, deprecated), 2 (dense) or 3 (sparse).
-func LSHProjection(seeds, x, weights *Tensor, typ int) (*Tensor, error) {
+func LSHProjection(seeds, x, weights *Tensor, typ int) *Tensor {
 	if len(seeds.Shape) != 2 || len(x.Shape) == 0 || typ < 1 || typ > 3 || weights != nil && len(weights.V) != x.Shape[0] {
-		return nil, fmt.Errorf("hash %v, input %v, type %d", seeds.Shape, x.Shape, typ)
+		refuse("hash %v, input %v, type %d", seeds.Shape, x.Shape, typ)
 	}
 	hashes, n := seeds.Shape[0], seeds.Shape[1]
 	if n > 32 || typ == 3 && n+bits.Len(uint(hashes-1)) > 32 {
-		return nil, fmt.Errorf("%d hashes of %d bits", hashes, n)
+		refuse("%d hashes of %d bits", hashes, n)
 	}
 	data, keys := x.Bytes(), seeds.Bytes()
 	row, seed := len(data)/x.Shape[0], len(keys)/len(seeds.V)
@@ -57,7 +56,7 @@ func LSHProjection(seeds, x, weights *Tensor, typ int) (*Tensor, error) {
 		}
 	}
 	y.Shape = []int{len(y.V)}
-	return y, nil
+	return y
 }
 
 // The constants of FarmHash.

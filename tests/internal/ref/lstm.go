@@ -1,7 +1,6 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -73,7 +72,7 @@ type lstmCell struct {
 
 // lstm is the cell whose tensors are at in, by their places among the inputs of LSTM, with the activation and the clips from
 // input params on.
-func (c *call) lstm(in func(i int) *Tensor, params int) (*lstmCell, error) {
+func (c *call) lstm(in func(i int) *Tensor, params int) *lstmCell {
 	gate := func(k, peephole int) lstmGate {
 		g := lstmGate{fromInput: in(1 + k), recurrent: in(5 + k), norm: in(23 + k), bias: in(12 + k)}
 		if peephole > 0 {
@@ -90,9 +89,10 @@ func (c *call) lstm(in func(i int) *Tensor, params int) (*lstmCell, error) {
 	l := &lstmCell{gate(0, 9), gate(1, 10), gate(2, 0), gate(3, 11), in(16), in(17), in(18), in(19),
 		cellActivations[c.int(params)], c.real(params + 1), c.real(params + 2)}
 	if l.act == nil || c.int(params) == 2 {
-		return nil, fmt.Errorf("activation %d", c.int(params))
+		refuse("activation %d", c.int(params))
 	}
-	return l, floatTensors(all...)
+	floatTensors(all...)
+	return l
 }
 
 // step changes the cell state s and returns the output, and the gates as LSTM gives them.
@@ -134,20 +134,14 @@ func (l *lstmCell) step(x, aux, h, s []float64) (y, gates []float64) {
 }
 
 // run goes through a sequence and returns the last states, and the gates of the last step.
-func (l *lstmCell) run(q sequence, x, aux *Tensor, backward bool, y *Tensor, at int) (h, s, gates *Tensor, err error) {
-	if h, err = New(y.Format(), l.h.Shape...); err != nil {
-		return nil, nil, nil, err
-	}
-	if s, err = New(y.Format(), l.s.Shape...); err != nil {
-		return nil, nil, nil, err
-	}
+func (l *lstmCell) run(q sequence, x, aux *Tensor, backward bool, y *Tensor, at int) (h, s, gates *Tensor) {
+	h = New(y.Format(), l.h.Shape...)
+	s = New(y.Format(), l.s.Shape...)
 	n := 4 * l.s.Shape[1]
 	if l.input.fromInput == nil {
 		n = 3 * l.s.Shape[1]
 	}
-	if gates, err = New(y.Format(), q.batch, n); err != nil {
-		return nil, nil, nil, err
-	}
+	gates = New(y.Format(), q.batch, n)
 	for b := range q.batch {
 		out, state := stateOf(l.h, b), stateOf(l.s, b)
 		q.walk(b, backward, y, at, func(t int) []float64 {
@@ -159,65 +153,47 @@ func (l *lstmCell) run(q sequence, x, aux *Tensor, backward bool, y *Tensor, at 
 		setState(h, b, out)
 		setState(s, b, state)
 	}
-	return h, s, gates, nil
+	return h, s, gates
 }
 
 // lstmStep is LSTM.
-func lstmStep(c *call) ([]*Tensor, error) {
-	l, err := c.lstm(func(i int) *Tensor {
+func lstmStep(c *call) []*Tensor {
+	l := c.lstm(func(i int) *Tensor {
 		if i < len(c.in) {
 			return c.in[i]
 		}
 		return nil
 	}, 20)
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(c.out, l.h.Shape...)
-	if err != nil {
-		return nil, err
-	}
-	h, s, gates, err := l.run(sequenceOf(c.in[0], true), c.in[0], nil, false, y, 0)
-	return []*Tensor{gates, h, s, y}, err
+	y := New(c.out, l.h.Shape...)
+	h, s, gates := l.run(sequenceOf(c.in[0], true), c.in[0], nil, false, y, 0)
+	return []*Tensor{gates, h, s, y}
 }
 
 // sequenceLSTM is UNIDIRECTIONAL_SEQUENCE_LSTM.
-func sequenceLSTM(c *call) ([]*Tensor, error) {
-	l, err := c.lstm(func(i int) *Tensor {
+func sequenceLSTM(c *call) []*Tensor {
+	l := c.lstm(func(i int) *Tensor {
 		if i >= 23 {
 			i++ // behind time major
 		}
 		return c.in[i]
 	}, 20)
-	if err != nil {
-		return nil, err
-	}
 	x := c.in[0]
 	q := sequenceOf(x, c.flag(23))
-	y, err := New(c.out, q.shape(x, l.h.Shape[1])...)
-	if err != nil {
-		return nil, err
+	y := New(c.out, q.shape(x, l.h.Shape[1])...)
+	h, s, _ := l.run(q, x, nil, false, y, 0)
+	if c.results != 1 && c.results != 3 {
+		refuse("%d outputs", c.results)
 	}
-	h, s, _, err := l.run(q, x, nil, false, y, 0)
-	if err == nil && c.results != 1 && c.results != 3 {
-		err = fmt.Errorf("%d outputs", c.results)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return []*Tensor{y, h, s}[:c.results], nil
+	return []*Tensor{y, h, s}[:c.results]
 }
 
 // bidirectionalLSTM is BIDIRECTIONAL_SEQUENCE_LSTM.
-func bidirectionalLSTM(c *call) ([]*Tensor, error) {
+func bidirectionalLSTM(c *call) []*Tensor {
 	both := linked(c.in[0], c.in[39], c.in[41], c.flag(52), c.flag(51))
-	y, second, err := both.results(c.out, c.in[35].Shape[1], c.in[37].Shape[1])
-	if err != nil {
-		return nil, err
-	}
+	y, second := both.results(c.out, c.in[35].Shape[1], c.in[37].Shape[1])
 	var states []*Tensor
 	for i, at := range []int{0, second} {
-		l, err := c.lstm(func(k int) *Tensor {
+		l := c.lstm(func(k int) *Tensor {
 			switch {
 			case k == 0:
 				return both.inputs[i]
@@ -228,16 +204,10 @@ func bidirectionalLSTM(c *call) ([]*Tensor, error) {
 			}
 			return c.in[k+30+4*i]
 		}, 48)
-		if err != nil {
-			return nil, err
-		}
 		for g, gate := range []*lstmGate{&l.input, &l.forget, &l.cell, &l.output} {
 			gate.fromAux = c.in[40+4*i+g]
 		}
-		h, s, _, err := l.run(both.q, both.inputs[i], both.aux, i == 1, y[i], at)
-		if err != nil {
-			return nil, err
-		}
+		h, s, _ := l.run(both.q, both.inputs[i], both.aux, i == 1, y[i], at)
 		states = append(states, h, s)
 	}
 	return both.together(c.results, y, states...)

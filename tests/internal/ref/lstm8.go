@@ -1,7 +1,6 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
@@ -18,17 +17,17 @@ type lstm8Cell struct {
 	batch, inputs, units, outputs int
 }
 
-func lstm8(c *call) ([]*Tensor, error) {
+func lstm8(c *call) []*Tensor {
 	x, h, state := c.in[0], c.in[18], c.in[19]
 	l := &lstm8Cell{c, x.Shape[0], x.Shape[1], state.Shape[1], h.Shape[1]}
 	for i, want := range map[int]nn.OperandType{0: nn.TensorQuant8AsymmSigned, 2: nn.TensorQuant8Symm, 13: nn.TensorInt32, 19: nn.TensorQuant16Symm} {
 		if c.in[i].Type != want {
-			return nil, fmt.Errorf("input %d is %s", i, c.in[i].Type)
+			refuse("input %d is %s", i, c.in[i].Type)
 		}
 	}
 	exponent := math.Round(math.Log2(state.Scale))
 	if math.Abs(exponent-math.Log2(state.Scale)) >= 1e-3 || exponent > -9 || exponent < -15 {
-		return nil, fmt.Errorf("cell state of scale %v", state.Scale)
+		refuse("cell state of scale %v", state.Scale)
 	}
 	optional := func(i int) float64 {
 		if c.in[i] == nil {
@@ -36,10 +35,7 @@ func lstm8(c *call) ([]*Tensor, error) {
 		}
 		return c.real(i)
 	}
-	next, err := New(state.Format(), l.batch, l.units)
-	if err != nil {
-		return nil, err
-	}
+	next := New(state.Format(), l.batch, l.units)
 	forget, cell := l.gate(1, 10, state), l.gate(2, -1, state)
 	var input []int64
 	if c.in[1] != nil {
@@ -67,16 +63,13 @@ func lstm8(c *call) ([]*Tensor, error) {
 		v := fixed16{output[i], 3}.sigmoid().raw * fixed16{int64(next.V[i]), 15 + int(exponent)}.tanh().raw
 		hidden[i] = min(max(scale.apply(v)+hiddenZero, -128), 127)
 	}
-	y, err := New(h.Format(), l.batch, l.outputs)
-	if err != nil {
-		return nil, err
-	}
+	y := New(h.Format(), l.batch, l.outputs)
 	weights := c.in[16]
 	if weights == nil {
 		for i := range y.V {
 			y.V[i] = float64(hidden[i])
 		}
-		return []*Tensor{y, next, y}, c.err
+		return []*Tensor{y, next, y}
 	}
 	projClip := int64(min(float32(optional(25))/float32(h.Scale), 127))
 	scale = newMultiplier(float64(float32(weights.Scale)*hiddenScale/float32(h.Scale)), DoubleRounding)
@@ -95,7 +88,7 @@ func lstm8(c *call) ([]*Tensor, error) {
 		}
 		y.V[i] = float64(v)
 	}
-	return []*Tensor{y, next, y}, c.err
+	return []*Tensor{y, next, y}
 }
 
 // gate is gate g of all rows before its activation. peephole is the input with its weights of the state, below 0 for none.

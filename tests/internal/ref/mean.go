@@ -1,23 +1,22 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpMean, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpMean, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 		return Mean(c.in[0], c.ints(1), c.int(2) > 0, c.out, c.ar)
 	}})
 }
 
 // Mean averages over the given axes (negative ones count from the end, repeated ones once). A result
 // without dimensions gets shape [1].
-func Mean(x *Tensor, axes []int, keepDims bool, out Format, ar Arithmetic) (*Tensor, error) {
+func Mean(x *Tensor, axes []int, keepDims bool, out Format, ar Arithmetic) *Tensor {
 	if x.Type != out.Type {
-		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
+		refuse("%s to %s", x.Type, out.Type)
 	}
 	return reduce(x, axes, keepDims, out, func(v []float64) float64 {
 		return meanFinisher(x, len(v), out, ar)(total(v))

@@ -1,16 +1,15 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpRandomMultinomial, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
-		y, _, err := Multinomial(c.in[0], c.int(1), c.ints(2))
-		return y, err
+	register(nn.OpRandomMultinomial, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
+		y, _ := Multinomial(c.in[0], c.int(1), c.ints(2))
+		return y
 	}})
 }
 
@@ -27,14 +26,12 @@ func Philox(counter [4]uint32, key [2]uint32) [4]uint32 {
 
 // Multinomial draws samples of the classes of each row of logits, [n, classes]: sample s by word s%4 of the generator, with the
 // counter s/4, row. margins say how far, as a part of 1, each was from being another.
-func Multinomial(logits *Tensor, samples int, seeds []int) (y *Tensor, margins []float64, err error) {
+func Multinomial(logits *Tensor, samples int, seeds []int) (y *Tensor, margins []float64) {
 	if len(logits.Shape) != 2 || samples < 1 || len(seeds) != 2 {
-		return nil, nil, fmt.Errorf("%d samples of %v, seeds %v", samples, logits.Shape, seeds)
+		refuse("%d samples of %v, seeds %v", samples, logits.Shape, seeds)
 	}
 	rows, classes := logits.Shape[0], logits.Shape[1]
-	if y, err = New(Format{Type: nn.TensorInt32}, rows, samples); err != nil {
-		return nil, nil, err
-	}
+	y = New(Format{Type: nn.TensorInt32}, rows, samples)
 	key := [2]uint32{uint32(int32(seeds[0])), uint32(int32(seeds[1]))}
 	for r := range rows {
 		x := logits.V[r*classes:][:classes]
@@ -72,5 +69,5 @@ func Multinomial(logits *Tensor, samples int, seeds []int) (y *Tensor, margins [
 			margins = append(margins, margin)
 		}
 	}
-	return y, margins, nil
+	return y, margins
 }

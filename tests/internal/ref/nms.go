@@ -1,14 +1,13 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpBoxWithNmsLimit, kernel{inputs: []int{9}, runs: func(c *call) ([]*Tensor, error) {
+	register(nn.OpBoxWithNmsLimit, kernel{inputs: []int{9}, runs: func(c *call) []*Tensor {
 		return SelectBoxes(c.in[0], c.in[1], c.ints(2), Suppression{
 			Score: c.real(3), Limit: c.int(4), Kernel: c.int(5), Overlap: c.real(6), Sigma: c.real(7), Lowered: c.real(8),
 		}, c.out)
@@ -93,10 +92,10 @@ func selectClass(scores, boxes *Tensor, from, to, c int, s *Suppression) (list [
 // SelectBoxes selects, of the boxes [R, 4*C] of each image, whose rows follow one another, those with high scores [R, C] that
 // overlap none of the same class with a higher one. Class 0 is the background. It returns the scores of what it selected, of
 // format out, boxes [K, 4], classes and images.
-func SelectBoxes(scores, boxes *Tensor, images []int, s Suppression, out Format) ([]*Tensor, error) {
+func SelectBoxes(scores, boxes *Tensor, images []int, s Suppression, out Format) []*Tensor {
 	if len(scores.Shape) != 2 || len(boxes.Shape) != 2 || scores.Shape[0] != boxes.Shape[0] || boxes.Shape[1] != 4*scores.Shape[1] ||
 		len(images) != scores.Shape[0] || s.Kernel < 0 || s.Kernel > 2 || s.Kernel == 2 && !(s.Sigma > 0) {
-		return nil, fmt.Errorf("scores %v, boxes %v, %d images, %+v", scores.Shape, boxes.Shape, len(images), s)
+		refuse("scores %v, boxes %v, %d images, %+v", scores.Shape, boxes.Shape, len(images), s)
 	}
 	var all []selected
 	for from, to := 0, 0; from < len(images); from = to {
@@ -129,10 +128,7 @@ func SelectBoxes(scores, boxes *Tensor, images []int, s Suppression, out Format)
 		if k == 1 {
 			shape = append(shape, 4)
 		}
-		y, err := New(f, shape...)
-		if err != nil {
-			return nil, err
-		}
+		y := New(f, shape...)
 		results = append(results, y)
 	}
 	for i, x := range all {
@@ -140,5 +136,5 @@ func SelectBoxes(scores, boxes *Tensor, images []int, s Suppression, out Format)
 		copy(results[1].V[4*i:], boxes.V[4*(x.row*scores.Shape[1]+x.class):][:4])
 		results[2].V[i], results[3].V[i] = float64(x.class), float64(images[x.row])
 	}
-	return results, nil
+	return results
 }

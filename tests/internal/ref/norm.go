@@ -1,20 +1,19 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpL2Normalization, kernel{inputs: []int{1, 2}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpL2Normalization, kernel{inputs: []int{1, 2}, run: func(c *call) *Tensor {
 		return L2Normalization(c.in[0], c.axis(1), c.out)
 	}})
-	register(nn.OpLocalResponseNormalization, kernel{inputs: []int{5, 6}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpLocalResponseNormalization, kernel{inputs: []int{5, 6}, run: func(c *call) *Tensor {
 		return LocalResponse(c.in[0], c.int(1), c.real(2), c.real(3), c.real(4), c.axis(5), c.out)
 	}})
-	register(nn.OpInstanceNormalization, kernel{inputs: []int{5}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpInstanceNormalization, kernel{inputs: []int{5}, run: func(c *call) *Tensor {
 		return InstanceNormalization(c.in[0], c.real(1), c.real(2), c.real(3), c.flag(4))
 	}})
 }
@@ -28,7 +27,7 @@ func (c *call) axis(i int) int {
 }
 
 // L2Normalization divides by the length along axis, which is at least 1e-6. The scale of 8-bit numbers cancels.
-func L2Normalization(x *Tensor, axis int, out Format) (*Tensor, error) {
+func L2Normalization(x *Tensor, axis int, out Format) *Tensor {
 	return alongAxis(x, axis, out, func(v []float64) {
 		sum := 0.0
 		for i := range v {
@@ -44,9 +43,9 @@ func L2Normalization(x *Tensor, axis int, out Format) (*Tensor, error) {
 }
 
 // LocalResponse divides by (bias + alpha * s)^beta, where s sums up the squares of the elements within the radius along axis.
-func LocalResponse(x *Tensor, radius int, bias, alpha, beta float64, axis int, out Format) (*Tensor, error) {
+func LocalResponse(x *Tensor, radius int, bias, alpha, beta float64, axis int, out Format) *Tensor {
 	if radius < 0 {
-		return nil, fmt.Errorf("radius %d", radius)
+		refuse("radius %d", radius)
 	}
 	return alongAxis(x, axis, out, func(v []float64) {
 		sums := make([]float64, len(v))
@@ -62,18 +61,12 @@ func LocalResponse(x *Tensor, radius int, bias, alpha, beta float64, axis int, o
 }
 
 // InstanceNormalization brings each channel of each image to mean 0 and variance 1, then scales it by gamma and adds beta.
-func InstanceNormalization(x *Tensor, gamma, beta, epsilon float64, nchw bool) (*Tensor, error) {
+func InstanceNormalization(x *Tensor, gamma, beta, epsilon float64, nchw bool) *Tensor {
 	if len(x.Shape) != 4 {
-		return nil, fmt.Errorf("rank %d", len(x.Shape))
+		refuse("rank %d", len(x.Shape))
 	}
-	x, err := fromNHWC(x, !nchw)
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(x.Format(), x.Shape...)
-	if err != nil {
-		return nil, err
-	}
+	x = fromNHWC(x, !nchw)
+	y := New(x.Format(), x.Shape...)
 	size := x.Shape[2] * x.Shape[3]
 	for at := 0; at < len(x.V); at += size {
 		plane := x.V[at : at+size]

@@ -1,24 +1,20 @@
 package ref
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
-	register(nn.OpPad, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Pad(c.in[0], c.pads(1)) }})
-	register(nn.OpPadV2, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpPad, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Pad(c.in[0], c.pads(1)) }})
+	register(nn.OpPadV2, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 		value := c.scalar(2, nn.Int32, nn.Float32, nn.Float16)
 		return PadWith(c.in[0], c.pads(1), value)
 	}})
-	register(nn.OpMirrorPad, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpMirrorPad, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 		return MirrorPad(c.in[0], c.pads(1), c.int(2))
 	}})
 }
 
 // PadWith surrounds x with value (stored): pads[d] are the counts before and after dimension d.
-func PadWith(x *Tensor, pads [][2]int, value float64) (*Tensor, error) {
+func PadWith(x *Tensor, pads [][2]int, value float64) *Tensor {
 	return pad(x, pads, func(at, size int) int {
 		if at < 0 || at >= size {
 			return -1
@@ -28,7 +24,7 @@ func PadWith(x *Tensor, pads [][2]int, value float64) (*Tensor, error) {
 }
 
 // Pad surrounds x with zeros: the zero point where x is quantised.
-func Pad(x *Tensor, pads [][2]int) (*Tensor, error) { return PadWith(x, pads, zeroOf(x)) }
+func Pad(x *Tensor, pads [][2]int) *Tensor { return PadWith(x, pads, zeroOf(x)) }
 
 // Mirror pad modes.
 const (
@@ -37,13 +33,13 @@ const (
 )
 
 // MirrorPad surrounds x with its mirror image.
-func MirrorPad(x *Tensor, pads [][2]int, mode int) (*Tensor, error) {
+func MirrorPad(x *Tensor, pads [][2]int, mode int) *Tensor {
 	if mode != MirrorReflect && mode != MirrorSymmetric {
-		return nil, fmt.Errorf("mirror mode %d", mode)
+		refuse("mirror mode %d", mode)
 	}
 	for d := range min(len(pads), len(x.Shape)) {
 		if limit := x.Shape[d] - 1 + mode; pads[d][0] > limit || pads[d][1] > limit {
-			return nil, fmt.Errorf("padding %v of dimension %d of %v", pads[d], d, x.Shape)
+			refuse("padding %v of dimension %d of %v", pads[d], d, x.Shape)
 		}
 	}
 	return pad(x, pads, func(at, size int) int {
@@ -58,21 +54,18 @@ func MirrorPad(x *Tensor, pads [][2]int, mode int) (*Tensor, error) {
 }
 
 // pad builds the padded tensor; source maps a coordinate, which may lie outside, to one inside or -1.
-func pad(x *Tensor, pads [][2]int, source func(at, size int) int, value float64) (*Tensor, error) {
+func pad(x *Tensor, pads [][2]int, source func(at, size int) int, value float64) *Tensor {
 	if len(pads) != len(x.Shape) {
-		return nil, fmt.Errorf("%d paddings for rank %d", len(pads), len(x.Shape))
+		refuse("%d paddings for rank %d", len(pads), len(x.Shape))
 	}
 	shape := make([]int, len(pads))
 	for d, p := range pads {
 		if p[0] < 0 || p[1] < 0 {
-			return nil, fmt.Errorf("negative padding %v", p)
+			refuse("negative padding %v", p)
 		}
 		shape[d] = p[0] + x.Shape[d] + p[1]
 	}
-	y, err := New(x.Format(), shape...)
-	if err != nil {
-		return nil, err
-	}
+	y := New(x.Format(), shape...)
 	forEach(shape, func(i int, at []int) {
 		from := 0
 		for d, a := range at {
@@ -85,5 +78,5 @@ func pad(x *Tensor, pads [][2]int, source func(at, size int) int, value float64)
 		}
 		y.V[i] = x.V[from]
 	})
-	return y, nil
+	return y
 }

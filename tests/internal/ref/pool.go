@@ -1,7 +1,6 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -10,13 +9,13 @@ import (
 var poolInputs = []int{7, 8, 10, 11}
 
 func init() {
-	register(nn.OpAveragePool2D, kernel{inputs: poolInputs, run: func(c *call) (*Tensor, error) {
+	register(nn.OpAveragePool2D, kernel{inputs: poolInputs, run: func(c *call) *Tensor {
 		return AveragePool2D(c.in[0], c.poolParams(), c.out, c.ar)
 	}})
-	register(nn.OpMaxPool2D, kernel{inputs: poolInputs, run: func(c *call) (*Tensor, error) {
+	register(nn.OpMaxPool2D, kernel{inputs: poolInputs, run: func(c *call) *Tensor {
 		return MaxPool2D(c.in[0], c.poolParams(), c.out)
 	}})
-	register(nn.OpL2Pool2D, kernel{inputs: poolInputs, run: func(c *call) (*Tensor, error) {
+	register(nn.OpL2Pool2D, kernel{inputs: poolInputs, run: func(c *call) *Tensor {
 		return L2Pool2D(c.in[0], c.poolParams(), c.out)
 	}})
 }
@@ -30,7 +29,7 @@ type PoolParams struct {
 }
 
 // AveragePool2D is the mean over the window; padding is not counted.
-func AveragePool2D(x *Tensor, p PoolParams, out Format, ar Arithmetic) (*Tensor, error) {
+func AveragePool2D(x *Tensor, p PoolParams, out Format, ar Arithmetic) *Tensor {
 	return pool(x, p, out, func(v []float64) float64 {
 		sum := 0.0
 		for _, e := range v {
@@ -50,7 +49,7 @@ func AveragePool2D(x *Tensor, p PoolParams, out Format, ar Arithmetic) (*Tensor,
 }
 
 // MaxPool2D is the largest value in the window.
-func MaxPool2D(x *Tensor, p PoolParams, out Format) (*Tensor, error) {
+func MaxPool2D(x *Tensor, p PoolParams, out Format) *Tensor {
 	return pool(x, p, out, func(v []float64) float64 {
 		m := math.Inf(-1)
 		for _, e := range v {
@@ -61,9 +60,9 @@ func MaxPool2D(x *Tensor, p PoolParams, out Format) (*Tensor, error) {
 }
 
 // L2Pool2D is the square root of the mean of squares over the window; float types only.
-func L2Pool2D(x *Tensor, p PoolParams, out Format) (*Tensor, error) {
+func L2Pool2D(x *Tensor, p PoolParams, out Format) *Tensor {
 	if out.quantised() {
-		return nil, fmt.Errorf("L2 pool of %s", x.Type)
+		refuse("L2 pool of %s", x.Type)
 	}
 	return pool(x, p, out, func(v []float64) float64 {
 		sum := 0.0
@@ -75,30 +74,18 @@ func L2Pool2D(x *Tensor, p PoolParams, out Format) (*Tensor, error) {
 }
 
 // pool calls reduce with the stored values inside each window. Input and output share one quantisation.
-func pool(x *Tensor, p PoolParams, out Format, reduce func([]float64) float64) (*Tensor, error) {
+func pool(x *Tensor, p PoolParams, out Format, reduce func([]float64) float64) *Tensor {
 	if len(x.Shape) != 4 {
-		return nil, fmt.Errorf("input %v must have rank 4", x.Shape)
+		refuse("input %v must have rank 4", x.Shape)
 	}
 	if x.Format() != out {
-		return nil, fmt.Errorf("input %v, output %v: formats must be equal", x.Format(), out)
+		refuse("input %v, output %v: formats must be equal", x.Format(), out)
 	}
-	x, err := toNHWC(x, p.NCHW)
-	if err != nil {
-		return nil, err
-	}
-	ay, ax, err := p.resolve(x.Shape[1], x.Shape[2], p.FilterH, p.FilterW)
-	if err != nil {
-		return nil, err
-	}
-	clamp, err := clampFor(p.Activation, out)
-	if err != nil {
-		return nil, err
-	}
+	x = toNHWC(x, p.NCHW)
+	ay, ax := p.resolve(x.Shape[1], x.Shape[2], p.FilterH, p.FilterW)
+	clamp := clampFor(p.Activation, out)
 	channels := x.Shape[3]
-	y, err := New(out, x.Shape[0], ay.out, ax.out, channels)
-	if err != nil {
-		return nil, err
-	}
+	y := New(out, x.Shape[0], ay.out, ax.out, channels)
 	var v []float64
 	for i := range y.V {
 		c := i % channels
@@ -115,7 +102,7 @@ func pool(x *Tensor, p PoolParams, out Format, reduce func([]float64) float64) (
 			}
 		}
 		if len(v) == 0 {
-			return nil, fmt.Errorf("window at output (%d, %d) lies in padding only", oy, ox)
+			refuse("window at output (%d, %d) lies in padding only", oy, ox)
 		}
 		y.V[i] = clamp(reduce(v))
 	}

@@ -1,18 +1,14 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpGenerateProposals, kernel{inputs: []int{11}, runs: func(c *call) ([]*Tensor, error) {
+	register(nn.OpGenerateProposals, kernel{inputs: []int{11}, runs: func(c *call) []*Tensor {
 		p := ProposalParams{RatioH: c.real(4), RatioW: c.real(5), Before: c.int(6), Most: c.int(7), Overlap: c.real(8), Smallest: c.real(9), NCHW: c.flag(10)}
-		if c.err != nil {
-			return nil, c.err
-		}
 		return Proposals(c.in[0], c.in[1], c.in[2], c.in[3], p, c.out)
 	}})
 }
@@ -27,19 +23,13 @@ type ProposalParams struct {
 
 // Proposals are the scores [K], boxes [K, 4] and images [K] of scores [N, H, W, A], deltas [N, H, W, 4*A] and anchors [A, 4] in
 // images of sizes [N, 2], height and width. out is the format of the scores.
-func Proposals(scores, deltas, anchors, sizes *Tensor, p ProposalParams, out Format) ([]*Tensor, error) {
-	x, err := toNHWC(scores, p.NCHW)
-	if err != nil {
-		return nil, err
-	}
-	d, err := toNHWC(deltas, p.NCHW)
-	if err != nil {
-		return nil, err
-	}
+func Proposals(scores, deltas, anchors, sizes *Tensor, p ProposalParams, out Format) []*Tensor {
+	x := toNHWC(scores, p.NCHW)
+	d := toNHWC(deltas, p.NCHW)
 	images, height, width, each := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
 	all := height * width * each
 	if len(d.V) != 4*len(x.V) || len(anchors.V) != 4*each || len(sizes.V) != 2*images || !(min(p.RatioH, p.RatioW) > 0) {
-		return nil, fmt.Errorf("scores %v, deltas %v, anchors %v, sizes %v, %+v", x.Shape, d.Shape, anchors.Shape, sizes.Shape, p)
+		refuse("scores %v, deltas %v, anchors %v, sizes %v, %+v", x.Shape, d.Shape, anchors.Shape, sizes.Shape, p)
 	}
 	var kept []float64
 	var at []Box
@@ -85,10 +75,7 @@ func Proposals(scores, deltas, anchors, sizes *Tensor, p ProposalParams, out For
 		if k == 1 {
 			shape = append(shape, 4)
 		}
-		y, err := New(f, shape...)
-		if err != nil {
-			return nil, err
-		}
+		y := New(f, shape...)
 		results = append(results, y)
 	}
 	for i, b := range at {
@@ -97,5 +84,5 @@ func Proposals(scores, deltas, anchors, sizes *Tensor, p ProposalParams, out For
 			results[1].V[4*i+k] = boxFormat.store(v)
 		}
 	}
-	return results, nil
+	return results
 }

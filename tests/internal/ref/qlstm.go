@@ -1,30 +1,20 @@
 package ref
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
 	register(nn.OpQuantized16BitLstm, kernel{inputs: []int{15}, runs: lstm16})
 }
 
 // lstm16 is QUANTIZED_16BIT_LSTM.
-func lstm16(c *call) ([]*Tensor, error) {
+func lstm16(c *call) []*Tensor {
 	x, state, h := c.in[0], c.in[13], c.in[14]
 	if x.Type != nn.TensorQuant8Asymm || state.Type != nn.TensorQuant16Symm || c.out.Type != nn.TensorQuant16Symm {
-		return nil, fmt.Errorf("%s, %s and %s", x.Type, state.Type, c.out.Type)
+		refuse("%s, %s and %s", x.Type, state.Type, c.out.Type)
 	}
 	batch, units, size := state.Shape[0], state.Shape[1], x.Shape[1]
-	next, err := New(state.Format(), batch, units)
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(h.Format(), batch, units)
-	if err != nil {
-		return nil, err
-	}
+	next := New(state.Format(), batch, units)
+	y := New(h.Format(), batch, units)
 	scale := newMultiplier(c.in[9].Scale*(1<<12), DoubleRounding)
 	for b := range batch {
 		for u := range units {
@@ -46,5 +36,5 @@ func lstm16(c *call) ([]*Tensor, error) {
 			y.V[b*units+u] = float64(128 + min(max(roundingShift(out.raw, 8), -128), 127))
 		}
 	}
-	return []*Tensor{next, y}, nil
+	return []*Tensor{next, y}
 }

@@ -1,7 +1,6 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -19,25 +18,22 @@ func init() {
 		},
 		nn.OpReduceAll: func(_ *Tensor, v []float64) float64 { return truth(!slices.Contains(v, 0)) },
 	} {
-		register(op, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+		register(op, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 			x := c.in[0]
 			return reduce(x, c.ints(1), c.flag(2), x.Format(), func(v []float64) float64 { return f(x, v) })
 		}})
 	}
 	for op, sign := range map[nn.OperationType]float64{nn.OpArgmax: 1, nn.OpArgmin: -1} {
-		register(op, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Arg(c.in[0], c.int(1), sign) }})
+		register(op, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Arg(c.in[0], c.int(1), sign) }})
 	}
 }
 
 // reduce makes one element of all of x along the axes (negative ones count from the end, repeated ones once), which are
 // dropped or stay with size 1. A result without dimensions gets shape [1].
-func reduce(x *Tensor, axes []int, keepDims bool, out Format, f func([]float64) float64) (*Tensor, error) {
+func reduce(x *Tensor, axes []int, keepDims bool, out Format, f func([]float64) float64) *Tensor {
 	reduced := make([]bool, len(x.Shape))
 	for _, a := range axes {
-		a, err := normaliseAxis(a, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
+		a := normaliseAxis(a, len(x.Shape))
 		reduced[a] = true
 	}
 	kept := append([]int(nil), x.Shape...)
@@ -55,12 +51,9 @@ func reduce(x *Tensor, axes []int, keepDims bool, out Format, f func([]float64) 
 	if len(shape) == 0 {
 		shape = []int{1}
 	}
-	y, err := New(out, shape...)
-	if err != nil {
-		return nil, err
-	}
+	y := New(out, shape...)
 	if count == 0 {
-		return nil, fmt.Errorf("a reduction of nothing: %v", x.Shape)
+		refuse("a reduction of nothing: %v", x.Shape)
 	}
 	parts := make([][]float64, len(y.V))
 	forEach(x.Shape, func(i int, at []int) {
@@ -70,12 +63,12 @@ func reduce(x *Tensor, axes []int, keepDims bool, out Format, f func([]float64) 
 	for i, v := range parts {
 		y.V[i] = f(v)
 	}
-	return y, nil
+	return y
 }
 
 // Arg is where the largest element along the axis is, or with sign -1 the smallest: the first of equal ones. A NaN is
 // larger than infinity.
-func Arg(x *Tensor, axis int, sign float64) (*Tensor, error) {
+func Arg(x *Tensor, axis int, sign float64) *Tensor {
 	order := func(a, b float64) bool { // a before b
 		if math.IsNaN(a) || math.IsNaN(b) {
 			return sign > 0 && math.IsNaN(a) && !math.IsNaN(b) || sign < 0 && math.IsNaN(b) && !math.IsNaN(a)

@@ -1,17 +1,16 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpResizeBilinear, kernel{inputs: []int{3, 4, 5, 6}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpResizeBilinear, kernel{inputs: []int{3, 4, 5, 6}, run: func(c *call) *Tensor {
 		return ResizeBilinear(c.in[0], c.resizeParams(), c.out)
 	}})
-	register(nn.OpResizeNearestNeighbor, kernel{inputs: []int{4, 5, 6}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpResizeNearestNeighbor, kernel{inputs: []int{4, 5, 6}, run: func(c *call) *Tensor {
 		return ResizeNearestNeighbor(c.in[0], c.resizeParams(), c.out)
 	}})
 }
@@ -39,33 +38,27 @@ func resizeScale(in, out int, alignCorners bool) float32 {
 }
 
 // prepareResize checks what both resizes share and returns input (NHWC) and output.
-func prepareResize(x *Tensor, p ResizeParams, out Format) (nhwc, y *Tensor, err error) {
+func prepareResize(x *Tensor, p ResizeParams, out Format) (nhwc, y *Tensor) {
 	if len(x.Shape) != 4 || x.Format() != out {
-		return nil, nil, fmt.Errorf("%v%v to %v: rank must be 4, formats equal", x.Format(), x.Shape, out)
+		refuse("%v%v to %v: rank must be 4, formats equal", x.Format(), x.Shape, out)
 	}
 	if p.AlignCorners && p.HalfPixel {
-		return nil, nil, fmt.Errorf("align corners and half pixel centres exclude each other")
+		refuse("align corners and half pixel centres exclude each other")
 	}
 	if p.OutH < 1 || p.OutW < 1 {
-		return nil, nil, fmt.Errorf("output size %dx%d", p.OutH, p.OutW)
+		refuse("output size %dx%d", p.OutH, p.OutW)
 	}
-	if nhwc, err = toNHWC(x, p.NCHW); err != nil {
-		return nil, nil, err
-	}
+	nhwc = toNHWC(x, p.NCHW)
 	if nhwc.Shape[1] == 0 || nhwc.Shape[2] == 0 {
-		return nil, nil, fmt.Errorf("nothing to resize in %v", x.Shape)
+		refuse("nothing to resize in %v", x.Shape)
 	}
-	y, err = New(out, nhwc.Shape[0], p.OutH, p.OutW, nhwc.Shape[3])
-	return nhwc, y, err
+	return nhwc, New(out, nhwc.Shape[0], p.OutH, p.OutW, nhwc.Shape[3])
 }
 
 // ResizeNearestNeighbor takes the input pixel at floor((i + half) * scale), rounded instead of floored
 // with AlignCorners.
-func ResizeNearestNeighbor(x *Tensor, p ResizeParams, out Format) (*Tensor, error) {
-	x, y, err := prepareResize(x, p, out)
-	if err != nil {
-		return nil, err
-	}
+func ResizeNearestNeighbor(x *Tensor, p ResizeParams, out Format) *Tensor {
+	x, y := prepareResize(x, p, out)
 	source := func(i, in, out int) int {
 		var offset float32
 		if p.HalfPixel {
@@ -91,11 +84,8 @@ type sample struct {
 }
 
 // ResizeBilinear interpolates linearly in both directions. 8-bit results are rounded half up.
-func ResizeBilinear(x *Tensor, p ResizeParams, out Format) (*Tensor, error) {
-	x, y, err := prepareResize(x, p, out)
-	if err != nil {
-		return nil, err
-	}
+func ResizeBilinear(x *Tensor, p ResizeParams, out Format) *Tensor {
+	x, y := prepareResize(x, p, out)
 	source := func(i, in, out int) sample {
 		scale := resizeScale(in, out, p.AlignCorners)
 		at := float32(i) * scale
@@ -132,7 +122,7 @@ func (c *call) resizeParams() ResizeParams {
 	}
 	x := c.in[0]
 	if len(x.Shape) != 4 {
-		c.fail(0, "rank %d", len(x.Shape))
+		refuseInput(0, "rank %d", len(x.Shape))
 		return p
 	}
 	h, w := x.Shape[1], x.Shape[2]

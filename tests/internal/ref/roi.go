@@ -1,7 +1,6 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -11,12 +10,12 @@ func init() {
 	roi := func(c *call) RoiParams {
 		return RoiParams{OutH: c.int(3), OutW: c.int(4), RatioH: c.real(5), RatioW: c.real(6)}
 	}
-	register(nn.OpRoiAlign, kernel{inputs: []int{10}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpRoiAlign, kernel{inputs: []int{10}, run: func(c *call) *Tensor {
 		p := roi(c)
 		p.NCHW = c.flag(9)
 		return RoiAlign(c.in[0], c.in[1], c.ints(2), p, c.int(7), c.int(8), c.out)
 	}})
-	register(nn.OpRoiPooling, kernel{inputs: []int{8}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpRoiPooling, kernel{inputs: []int{8}, run: func(c *call) *Tensor {
 		p := roi(c)
 		p.NCHW = c.flag(7)
 		return RoiPooling(c.in[0], c.in[1], c.ints(2), p, c.out)
@@ -31,19 +30,13 @@ type RoiParams struct {
 }
 
 // regions calls f for every cell of every box, with the pixels of its channel ch, [H, W]; f returns its real value.
-func regions(x, boxes *Tensor, images []int, p RoiParams, out Format, f func(pixel func(row, column int) float64, b Box, row, column int) float64) (*Tensor, error) {
-	nhwc, err := toNHWC(x, p.NCHW)
-	if err != nil {
-		return nil, err
-	}
+func regions(x, boxes *Tensor, images []int, p RoiParams, out Format, f func(pixel func(row, column int) float64, b Box, row, column int) float64) *Tensor {
+	nhwc := toNHWC(x, p.NCHW)
 	if len(boxes.Shape) != 2 || boxes.Shape[1] != 4 || len(images) != boxes.Shape[0] || min(p.OutH, p.OutW) < 1 || !(min(p.RatioH, p.RatioW) > 0) {
-		return nil, fmt.Errorf("boxes %v in %d images, %+v", boxes.Shape, len(images), p)
+		refuse("boxes %v in %d images, %+v", boxes.Shape, len(images), p)
 	}
 	s := nhwc.Shape
-	y, err := New(out, boxes.Shape[0], p.OutH, p.OutW, s[3])
-	if err != nil {
-		return nil, err
-	}
+	y := New(out, boxes.Shape[0], p.OutH, p.OutW, s[3])
 	forEach(y.Shape, func(i int, at []int) {
 		n := min(max(images[at[0]], 0), s[0]-1)
 		b := boxAt(boxes, 4*at[0])
@@ -66,7 +59,7 @@ func imageSize(x *Tensor, nchw bool) (h, w int) {
 
 // RoiAlign is for each cell of a box the mean of samplesH by samplesW places, or of as many as it has pixels, rounded up,
 // where these are 0. What is more than a pixel outside of the image is 0.
-func RoiAlign(x, boxes *Tensor, images []int, p RoiParams, samplesH, samplesW int, out Format) (*Tensor, error) {
+func RoiAlign(x, boxes *Tensor, images []int, p RoiParams, samplesH, samplesW int, out Format) *Tensor {
 	h, w := imageSize(x, p.NCHW)
 	return regions(x, boxes, images, p, out, func(pixel func(row, column int) float64, b Box, row, column int) float64 {
 		// The number of samples hangs on float32.
@@ -98,7 +91,7 @@ func RoiAlign(x, boxes *Tensor, images []int, p RoiParams, samplesH, samplesW in
 }
 
 // RoiPooling is for each cell of a box, which begins and ends with whole pixels, the largest of its pixels; 0 without any.
-func RoiPooling(x, boxes *Tensor, images []int, p RoiParams, out Format) (*Tensor, error) {
+func RoiPooling(x, boxes *Tensor, images []int, p RoiParams, out Format) *Tensor {
 	h, w := imageSize(x, p.NCHW)
 	return regions(x, boxes, images, p, out, func(pixel func(row, column int) float64, b Box, row, column int) float64 {
 		// Which pixels a cell has hangs on float32.

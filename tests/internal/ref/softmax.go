@@ -1,29 +1,28 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
 func init() {
-	register(nn.OpSoftmax, kernel{inputs: []int{2, 3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpSoftmax, kernel{inputs: []int{2, 3}, run: func(c *call) *Tensor {
 		axis := -1
 		if len(c.in) > 2 {
 			axis = c.int(2)
 		}
 		return Softmax(c.in[0], c.real(1), axis, c.out, c.ar)
 	}})
-	register(nn.OpLogSoftmax, kernel{inputs: []int{3}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpLogSoftmax, kernel{inputs: []int{3}, run: func(c *call) *Tensor {
 		return LogSoftmax(c.in[0], c.real(1), c.int(2), c.out)
 	}})
 }
 
 // Softmax is exp(beta*x) / sum exp(beta*x) along axis.
-func Softmax(x *Tensor, beta float64, axis int, out Format, ar Arithmetic) (*Tensor, error) {
+func Softmax(x *Tensor, beta float64, axis int, out Format, ar Arithmetic) *Tensor {
 	if !(beta > 0) {
-		return nil, fmt.Errorf("beta %v", beta)
+		refuse("beta %v", beta)
 	}
 	row := func(v []float64) {
 		top := math.Inf(-1)
@@ -77,9 +76,9 @@ func softmaxTable(v []float64, scale, beta float32, out Format) {
 }
 
 // LogSoftmax is beta*x - log(sum exp(beta*x)) along axis; float types only.
-func LogSoftmax(x *Tensor, beta float64, axis int, out Format) (*Tensor, error) {
+func LogSoftmax(x *Tensor, beta float64, axis int, out Format) *Tensor {
 	if out.quantised() {
-		return nil, fmt.Errorf("LOG_SOFTMAX of %s", out.Type)
+		refuse("LOG_SOFTMAX of %s", out.Type)
 	}
 	return alongAxis(x, axis, out, func(v []float64) {
 		top := math.Inf(-1)
@@ -97,18 +96,12 @@ func LogSoftmax(x *Tensor, beta float64, axis int, out Format) (*Tensor, error) 
 }
 
 // alongAxis calls f with each line of stored values along axis, to be replaced in place.
-func alongAxis(x *Tensor, axis int, out Format, f func(v []float64)) (*Tensor, error) {
+func alongAxis(x *Tensor, axis int, out Format, f func(v []float64)) *Tensor {
 	if x.Type != out.Type {
-		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
+		refuse("%s to %s", x.Type, out.Type)
 	}
-	a, err := normaliseAxis(axis, len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(out, x.Shape...)
-	if err != nil {
-		return nil, err
-	}
+	a := normaliseAxis(axis, len(x.Shape))
+	y := New(out, x.Shape...)
 	size, step := x.Shape[a], stride(x.Shape, a)
 	line := make([]float64, size)
 	for start := 0; start < len(x.V); start++ {
@@ -123,5 +116,5 @@ func alongAxis(x *Tensor, axis int, out Format, f func(v []float64)) (*Tensor, e
 			y.V[start+i*step] = out.round(line[i])
 		}
 	}
-	return y, nil
+	return y
 }

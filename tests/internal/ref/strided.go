@@ -1,32 +1,28 @@
 package ref
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
-	register(nn.OpStridedSlice, kernel{inputs: []int{7}, run: func(c *call) (*Tensor, error) {
+	register(nn.OpStridedSlice, kernel{inputs: []int{7}, run: func(c *call) *Tensor {
 		return StridedSlice(c.in[0], c.ints(1), c.ints(2), c.ints(3), c.int(4), c.int(5), c.int(6))
 	}})
-	register(nn.OpReverse, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Reverse(c.in[0], c.ints(1)) }})
-	register(nn.OpTile, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Tile(c.in[0], c.ints(1)) }})
+	register(nn.OpReverse, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Reverse(c.in[0], c.ints(1)) }})
+	register(nn.OpTile, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Tile(c.in[0], c.ints(1)) }})
 }
 
 // StridedSlice takes every strides[i]th position of dimension i, from begin[i] until end[i] is reached or passed. Bit i of a
 // mask stands for dimension i: of begin and end, that the bound is the dimension's own; of shrink, that the dimension is dropped.
-func StridedSlice(x *Tensor, begin, end, strides []int, beginMask, endMask, shrink int) (*Tensor, error) {
+func StridedSlice(x *Tensor, begin, end, strides []int, beginMask, endMask, shrink int) *Tensor {
 	rank := len(x.Shape)
 	if len(begin) != rank || len(end) != rank || len(strides) != rank {
-		return nil, fmt.Errorf("slice from %v to %v by %v of %v", begin, end, strides, x.Shape)
+		refuse("slice from %v to %v by %v of %v", begin, end, strides, x.Shape)
 	}
 	taken := make([][]int, rank) // positions, by dimension
 	counts, shape := make([]int, rank), []int{}
 	for i, n := range x.Shape {
 		s := strides[i]
 		if s == 0 {
-			return nil, fmt.Errorf("stride 0")
+			refuse("stride 0")
 		}
 		from, to := begin[i], end[i]
 		if from < 0 {
@@ -54,11 +50,11 @@ func StridedSlice(x *Tensor, begin, end, strides []int, beginMask, endMask, shri
 		counts[i] = len(taken[i])
 		switch {
 		case counts[i] == 0:
-			return nil, fmt.Errorf("nothing of dimension %d", i)
+			refuse("nothing of dimension %d", i)
 		case shrink>>i&1 == 0:
 			shape = append(shape, counts[i])
 		case counts[i] != 1 || s < 0:
-			return nil, fmt.Errorf("%d positions of dimension %d, which is dropped, by %d", counts[i], i, s)
+			refuse("%d positions of dimension %d, which is dropped, by %d", counts[i], i, s)
 		}
 	}
 	if len(shape) == 0 {
@@ -72,37 +68,34 @@ func StridedSlice(x *Tensor, begin, end, strides []int, beginMask, endMask, shri
 		}
 		y.V = append(y.V, x.V[from])
 	})
-	return y, nil
+	return y
 }
 
 // Reverse turns one dimension of x round.
-func Reverse(x *Tensor, axis []int) (*Tensor, error) {
+func Reverse(x *Tensor, axis []int) *Tensor {
 	if len(axis) != 1 || axis[0] < 0 || axis[0] >= len(x.Shape) {
-		return nil, fmt.Errorf("axis %v of %v", axis, x.Shape)
+		refuse("axis %v of %v", axis, x.Shape)
 	}
 	a, v := axis[0], make([]float64, len(x.V))
 	forEach(x.Shape, func(i int, at []int) {
 		v[i+(x.Shape[a]-1-2*at[a])*stride(x.Shape, a)] = x.V[i]
 	})
-	return x.like(x.Shape, v), nil
+	return x.like(x.Shape, v)
 }
 
 // Tile repeats dimension i of x multiples[i] times.
-func Tile(x *Tensor, multiples []int) (*Tensor, error) {
+func Tile(x *Tensor, multiples []int) *Tensor {
 	if len(multiples) != len(x.Shape) {
-		return nil, fmt.Errorf("%v times %v", multiples, x.Shape)
+		refuse("%v times %v", multiples, x.Shape)
 	}
 	shape := make([]int, len(multiples))
 	for i, m := range multiples {
 		if m < 1 {
-			return nil, fmt.Errorf("%v times %v", multiples, x.Shape)
+			refuse("%v times %v", multiples, x.Shape)
 		}
 		shape[i] = m * x.Shape[i]
 	}
-	y, err := New(x.Format(), shape...)
-	if err != nil {
-		return nil, err
-	}
+	y := New(x.Format(), shape...)
 	forEach(shape, func(i int, at []int) {
 		from := 0
 		for d, n := range x.Shape {
@@ -110,5 +103,5 @@ func Tile(x *Tensor, multiples []int) (*Tensor, error) {
 		}
 		y.V[i] = x.V[from]
 	})
-	return y, nil
+	return y
 }

@@ -1,10 +1,6 @@
 package ref
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 func init() {
 	register(nn.OpSvdf, kernel{inputs: []int{7}, optional: []int{3}, runs: svdf})
@@ -12,24 +8,16 @@ func init() {
 
 // svdf is SVDF. The memory of a filter is a queue: it is read with its newest number at the end, and handed on with room
 // for the next.
-func svdf(c *call) ([]*Tensor, error) {
+func svdf(c *call) []*Tensor {
 	x, feature, time, bias, state := c.in[0], c.in[1], c.in[2], c.in[3], c.in[4]
 	act, rank := cellActivations[c.int(6)], c.int(5)
 	if act == nil || rank < 1 {
-		return nil, fmt.Errorf("activation %d, rank %d", c.int(6), rank)
+		refuse("activation %d, rank %d", c.int(6), rank)
 	}
-	if err := floatTensors(x, feature, time, bias, state); err != nil {
-		return nil, err
-	}
+	floatTensors(x, feature, time, bias, state)
 	filters, memory, batch := time.Shape[0], time.Shape[1], x.Shape[0]
-	next, err := New(c.out, state.Shape...)
-	if err != nil {
-		return nil, err
-	}
-	y, err := New(c.out, batch, filters/rank)
-	if err != nil {
-		return nil, err
-	}
+	next := New(c.out, state.Shape...)
+	y := New(c.out, batch, filters/rank)
 	for b := range batch {
 		added := product(feature, stateOf(x, b))
 		sums := make([]float64, filters/rank)
@@ -50,5 +38,5 @@ func svdf(c *call) ([]*Tensor, error) {
 		}
 		setState(y, b, sums)
 	}
-	return []*Tensor{next, y}, nil
+	return []*Tensor{next, y}
 }

@@ -2,7 +2,8 @@
 // int64 by the shortest code that is obviously right, and an evaluator of whole models on top of it.
 //
 // Speed does not matter here beyond running a mobilenet in seconds. The package shares nothing with the
-// driver but its vocabulary, so that a mistake on one side shows as a difference.
+// driver but its vocabulary, so that a mistake on one side shows as a difference. What a kernel cannot compute it refuses, by a
+// panic of which Evaluate makes an error.
 //
 // Sources of the semantics: the NNAPI operation documentation, and TFLite's reference kernels for the
 // fixed-point arithmetic of the 8-bit types.
@@ -10,7 +11,6 @@ package ref
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -45,23 +45,18 @@ type Format struct {
 func (t *Tensor) Format() Format { return Format{t.Type, t.Scale, t.ZeroPoint} }
 
 // New returns a tensor of zeros (raw zeros for quantised types).
-func New(f Format, shape ...int) (*Tensor, error) {
-	n, err := elements(shape)
-	if err != nil {
-		return nil, err
-	}
+func New(f Format, shape ...int) *Tensor {
+	n := elements(shape)
 	return &Tensor{Type: f.Type, Scale: f.Scale, ZeroPoint: f.ZeroPoint,
-		Shape: append([]int(nil), shape...), V: make([]float64, n)}, nil
+		Shape: append([]int(nil), shape...), V: make([]float64, n)}
 }
 
 // FromValues returns a tensor with the given values, rounded to f.Type; quantised values are raw.
-func FromValues(f Format, shape []int, v ...float64) (*Tensor, error) {
-	t, err := New(f, shape...)
-	if err != nil {
-		return nil, err
-	}
+func FromValues(f Format, shape []int, v ...float64) (t *Tensor, err error) {
+	defer refused(&err)
+	t = New(f, shape...)
 	if len(v) != len(t.V) {
-		return nil, fmt.Errorf("%d values for shape %v", len(v), shape)
+		refuse("%d values for shape %v", len(v), shape)
 	}
 	for i, x := range v {
 		t.V[i] = f.round(x)
@@ -101,18 +96,18 @@ func (t *Tensor) real(i int) float64 {
 	return t.V[i]
 }
 
-func elements(shape []int) (int, error) {
+func elements(shape []int) int {
 	n := 1
 	for _, d := range shape {
 		if d < 0 {
-			return 0, fmt.Errorf("negative dimension in %v", shape)
+			refuse("negative dimension in %v", shape)
 		}
 		if d > 0 && n > maxElements/d {
-			return 0, fmt.Errorf("shape %v exceeds %d elements", shape, maxElements)
+			refuse("shape %v exceeds %d elements", shape, maxElements)
 		}
 		n *= d
 	}
-	return n, nil
+	return n
 }
 
 // stride is the distance in elements between neighbours along dimension d.
@@ -174,14 +169,12 @@ func (f Format) quantise(x float64) float64 {
 }
 
 // FromBytes decodes dense little-endian data. Types without quantisation ignore scale and zp.
-func FromBytes(t nn.OperandType, shape []int, scale float64, zp int, data []byte) (*Tensor, error) {
-	out, err := New(Format{t, scale, zp}, shape...)
-	if err != nil {
-		return nil, err
-	}
+func FromBytes(t nn.OperandType, shape []int, scale float64, zp int, data []byte) (out *Tensor, err error) {
+	defer refused(&err)
+	out = New(Format{t, scale, zp}, shape...)
 	n := t.Bytes()
 	if n == 0 || len(data) != n*len(out.V) {
-		return nil, fmt.Errorf("%d bytes for %s%v", len(data), t, shape)
+		refuse("%d bytes for %s%v", len(data), t, shape)
 	}
 	for i := range out.V {
 		out.V[i] = decode(t, data[i*n:])

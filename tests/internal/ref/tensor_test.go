@@ -124,6 +124,17 @@ func raw(t *testing.T, f Format, shape []int, v ...float64) *Tensor {
 	return x
 }
 
+// mustRefuse fails where f computes something.
+func mustRefuse(t *testing.T, f func(), about ...any) {
+	t.Helper()
+	var err error
+	func() {
+		defer refused(&err)
+		f()
+	}()
+	require.Error(t, err, about...)
+}
+
 // TestRun evaluates a model of two operations with a scalar that is a model input.
 func TestRun(t *testing.T) {
 	zero := binary.LittleEndian.AppendUint32(nil, 0)

@@ -1,7 +1,6 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 	"sort"
 
@@ -9,18 +8,18 @@ import (
 )
 
 func init() {
-	register(nn.OpTopkV2, kernel{inputs: []int{2}, runs: func(c *call) ([]*Tensor, error) {
-		values, indices, err := TopK(c.in[0], c.int(1))
-		return []*Tensor{values, indices}, err
+	register(nn.OpTopkV2, kernel{inputs: []int{2}, runs: func(c *call) []*Tensor {
+		values, indices := TopK(c.in[0], c.int(1))
+		return []*Tensor{values, indices}
 	}})
 }
 
 // TopK are the k largest values along the last dimension of x, the largest first, and their indices. Equal ones are in the
 // order of their indices. A NaN is above infinity.
-func TopK(x *Tensor, k int) (values, indices *Tensor, err error) {
+func TopK(x *Tensor, k int) (values, indices *Tensor) {
 	last := len(x.Shape) - 1
 	if last < 0 || k < 1 || k > x.Shape[last] {
-		return nil, nil, fmt.Errorf("the %d largest of %v", k, x.Shape)
+		refuse("the %d largest of %v", k, x.Shape)
 	}
 	n := x.Shape[last]
 	shape := append(append([]int(nil), x.Shape[:last]...), k)
@@ -39,5 +38,5 @@ func TopK(x *Tensor, k int) (values, indices *Tensor, err error) {
 			indices.V = append(indices.V, float64(i))
 		}
 	}
-	return values, indices, nil
+	return values, indices
 }

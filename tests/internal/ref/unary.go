@@ -1,7 +1,6 @@
 package ref
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nngpu/nngpu/driver/nn"
@@ -12,12 +11,12 @@ type Function func(float64) float64
 
 // function is the kernel of an elementwise operation that is f.
 func function(f Function) kernel {
-	return kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) { return Unary(f, c.in[0], c.out, c.ar) }}
+	return kernel{inputs: []int{1}, run: func(c *call) *Tensor { return Unary(f, c.in[0], c.out, c.ar) }}
 }
 
 // relu is the kernel of RELU, RELU1 or RELU6.
 func relu(act nn.Activation) kernel {
-	return kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) { return Relu(c.in[0], act, c.out) }}
+	return kernel{inputs: []int{1}, run: func(c *call) *Tensor { return Relu(c.in[0], act, c.out) }}
 }
 
 func init() {
@@ -34,8 +33,8 @@ func init() {
 	register(nn.OpRsqrt, function(func(x float64) float64 { return 1 / math.Sqrt(x) }))
 	register(nn.OpSin, function(math.Sin))
 	register(nn.OpFloor, function(math.Floor))
-	register(nn.OpElu, kernel{inputs: []int{2}, run: func(c *call) (*Tensor, error) { return Elu(c.in[0], c.real(1), c.out) }})
-	register(nn.OpHardSwish, kernel{inputs: []int{1}, run: func(c *call) (*Tensor, error) { return HardSwish(c.in[0], c.out, c.ar) }})
+	register(nn.OpElu, kernel{inputs: []int{2}, run: func(c *call) *Tensor { return Elu(c.in[0], c.real(1), c.out) }})
+	register(nn.OpHardSwish, kernel{inputs: []int{1}, run: func(c *call) *Tensor { return HardSwish(c.in[0], c.out, c.ar) }})
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
@@ -44,9 +43,9 @@ func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 //
 // For 8-bit types it is TFLite's table of 256 entries, computed in float32 (in real arithmetic with
 // Real). int32 wraps around.
-func Unary(f Function, x *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
+func Unary(f Function, x *Tensor, out Format, ar Arithmetic) *Tensor {
 	if x.Type != out.Type {
-		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
+		refuse("%s to %s", x.Type, out.Type)
 	}
 	switch {
 	case out.Type.IsFloat():
@@ -58,15 +57,12 @@ func Unary(f Function, x *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
 }
 
 // each applies f to the stored values.
-func each(x *Tensor, out Format, f Function) (*Tensor, error) {
-	y, err := New(out, x.Shape...)
-	if err != nil {
-		return nil, err
-	}
+func each(x *Tensor, out Format, f Function) *Tensor {
+	y := New(out, x.Shape...)
 	for i, v := range x.V {
 		y.V[i] = f(v)
 	}
-	return y, nil
+	return y
 }
 
 // tabled maps stored to stored values through the real function f.
@@ -94,21 +90,18 @@ func saturate(x, lo, hi float64) float64 {
 }
 
 // Relu is RELU, RELU1 or RELU6, according to act. Input and output have the same quantisation.
-func Relu(x *Tensor, act nn.Activation, out Format) (*Tensor, error) {
+func Relu(x *Tensor, act nn.Activation, out Format) *Tensor {
 	if x.Format() != out {
-		return nil, fmt.Errorf("input %v, output %v: formats must be equal", x.Format(), out)
+		refuse("input %v, output %v: formats must be equal", x.Format(), out)
 	}
-	clamp, err := clampFor(act, out)
-	if err != nil {
-		return nil, err
-	}
+	clamp := clampFor(act, out)
 	return each(x, out, clamp)
 }
 
 // Elu is x where x >= 0, else alpha * (exp(x) - 1); float types only.
-func Elu(x *Tensor, alpha float64, out Format) (*Tensor, error) {
+func Elu(x *Tensor, alpha float64, out Format) *Tensor {
 	if !out.Type.IsFloat() || x.Type != out.Type {
-		return nil, fmt.Errorf("ELU of %s to %s", x.Type, out.Type)
+		refuse("ELU of %s to %s", x.Type, out.Type)
 	}
 	return each(x, out, func(v float64) float64 {
 		if v >= 0 {
@@ -119,15 +112,15 @@ func Elu(x *Tensor, alpha float64, out Format) (*Tensor, error) {
 }
 
 // HardSwish is x * min(max(x+3, 0), 6) / 6.
-func HardSwish(x *Tensor, out Format, ar Arithmetic) (*Tensor, error) {
+func HardSwish(x *Tensor, out Format, ar Arithmetic) *Tensor {
 	f := func(v float64) float64 { return v * min(max(v+3, 0), 6) / 6 }
 	switch {
 	case x.Type != out.Type:
-		return nil, fmt.Errorf("%s to %s", x.Type, out.Type)
+		refuse("%s to %s", x.Type, out.Type)
 	case out.Type.IsFloat():
 		return each(x, out, func(v float64) float64 { return out.round(f(v)) })
 	case !out.quantised():
-		return nil, fmt.Errorf("HARD_SWISH of %s", out.Type)
+		refuse("HARD_SWISH of %s", out.Type)
 	case ar == Real:
 		return each(x, out, tabled(x, f, out, ar))
 	}
