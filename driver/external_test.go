@@ -24,11 +24,7 @@ import (
 // onDevices runs f on both software devices, or those of NNGPU_DEVICE.
 func onDevices(t *testing.T, f func(t *testing.T, name string)) {
 	t.Helper()
-	names := []string{"lavapipe", "swiftshader"}
-	if list := os.Getenv("NNGPU_DEVICE"); list != "" {
-		names = strings.Split(list, ",")
-	}
-	for _, name := range names {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) { f(t, name) })
 	}
 }

@@ -4,21 +4,18 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/cgo/vk"
-	"github.com/nngpu/nngpu/cmd/nngpu/internal/clienttest"
-	"github.com/nngpu/nngpu/driver"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestLiveLoss: the command says that the device was lost, and goes on if it can be opened again.
 func TestLiveLoss(t *testing.T) {
-	clienttest.Each(t, func(t *testing.T, _ *driver.Client) {
-		device := t.Name()[strings.LastIndexByte(t.Name(), '/')+1:]
+	devices.EachNamed(t, func(t *testing.T, device string) {
 		for name, tc := range map[string]struct {
 			fault vk.Fault
 			code  int

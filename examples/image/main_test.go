@@ -12,7 +12,7 @@ import (
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/picture"
-	"github.com/nngpu/nngpu/examples/internal/exampletest"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 const digits = "../digits"
@@ -27,7 +27,7 @@ func ownCache(t *testing.T) {
 // 28 rows of 64 texels.
 func TestDigits(t *testing.T) {
 	ownCache(t)
-	exampletest.Each(t, func(t *testing.T, device string) {
+	devices.EachNamed(t, func(t *testing.T, device string) {
 		for digit := range 10 {
 			var out bytes.Buffer
 			picture := filepath.Join(digits, "samples", fmt.Sprint(digit, ".png"))
@@ -44,7 +44,7 @@ func TestColours(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			model := nntest.Shared(t, "models", name, "model.tflite")
 			ownCache(t)
-			exampletest.Each(t, func(t *testing.T, device string) {
+			devices.EachNamed(t, func(t *testing.T, device string) {
 				var out bytes.Buffer
 				require.NoError(t, run(t.Context(), &out, device, model, path))
 				require.Regexp(t, `^.+ \(\d+\.\d\d\); \d{4} bytes copied, 229376 read by the device as texels\n$`, out.String())
@@ -64,7 +64,7 @@ func best(t *testing.T, device, model, path string) string {
 	require.NoError(t, err)
 	p, err := picture.Decode(data, picture.Limits{})
 	require.NoError(t, err)
-	client, err := exampletest.Open(t, device).NewClient("test")
+	client, err := devices.Open(t, device).NewClient("test")
 	require.NoError(t, err)
 	prepared, err := client.PrepareModel(t.Context(), net.Model)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/examples/internal/exampletest"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // soak reports whether the long tests run, on a machine that does nothing else.
@@ -22,8 +22,8 @@ func soak() bool { return os.Getenv("NNGPU_SOAK") != "" }
 
 // TestDisconnects: clients that hang up at any moment leave nothing on the device and nothing in memory.
 func TestDisconnects(t *testing.T) {
-	exampletest.Each(t, func(t *testing.T, device string) {
-		x := start(t, exampletest.Open(t, device), testNetwork(t, 32, 8))
+	devices.EachNamed(t, func(t *testing.T, device string) {
+		x := start(t, devices.Open(t, device), testNetwork(t, 32, 8))
 		picture := sample(t, 3)
 		one := x.latency(t, interactive)
 		goroutines := x.goroutines()
@@ -103,8 +103,8 @@ func TestLoad(t *testing.T) {
 	if soak() {
 		duration = 10 * time.Second
 	}
-	exampletest.Each(t, func(t *testing.T, device string) {
-		x := start(t, exampletest.Open(t, device), testNetwork(t, 32, 8))
+	devices.EachNamed(t, func(t *testing.T, device string) {
+		x := start(t, devices.Open(t, device), testNetwork(t, 32, 8))
 		one, segment := x.latency(t, interactive), x.longestSegment(t)
 		picture := sample(t, 3)
 		ctx, stop := context.WithTimeout(t.Context(), duration)

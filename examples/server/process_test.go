@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/examples/internal/exampletest"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // asServer in the environment makes the test's program the server itself.
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // TestProcess: the server as docs/library.md starts it answers, publishes what it does, and ends well when it is told to.
 func TestProcess(t *testing.T) {
-	exampletest.Each(t, func(t *testing.T, device string) {
+	devices.EachNamed(t, func(t *testing.T, device string) {
 		c := exec.CommandContext(t.Context(), os.Args[0], "-device", device, "-listen", "127.0.0.1:0", "-model", "../digits/digits_s8.tflite")
 		c.Env = append(os.Environ(), asServer+"=1", "XDG_CACHE_HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())
 		log, err := c.StderrPipe()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/examples/internal/exampletest"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestRequests: what is right is answered, and what is wrong has its status.
@@ -62,8 +62,8 @@ func TestRequests(t *testing.T) {
 	for _, bad := range []string{"", "0", "-5", "+5", "1.5", "5ms", "1e3", "0x10", "30001", "18446744073709551616"} {
 		list = append(list, request{name: "deadline " + strconv.Quote(bad), path: interactive, deadlines: []string{bad}, body: seven, want: 400})
 	}
-	exampletest.Each(t, func(t *testing.T, device string) {
-		x := start(t, exampletest.Open(t, device), digits)
+	devices.EachNamed(t, func(t *testing.T, device string) {
+		x := start(t, devices.Open(t, device), digits)
 		for _, tc := range list {
 			t.Run(tc.name, func(t *testing.T) {
 				q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, x.url+tc.path, bytes.NewReader(tc.body))

@@ -11,8 +11,9 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestStagedFirstResult: whoever asks for stages never waits longer for the first result than without, beyond what
@@ -24,12 +25,12 @@ func TestStagedFirstResult(t *testing.T) {
 	paths := []string{filepath.Join(examples, "digits_f32.tflite"), filepath.Join(examples, "digits_s8.tflite")}
 	rounds, factor, slack := 2, 2.0, 300*time.Millisecond
 	if soak {
-		more, err := filepath.Glob(filepath.Join(devices.Shared(t, "models"), "*", "model.tflite"))
+		more, err := filepath.Glob(filepath.Join(nntest.Shared(t, "models"), "*", "model.tflite"))
 		require.NoError(t, err)
 		paths = append(paths, more...)
 		rounds, factor, slack = 5, 1.15, 20*time.Millisecond
 	}
-	for _, device := range devices.Names() {
+	for _, device := range nntest.Devices() {
 		for _, disk := range []bool{false, true} {
 			if disk && device != "lavapipe" { // which alone has one
 				continue

@@ -17,7 +17,6 @@ import (
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/memory"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 const tensorBytes = 16
@@ -38,15 +37,10 @@ func eachBackend(t *testing.T, f func(t *testing.T, open func() backend.Backend)
 	t.Run("null", func(t *testing.T) {
 		f(t, func() backend.Backend { return &null.Backend{} })
 	})
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			b, err := gpu.Open(name, gpu.Options{})
-			if err != nil {
-				if devices.Required(name) {
-					t.Fatalf("device %s is required: %v", name, err)
-				}
-				t.Skipf("device %s: %v", name, err)
-			}
+			nntest.Opened(t, name, err)
 			require.NoError(t, b.Close())
 			f(t, func() backend.Backend {
 				b, err := gpu.Open(name, gpu.Options{})

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // Exit codes that docs/command.md promises.
@@ -160,7 +160,7 @@ var (
 func needDevice(t *testing.T, name string) {
 	t.Helper()
 	ok, why := available(t, name)
-	if !ok && devices.Required(name) {
+	if !ok && nntest.Required(name) {
 		t.Fatalf("device %s is required: %s", name, why)
 	}
 	if !ok {
@@ -168,19 +168,11 @@ func needDevice(t *testing.T, name string) {
 	}
 }
 
-// tested are the devices that are to be tested.
-func tested() []string {
-	if list := os.Getenv("NNGPU_DEVICE"); list != "" {
-		return strings.Split(list, ",")
-	}
-	return []string{"lavapipe", "swiftshader"}
-}
-
 // anyDevice is a device for what does not depend on the device: SwiftShader, which starts within milliseconds,
 // else another.
 func anyDevice(t *testing.T) string {
 	t.Helper()
-	for _, name := range append([]string{"swiftshader"}, tested()...) {
+	for _, name := range append([]string{"swiftshader"}, nntest.Devices()...) {
 		if ok, _ := available(t, name); ok {
 			return name
 		}
@@ -191,7 +183,7 @@ func anyDevice(t *testing.T) string {
 
 // eachDevice runs f for each device that is to be tested.
 func eachDevice(t *testing.T, f func(t *testing.T, device string)) {
-	for _, name := range tested() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			needDevice(t, name)
 			f(t, name)

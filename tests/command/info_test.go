@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // memoryInfo is what `nngpu info` tells of memory and queues.
@@ -78,7 +78,7 @@ func TestInfoNamed(t *testing.T) {
 		}
 	}
 	if manifest == "" {
-		if devices.Required("lavapipe") {
+		if nntest.Required("lavapipe") {
 			t.Fatal("lavapipe's manifest is in none of the usual places")
 		}
 		t.Skip("lavapipe's manifest is in none of the usual places")

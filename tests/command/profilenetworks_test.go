@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // TestProfileOfNetworks: the rows add up to the time of a run for every network that a device runs, alone and beside
 // others who use every processor. With NNGPU_SOAK=1 all networks of the test data are tried, and on a machine with
 // nothing else to do the sum is what bench says, within 5 %, by the medians of three measurements in turn.
 func TestProfileOfNetworks(t *testing.T) {
-	dir, args := devices.Shared(t, "models"), []string{"--runs", "10"}
+	dir, args := nntest.Shared(t, "models"), []string{"--runs", "10"}
 	var paths []string
 	for _, name := range []string{"hello_world_f32", "micro_speech_s8", "mobilenet_v1_025_224_f32"} {
 		paths = append(paths, filepath.Join(dir, name, "model.tflite"))

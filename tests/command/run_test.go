@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // runJSON is the interface of `nngpu run --json`.
@@ -41,7 +41,7 @@ func decodeRun(t *testing.T, r result) runJSON {
 
 // TestCat names the animal in a picture with both 8-bit networks.
 func TestCat(t *testing.T) {
-	models, images := devices.Shared(t, "models"), devices.Shared(t, "images")
+	models, images := nntest.Shared(t, "models"), nntest.Shared(t, "images")
 	eachDevice(t, func(t *testing.T, device string) {
 		for _, name := range []string{"mobilenet_v2_224_u8", "mobilenet_v2_224_s8"} {
 			r := ok(t, "run", filepath.Join(models, name, "model.tflite"), "--input", filepath.Join(images, "cat.png"),
@@ -58,7 +58,7 @@ func TestCat(t *testing.T) {
 
 // TestFloatPictures: a network that does not say how colours are normalised gets them from -1 to 1.
 func TestFloatPictures(t *testing.T) {
-	models, images := devices.Shared(t, "models"), devices.Shared(t, "images")
+	models, images := nntest.Shared(t, "models"), nntest.Shared(t, "images")
 	r := ok(t, "run", filepath.Join(models, "mobilenet_v1_025_224_f32", "model.tflite"), "--input", filepath.Join(images, "cat.png"),
 		"--labels", filepath.Join(images, "imagenet_labels.txt"), "--device", anyDevice(t), "--json")
 	require.Contains(t, decodeRun(t, r).Top[0].Label, "cat")

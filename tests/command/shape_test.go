@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // TestShapes: --shape and --batch change what a network takes and gives, in every command that takes one.
 func TestShapes(t *testing.T) {
-	path := filepath.Join(devices.Shared(t, "models"), "mobilenet_v1_025_224_f32", "model.tflite")
+	path := filepath.Join(nntest.Shared(t, "models"), "mobilenet_v1_025_224_f32", "model.tflite")
 	eachDevice(t, func(t *testing.T, device string) {
 		type tensor struct{ Shape []uint32 }
 		inspect := func(args ...string) (in, out []uint32) {

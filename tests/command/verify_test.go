@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 )
 
 // verifyJSON is the interface of `nngpu verify --json`.
@@ -189,7 +189,7 @@ func TestVerifyNothing(t *testing.T) {
 
 // TestVerifySharedModels runs real networks: small ones, because package models runs all.
 func TestVerifySharedModels(t *testing.T) {
-	models := devices.Shared(t, "models")
+	models := nntest.Shared(t, "models")
 	device := anyDevice(t)
 	args := []string{"verify", "--device", device, "--json"}
 	for _, name := range []string{"hello_world_f32", "micro_speech_s8", "mobilenet_v2_224_u8", "mnist8_f32_onnx"} {
@@ -206,7 +206,7 @@ func TestVerifySharedModels(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
-	dir := devices.Shared(t, "conformance")
+	dir := nntest.Shared(t, "conformance")
 	device := anyDevice(t)
 	r := ok(t, "conformance", dir, "--filter", "softmax_float_*", "--device", device, "--json")
 	var v struct {

@@ -14,11 +14,12 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/internal/conformancedata"
 	"github.com/nngpu/nngpu/internal/conformancerun"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // folder is the data: NNGPU_CONFORMANCE, else the shared one.
@@ -26,7 +27,7 @@ func folder(t *testing.T) string {
 	if dir := os.Getenv("NNGPU_CONFORMANCE"); dir != "" {
 		return dir
 	}
-	return devices.Shared(t, "conformance")
+	return nntest.Shared(t, "conformance")
 }
 
 // part is NNGPU_CONFORMANCE_PART: only every nth model is run.

@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/internal/conformancedata"
 	"github.com/nngpu/nngpu/internal/conformancerun"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestControlFlow runs the models with IF and WHILE. All pass, also where the state of a loop has another shape in each

@@ -19,7 +19,6 @@ import (
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/gpu/null"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 const tensorBytes = 16
@@ -161,15 +160,10 @@ func TestContextsThatHaveEnded(t *testing.T) {
 		}
 	}
 	t.Run("null", func(t *testing.T) { test(t, restoring{&null.Backend{}}) })
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			b, err := gpu.Open(name, gpu.Options{})
-			if err != nil {
-				if devices.Required(name) {
-					t.Fatalf("device %s is required: %v", name, err)
-				}
-				t.Skipf("device %s: %v", name, err)
-			}
+			nntest.Opened(t, name, err)
 			test(t, b)
 		})
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 var starts = []int32{1, 2, 27, 3, 1, 6, 97}

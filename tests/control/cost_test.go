@@ -11,7 +11,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestIterationsCostWhatExecutionsDo: 1,000 iterations take no longer than 1,000 executions of body and condition as a

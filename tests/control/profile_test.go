@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestProfileOfLoops: each operation of the main graph and of the referenced ones has its row, which says how often it ran

@@ -16,7 +16,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/internal/conformancedata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
@@ -75,7 +75,7 @@ func runChain(t *testing.T, d *driver.Device, c *chain, seed uint64) {
 	require.NoError(t, err, "prepare\n%s", describe(m))
 	for run := range uint64(2) {
 		inputs := RandomInputs(m, rand.New(rand.NewPCG(seed, run)))
-		want, err := ref.Evaluate(m, inputs, ref.Options{Arithmetic: devices.Arithmetic(m)})
+		want, err := ref.Evaluate(m, inputs, ref.Options{Arithmetic: ref.ArithmeticOf(m)})
 		require.NoError(t, err, "oracle\n%s", describe(m))
 		largest := largestFloat(want.Operands)
 		got := pm.NewOutputs()

@@ -14,7 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/internal/conformancedata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
@@ -28,7 +28,7 @@ func questions(t *testing.T, m *nn.Model, rough map[uint32]bool, n int) []questi
 	var list []question
 	for i := range n {
 		q := question{inputs: RandomInputs(m, rand.New(rand.NewPCG(uint64(i), 23)))}
-		e, err := ref.Evaluate(m, q.inputs, ref.Options{Arithmetic: devices.Arithmetic(m)})
+		e, err := ref.Evaluate(m, q.inputs, ref.Options{Arithmetic: ref.ArithmeticOf(m)})
 		require.NoError(t, err)
 		largest := largestFloat(e.Operands)
 		for k, index := range m.Main.Outputs {

@@ -15,7 +15,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/ops"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // detections is a model of one DETECTION_POSTPROCESSING of scores [images, anchors, classes] and deltas of that many numbers.

@@ -13,7 +13,6 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/internal/conformancedata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
@@ -49,7 +48,7 @@ func Compare(t *testing.T, d *driver.Device, m *nn.Model, tol Tolerance, seed ui
 // CompareOn is Compare on inputs of the caller's choice.
 func CompareOn(t *testing.T, d *driver.Device, m *nn.Model, inputs [][]byte, tol Tolerance) {
 	t.Helper()
-	compareWith(t, d, m, inputs, tol, devices.Arithmetic(m))
+	compareWith(t, d, m, inputs, tol, ref.ArithmeticOf(m))
 }
 
 // compareWith is CompareOn with an oracle of another arithmetic.
@@ -66,7 +65,7 @@ func compareWith(t *testing.T, d *driver.Device, m *nn.Model, inputs [][]byte, t
 // comparePrepared runs pm, which was made of m, and compares every output with the oracle's.
 func comparePrepared(t *testing.T, pm *driver.PreparedModel, m *nn.Model, inputs [][]byte, tol Tolerance) {
 	t.Helper()
-	compareOutputs(t, pm, m, inputs, tol, devices.Arithmetic(m))
+	compareOutputs(t, pm, m, inputs, tol, ref.ArithmeticOf(m))
 }
 
 func compareOutputs(t *testing.T, pm *driver.PreparedModel, m *nn.Model, inputs [][]byte, tol Tolerance, a func(nn.OperationType) ref.Arithmetic) {

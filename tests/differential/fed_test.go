@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
@@ -214,7 +214,7 @@ func prepared(t *testing.T, d *driver.Device, m *nn.Model) (*driver.PreparedMode
 func runLeavable(t *testing.T, client *driver.Client, pm *driver.PreparedModel, stated *nn.Model, values []int32) {
 	t.Helper()
 	x := RandomInputs(stated, rand.New(rand.NewPCG(3, 4)))[0]
-	want, err := ref.Evaluate(stated, [][]byte{x, int32Bytes(values)}, ref.Options{Arithmetic: devices.Arithmetic(stated)})
+	want, err := ref.Evaluate(stated, [][]byte{x, int32Bytes(values)}, ref.Options{Arithmetic: ref.ArithmeticOf(stated)})
 	require.NoError(t, err)
 	q := leaveOrBring(stated.Main.Operands[stated.Main.Inputs[0]].Dims, x, values)
 	room := q.Pools[1].(nn.HostMemory)

@@ -14,7 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // reductions are the operations that reduce axes to one element, with the types that they have.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestLargeConvolutions: images and filters beyond the texel buffers of SwiftShader (65,536 texels), sums so

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // lstmCase is an LSTM over a sequence. Weights are model inputs where fed is set, else constants.

@@ -11,7 +11,8 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // matrixCases fill enough of a tile that products by cooperative matrices are chosen on GPUs, and end tiles and steps early.
@@ -45,7 +46,7 @@ func TestConvByMatrices(t *testing.T) {
 	t.Setenv("NNGPU_SELFTEST", "off") // all variants at once
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
 		half := matrixCases[0].model(formats[1], false, rand.New(rand.NewPCG(1, 1)))
-		if !devices.Required("matrix") && !strings.Contains(strings.Join(kernelsOf(t, d, half, 1), " "), "conv_matrix_") {
+		if !nntest.Required("matrix") && !strings.Contains(strings.Join(kernelsOf(t, d, half, 1), " "), "conv_matrix_") {
 			t.Skip("no cooperative matrices; tools/setup.sh matrix unpacks a lavapipe that has them")
 		}
 		for i, tc := range matrixCases {

@@ -15,7 +15,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/internal/conformancedata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
@@ -88,7 +88,7 @@ func runUnknown(t *testing.T, pm *driver.PreparedModel, inputs [][]byte, room in
 // compareUnknown runs pm, which was made of m, and compares what comes out, and of how much there is, with the oracle's.
 func compareUnknown(t *testing.T, pm *driver.PreparedModel, m *nn.Model, inputs [][]byte, room int, tol Tolerance) []nn.Dims {
 	t.Helper()
-	want, err := ref.Evaluate(m, inputs, ref.Options{Arithmetic: devices.Arithmetic(m)})
+	want, err := ref.Evaluate(m, inputs, ref.Options{Arithmetic: ref.ArithmeticOf(m)})
 	require.NoError(t, err, "oracle")
 	dims, got := runUnknown(t, pm, inputs, room)
 	for i, y := range want.Outputs {

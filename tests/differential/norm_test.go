@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // normaliseTolerance: results are rounded once, halves of bytes either way.

@@ -9,7 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/ops"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // lstm16Model is a QUANTIZED_16BIT_LSTM whose weights have this scale and zero point and are inputs if fed is set.

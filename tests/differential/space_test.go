@@ -14,7 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/driver/ops"
 	"github.com/nngpu/nngpu/internal/conformancedata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
@@ -170,7 +170,7 @@ func runOpen(t *testing.T, pm *driver.PreparedModel, m *nn.Model, inputs [][]byt
 	t.Helper()
 	got := [][]byte{make([]byte, 1<<14)}
 	res, err := pm.Run(t.Context(), inputs, got)
-	want, bad := ref.Evaluate(m, inputs, ref.Options{Arithmetic: devices.Arithmetic(m)})
+	want, bad := ref.Evaluate(m, inputs, ref.Options{Arithmetic: ref.ArithmeticOf(m)})
 	if wrong {
 		require.Error(t, bad)
 		require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "%v", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // edgesModel is a 3x3 convolution of one channel with all weights 1 and SAME padding, of an image [1, h, w, 1].

@@ -11,8 +11,8 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/memory"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // TestOpenRunClose: rounds of client, model, buffers, pool and burst leave nothing behind: no device memory, no

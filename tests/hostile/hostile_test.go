@@ -24,8 +24,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/tests/differential"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // outcome is what becomes of a model.
@@ -87,11 +87,7 @@ func TestHostile(t *testing.T) {
 		require.False(t, seen[tc.name], "two cases are called %s", tc.name)
 		seen[tc.name] = true
 	}
-	names := []string{"lavapipe", "swiftshader"}
-	if list := os.Getenv("NNGPU_DEVICE"); list != "" {
-		names = strings.Split(list, ",")
-	}
-	for _, name := range names {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			devices.Open(t, name) // skips where it is absent
 			onDevice(t, name)

@@ -27,7 +27,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/internal/conformancedata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 const (
@@ -48,10 +48,10 @@ func TestMutatedModels(t *testing.T) {
 	if os.Getenv("NNGPU_SOAK") == "1" {
 		total, batch = 100_000, 5000
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			devices.Open(t, name) // skips where it is absent
-			for seed := 0; seed*batch < total/len(devices.Names()); seed++ {
+			for seed := 0; seed*batch < total/len(nntest.Devices()); seed++ {
 				mutationsInChild(t, name, seed, batch)
 			}
 		})

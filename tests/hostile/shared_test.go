@@ -12,8 +12,8 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/memory"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // rowBytes is the size of a row of growModel.

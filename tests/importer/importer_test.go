@@ -16,7 +16,7 @@ import (
 	g "github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/internal/conformancedata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 

@@ -11,13 +11,14 @@ import (
 
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestArenaIsHardlyLargerThanItsLargestLiveSet holds for every real network that compiles.
 func TestArenaIsHardlyLargerThanItsLargestLiveSet(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(devices.Shared(t, "models"), "*", "model.tflite"))
+	paths, err := filepath.Glob(filepath.Join(nntest.Shared(t, "models"), "*", "model.tflite"))
 	require.NoError(t, err)
 	for _, name := range []string{"lavapipe", "swiftshader"} {
 		t.Run(name, func(t *testing.T) {

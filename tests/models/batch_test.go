@@ -10,14 +10,15 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/internal/modeldata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // TestBatch: a network whose file has one example computes of each of several in a batch what the reference says.
 func TestBatch(t *testing.T) {
 	const batch = 3
-	root := devices.Shared(t, "models")
+	root := nntest.Shared(t, "models")
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
 		for _, name := range []string{"hello_world_f32", "micro_speech_s8", "mobilenet_v1_025_224_f32", "face_landmark_f16w"} {
 			t.Run(name, func(t *testing.T) {
@@ -75,7 +76,7 @@ func batchOf(t *testing.T, net *importer.Network, f *modeldata.Folder, n int) (i
 
 // TestOtherSizes: networks run on pictures of sizes that their files do not have, on each device, and say which they cannot.
 func TestOtherSizes(t *testing.T) {
-	root := devices.Shared(t, "models")
+	root := nntest.Shared(t, "models")
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
 		net := load(t, filepath.Join(root, "face_landmark_f16w", "model.tflite"))
 		other, err := net.Reshape([]nn.Dims{{2, 256, 192, 3}})

@@ -14,14 +14,15 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/memory"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // TestM27NetworksOnImages: a network that is given a picture as a hardware buffer of texels computes, to the bit,
 // what it computes of the dense tensor.
 func TestM27NetworksOnImages(t *testing.T) {
-	models, pictures := devices.Shared(t, "models"), devices.Shared(t, "images")
+	models, pictures := nntest.Shared(t, "models"), nntest.Shared(t, "images")
 	const size = 224
 	rgb := picture(t, filepath.Join(pictures, "cat.png"), size)
 	labels, err := os.ReadFile(filepath.Join(pictures, "imagenet_labels.txt"))

@@ -13,9 +13,10 @@ import (
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/internal/modeldata"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // networks must run and agree. oneStep holds every output element to one step of the reference, closer than
@@ -38,7 +39,7 @@ var networks = []struct {
 }
 
 func TestNetworks(t *testing.T) {
-	root := devices.Shared(t, "models")
+	root := nntest.Shared(t, "models")
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
 		for _, n := range networks {
 			t.Run(n.name, func(t *testing.T) {
@@ -121,7 +122,7 @@ func sizes(t *testing.T, m *nn.Model, list []uint32) (bytes []int) {
 
 // TestStaged runs the way of discrete GPUs: inputs and outputs are copied to and from the arena.
 func TestStaged(t *testing.T) {
-	root := devices.Shared(t, "models")
+	root := nntest.Shared(t, "models")
 	devices.EachWith(t, gpu.Options{Staged: true}, func(t *testing.T, d *driver.Device) {
 		for _, name := range []string{"hello_world_f32", "micro_speech_s8", "mobilenet_v2_224_u8"} {
 			f, err := modeldata.Open(filepath.Join(root, name))
@@ -136,7 +137,7 @@ func TestStaged(t *testing.T) {
 
 // TestPipelineBudget holds mobilenets to 14 pipelines: what cold start costs.
 func TestPipelineBudget(t *testing.T) {
-	root := devices.Shared(t, "models")
+	root := nntest.Shared(t, "models")
 	devices.Each(t, func(t *testing.T, d *driver.Device) {
 		for _, name := range []string{"mobilenet_v2_224_u8", "mobilenet_v2_224_s8", "mobilenet_v1_025_224_f32"} {
 			p := prepare(t, d, filepath.Join(root, name, "model.tflite"))

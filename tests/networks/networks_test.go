@@ -11,8 +11,8 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/internal/networks"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/internal/networks"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 	"github.com/nngpu/nngpu/tests/internal/ref"
 )
 
@@ -58,7 +57,7 @@ func build(t *testing.T, s networks.Spec) *networks.Network {
 // evaluate computes a network by the reference.
 func evaluate(t *testing.T, m *nn.Model, in []byte) *ref.Evaluation {
 	t.Helper()
-	e, err := ref.Evaluate(m, [][]byte{in}, ref.Options{Arithmetic: devices.Arithmetic(m)})
+	e, err := ref.Evaluate(m, [][]byte{in}, ref.Options{Arithmetic: ref.ArithmeticOf(m)})
 	require.NoError(t, err)
 	return e
 }

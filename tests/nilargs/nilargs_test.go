@@ -15,10 +15,10 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/gpu/null"
 	"github.com/nngpu/nngpu/qos"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // restoring is a null backend that could take models back from a cache.
@@ -109,15 +109,10 @@ func TestNilIsInvalid(t *testing.T) {
 			require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err), "%s, call %d: %v", place, i, err)
 		}
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			b, err := gpu.Open(name, gpu.Options{})
-			if err != nil {
-				if devices.Required(name) {
-					t.Fatalf("device %s is required: %v", name, err)
-				}
-				t.Skipf("device %s: %v", name, err)
-			}
+			nntest.Opened(t, name, err)
 			e := *e
 			e.backends = []*gpu.Backend{b}
 			for place, calls := range refusals {

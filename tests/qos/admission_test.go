@@ -13,8 +13,8 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/qos"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // arrival is one execution, in times since the start.

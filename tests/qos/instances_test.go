@@ -15,7 +15,6 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // opened is m without the dimensions of anything but constants.
@@ -38,7 +37,7 @@ func TestInstancesCostWhatFixedModelsCost(t *testing.T) {
 	if soak() && !nntest.Raced {
 		runs, bound = 5000, 2
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			x := openTiny(t, name, gpu.Options{})
 			template, err := x.client.PrepareModel(t.Context(), opened(x.model))
@@ -102,7 +101,7 @@ func TestUrgentBesideNewSizes(t *testing.T) {
 	if soak() {
 		each = 10 * time.Second
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			c := newContest(t, name, driver.SchedulingOptions{})
 			urgent := loadModel(t, "hello_world_f32")

@@ -13,7 +13,6 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // BenchmarkOverhead is what the driver adds to a synchronous execution of a tiny network on an idle device: the
@@ -37,7 +36,7 @@ func TestOverhead(t *testing.T) {
 	if soak() && !nntest.Raced {
 		runs, bound = 5000, 30
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			left := runs
 			x := overhead(t, name, func() bool { left--; return left >= 0 })
@@ -107,7 +106,7 @@ func openTiny(b testing.TB, name string, o gpu.Options) *tiny {
 func openNetwork(b testing.TB, name, network string, o gpu.Options) *tiny {
 	back, err := gpu.Open(name, o)
 	if err != nil {
-		if devices.Required(name) {
+		if nntest.Required(name) {
 			b.Fatal(err)
 		}
 		b.Skipf("device %s: %v", name, err)
@@ -148,7 +147,7 @@ func TestPastDeadlineIsRefusedAtOnce(t *testing.T) {
 	if soak() && !nntest.Raced {
 		bound = 100 * time.Microsecond
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			c := newContest(t, name, driver.SchedulingOptions{})
 			stop := c.saturate(t)

@@ -10,7 +10,6 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // TestProfiledCostsLittle: the rows of an execution add up to what it took. With NNGPU_SOAK=1 one that is profiled takes
@@ -24,7 +23,7 @@ func TestProfiledCostsLittle(t *testing.T) {
 			"deeplabv3_257_f32")
 		bound, agree, long = 1.03, 0.05, 8*time.Second
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		for _, network := range networks {
 			t.Run(name+"/"+network, func(t *testing.T) {
 				x := openNetwork(t, name, network, gpu.Options{})

@@ -10,9 +10,9 @@ import (
 
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
 	"github.com/nngpu/nngpu/memory"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // timings are whose clock may time executions: with that of the device, a software device goes the way of a GPU.
@@ -20,7 +20,7 @@ var timings = map[string]gpu.Timing{"usual": gpu.TimingUsual, "device": gpu.Timi
 
 // TestReusableAllocatesNothing on a device: over host memory, over memory that is used in place, and over buffers.
 func TestReusableAllocatesNothing(t *testing.T) {
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		for clock, timing := range timings {
 			t.Run(name+"/"+clock, func(t *testing.T) { allocatesNothing(t, openTiny(t, name, gpu.Options{Timing: timing})) })
 		}
@@ -68,7 +68,7 @@ func allocatesNothing(t *testing.T, x *tiny) {
 // TestReusableProfiles: each run of a reusable execution has a profile of its own, which adds up, tells of every step and
 // stays as it is when the next run begins, whoever's clock it is by.
 func TestReusableProfiles(t *testing.T) {
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		for clock, timing := range timings {
 			t.Run(name+"/"+clock, func(t *testing.T) {
 				x := openTiny(t, name, gpu.Options{Timing: timing})

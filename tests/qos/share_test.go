@@ -14,8 +14,8 @@ import (
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/qos"
-	"github.com/nngpu/nngpu/tests/internal/devices"
 )
 
 // TestLongestWait: a client of the least share waits no longer than a second for its first segment beside three of the

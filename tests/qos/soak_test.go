@@ -20,7 +20,7 @@ import (
 	"github.com/nngpu/nngpu/driver/importer/tflite"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 func soak() bool { return os.Getenv("NNGPU_SOAK") == "1" }
@@ -28,7 +28,7 @@ func soak() bool { return os.Getenv("NNGPU_SOAK") == "1" }
 // loadModel reads a network of the test data.
 func loadModel(t testing.TB, name string) *nn.Model {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(devices.Shared(t, "models"), name, "model.tflite"))
+	data, err := os.ReadFile(filepath.Join(nntest.Shared(t, "models"), name, "model.tflite"))
 	require.NoError(t, err)
 	net, err := tflite.Import(data)
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu"
-	"github.com/nngpu/nngpu/tests/internal/devices"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // segmentBound is the longest that a segment may be expected to take on a software device.
@@ -33,7 +33,7 @@ func TestUrgentGoesBetweenSegments(t *testing.T) {
 	if soak() {
 		alone, beside = 10*time.Second, 30*time.Second
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			preempting, whole := newContest(t, name, driver.SchedulingOptions{}), newContest(t, name, driver.SchedulingOptions{NoPreempt: true})
 			for _, model := range []string{"hello_world_f32", "mobilenet_v1_025_224_f32"} {
@@ -68,7 +68,7 @@ func TestPreemptionCostsNoThroughput(t *testing.T) {
 	if soak() && !nntest.Raced {
 		rounds, each, bound = 15, 2*time.Second, 0.95
 	}
-	for _, name := range devices.Names() {
+	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			contests := []*contest{newContest(t, name, driver.SchedulingOptions{}), newContest(t, name, driver.SchedulingOptions{NoPreempt: true})}
 			var cut, whole, ratios []float64

@@ -14,6 +14,27 @@ func Required(name string) bool {
 	return slices.Contains(strings.Split(os.Getenv("NNGPU_REQUIRE"), ","), name)
 }
 
+// Devices are the names of the devices to test on: those that NNGPU_DEVICE, a list with commas, has, else both software
+// implementations.
+func Devices() []string {
+	if list := os.Getenv("NNGPU_DEVICE"); list != "" {
+		return strings.Split(list, ",")
+	}
+	return []string{"lavapipe", "swiftshader"}
+}
+
+// Opened skips the test where err says why a device could not be opened, or fails it where that is required.
+func Opened(t testing.TB, device string, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case Required(device):
+		t.Fatalf("device %s is required: %v", device, err)
+	default:
+		t.Skipf("device %s: %v", device, err)
+	}
+}
+
 // Shared returns the path of a file or folder of the test data, which lie in shared/ beside the project or where
 // NNGPU_SHARED says. Where it is absent the test is skipped, or fails if "shared" is required.
 func Shared(t testing.TB, path ...string) string {

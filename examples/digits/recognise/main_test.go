@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/nngpu/nngpu/examples/internal/exampletest"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // TestRecognise reads all samples with both networks, on each device.
 func TestRecognise(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // the program keeps compiled models
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	exampletest.Each(t, func(t *testing.T, device string) {
+	devices.EachNamed(t, func(t *testing.T, device string) {
 		for _, model := range []string{"digits_f32.tflite", "digits_s8.tflite"} {
 			for want := range 10 {
 				picture := filepath.Join("..", "samples", fmt.Sprint(want, ".png"))

@@ -30,6 +30,17 @@ func Always(a Arithmetic) func(nn.OperationType) Arithmetic {
 	return func(nn.OperationType) Arithmetic { return a }
 }
 
+// ArithmeticOf is the Options.Arithmetic by which the driver rounds in m: that of TFLite, which rounds once in the
+// convolutions and matrix products of signed 8-bit models and twice elsewhere.
+func ArithmeticOf(m *nn.Model) func(nn.OperationType) Arithmetic {
+	for _, o := range m.Main.Operands {
+		if o.Type == nn.TensorQuant8AsymmSigned {
+			return SingleRoundingInMatrices
+		}
+	}
+	return Always(DoubleRounding)
+}
+
 // Evaluation is the result of Evaluate.
 type Evaluation struct {
 	// Outputs are the main graph's, in order.

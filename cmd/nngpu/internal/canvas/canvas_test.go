@@ -13,9 +13,9 @@ import (
 	"golang.org/x/image/font/inconsolata"
 	"golang.org/x/image/math/fixed"
 
-	"github.com/nngpu/nngpu/cmd/nngpu/internal/clienttest"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // drawnBy draws a scene and returns the picture.
@@ -129,7 +129,7 @@ var ink = color.RGBA{255, 242, 64, 255} // markInk
 
 // TestStripAndText: letters, bars and colours of the strip, and letters and marks on the picture.
 func TestStripAndText(t *testing.T) {
-	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
+	devices.EachClient(t, func(t *testing.T, c *driver.Client) {
 		view := randomView()
 		s := Scene{Base: View, Marks: 5}
 		sheet := NewSheet(s.Marks)
@@ -196,7 +196,7 @@ func TestStripAndText(t *testing.T) {
 }
 
 func TestDimmed(t *testing.T) {
-	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
+	devices.EachClient(t, func(t *testing.T, c *driver.Client) {
 		view := randomView()
 		sheet := NewSheet(4)
 		require.True(t, sheet.Frame(Mark{10, 20, 110, 70}, 2))
@@ -216,7 +216,7 @@ func TestDimmed(t *testing.T) {
 
 // TestMask has a score for each of a few classes, in every type that networks give, at a size that divides the panel's.
 func TestMask(t *testing.T) {
-	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
+	devices.EachClient(t, func(t *testing.T, c *driver.Client) {
 		const h, w, classes = 96, 48, 5
 		rng := rand.New(rand.NewPCG(3, 4))
 		scores, best := make([]float32, h*w*classes), make([]int, h*w)
@@ -252,7 +252,7 @@ func TestMask(t *testing.T) {
 
 // TestImage has pictures of the panel's size, so that nothing is resized.
 func TestImage(t *testing.T) {
-	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
+	devices.EachClient(t, func(t *testing.T, c *driver.Client) {
 		for _, tc := range []struct {
 			o         nn.Operand
 			low, high float32

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/canvas"
-	"github.com/nngpu/nngpu/cmd/nngpu/internal/clienttest"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/picture"
+	"github.com/nngpu/nngpu/internal/devices"
 	"github.com/nngpu/nngpu/memory"
 )
 
@@ -60,7 +60,7 @@ func blocks(w, h, block int) *image.RGBA {
 func TestFeed(t *testing.T) {
 	half := picture.Normalisation{Mean: []float64{120, 110, 100}, Std: []float64{60, 50, 40}, Exact: true}
 	grey := picture.Normalisation{Mean: []float64{127.5}, Std: []float64{127.5}}
-	clienttest.Each(t, func(t *testing.T, c *driver.Client) {
+	devices.EachClient(t, func(t *testing.T, c *driver.Client) {
 		for _, tc := range []struct {
 			o    nn.Operand
 			norm picture.Normalisation

@@ -14,13 +14,13 @@ import (
 
 	"github.com/nngpu/nngpu"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/canvas"
-	"github.com/nngpu/nngpu/cmd/nngpu/internal/clienttest"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/frames"
 	"github.com/nngpu/nngpu/cmd/nngpu/internal/y4m"
 	"github.com/nngpu/nngpu/driver"
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/picture"
+	"github.com/nngpu/nngpu/internal/devices"
 )
 
 // digits is a setup for the network that reads digits.
@@ -37,8 +37,7 @@ func digits(t *testing.T) *Setup {
 
 // eachOpened runs f with every device that is to be tested, as programs open it.
 func eachOpened(t *testing.T, f func(t *testing.T, d *nngpu.Device)) {
-	clienttest.Each(t, func(t *testing.T, _ *driver.Client) {
-		name := t.Name()[strings.LastIndexByte(t.Name(), '/')+1:]
+	devices.EachNamed(t, func(t *testing.T, name string) {
 		d, err := nngpu.Open(nngpu.Options{Device: name, Cache: driver.CacheOptions{Off: true}})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, d.Close()) }()

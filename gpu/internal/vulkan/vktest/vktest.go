@@ -1,26 +1,21 @@
 // Package vktest gives tests the software Vulkan devices of the machine.
 //
-// NNGPU_DEVICE (a selector of vulkan.Open) narrows the choice to one device, which may be a GPU. An absent
-// implementation skips its subtest, or fails it where NNGPU_REQUIRE, a list with commas, names it.
+// They are those of nntest.Devices, of which each is a selector of vulkan.Open. An absent implementation skips its subtest, or
+// fails it where it is required.
 package vktest
 
 import (
 	"errors"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/nngpu/nngpu/cgo/vk"
+	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
 // Selectors lists the devices that tests run on, whether they are there or not.
-func Selectors() []string {
-	if s := os.Getenv("NNGPU_DEVICE"); s != "" {
-		return []string{s}
-	}
-	return []string{vulkan.Lavapipe, vulkan.SwiftShader}
-}
+func Selectors() []string { return nntest.Devices() }
 
 // Each runs f as a subtest for each device, opened by Open.
 func Each(t *testing.T, f func(t *testing.T, d *vulkan.Device)) {
@@ -55,11 +50,4 @@ func Open(t testing.TB, selector string, o vulkan.Options) *vulkan.Device {
 }
 
 // Required says whether NNGPU_REQUIRE has the word.
-func Required(word string) bool {
-	for _, w := range strings.Split(os.Getenv("NNGPU_REQUIRE"), ",") {
-		if strings.EqualFold(strings.TrimSpace(w), word) {
-			return true
-		}
-	}
-	return false
-}
+func Required(word string) bool { return nntest.Required(word) }
