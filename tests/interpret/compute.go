@@ -1,7 +1,6 @@
 package interpret
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
@@ -9,17 +8,16 @@ import (
 )
 
 // compute executes an instruction whose result depends on values only.
-func (s *state) compute(op uint16, w []uint32) error {
+func (s *state) compute(op uint16, w []uint32) {
 	to := s.reg(w[2])
 	switch op {
 	case opUndef:
-		return nil
 	case opExtInst:
-		return s.extended(w)
+		s.extended(w)
 	case opVectorExtractDynamic:
 		v, k := s.reg(w[3]), s.reg(w[4])[0]
 		if int64(k) >= int64(len(v)) {
-			return s.fault("takes component %d of %d", k, len(v))
+			s.fault("takes component %d of %d", k, len(v))
 		}
 		to[0] = v[k]
 	case opVectorShuffle:
@@ -96,9 +94,8 @@ func (s *state) compute(op uint16, w []uint32) error {
 		}
 		to[0] = uint32(sum)
 	default:
-		return s.lanes(op, to, w[3:])
+		s.lanes(op, to, w[3:])
 	}
-	return nil
 }
 
 // part returns the words of a member of a composite value.
@@ -121,45 +118,42 @@ func (s *state) part(words []uint32, t uint32, path []uint32) []uint32 {
 }
 
 // lanes executes an instruction that works on each component by itself.
-func (s *state) lanes(op uint16, to []uint32, operands []uint32) error {
+func (s *state) lanes(op uint16, to []uint32, operands []uint32) {
 	a := s.reg(operands[0])
 	if len(operands) == 1 {
 		f := singles[op]
 		if f == nil {
-			return s.unknown(op)
+			s.unknown(op)
 		}
 		for k := range to {
 			to[k] = f(a[k])
 		}
-		return nil
+		return
 	}
 	b, f := s.reg(operands[1]), doubles[op]
 	if f == nil {
-		return s.unknown(op)
+		s.unknown(op)
 	}
 	for k := range to {
 		switch op {
 		case opUDiv, opUMod:
 			if b[k] == 0 {
-				return s.fault("divides %d by zero", a[k])
+				s.fault("divides %d by zero", a[k])
 			}
 		case opSDiv, opSRem, opSMod:
 			if b[k] == 0 || a[k] == 1<<31 && b[k] == math.MaxUint32 {
-				return s.fault("divides %d by %d", int32(a[k]), int32(b[k]))
+				s.fault("divides %d by %d", int32(a[k]), int32(b[k]))
 			}
 		case opShiftLeftLogical, opShiftRightArithmetic, opShiftRightLogical:
 			if b[k] > 31 {
-				return s.fault("shifts by %d", int32(b[k]))
+				s.fault("shifts by %d", int32(b[k]))
 			}
 		}
 		to[k] = f(a[k], b[k])
 	}
-	return nil
 }
 
-func (s *state) unknown(op uint16) error {
-	return fmt.Errorf("%v: opcode %d is not known", s.kernel, op)
-}
+func (s *state) unknown(op uint16) { s.fail("opcode %d is not known", op) }
 
 func truth(b bool) uint32 {
 	if b {
@@ -253,7 +247,7 @@ func test(f func(a, b float32) bool) func(a, b uint32) uint32 {
 }
 
 // extended executes an instruction of GLSL.std.450.
-func (s *state) extended(w []uint32) error {
+func (s *state) extended(w []uint32) {
 	to, op := s.reg(w[2]), w[4]
 	var x [3][]uint32
 	for k, id := range w[5:] {
@@ -263,15 +257,15 @@ func (s *state) extended(w []uint32) error {
 	case extPackHalf2x16:
 		low, high := nn.HalfOf(math.Float32frombits(x[0][0])), nn.HalfOf(math.Float32frombits(x[0][1]))
 		to[0] = uint32(low) | uint32(high)<<16
-		return nil
+		return
 	case extUnpackHalf2x16:
 		to[0] = math.Float32bits(nn.Half(x[0][0]).Float32())
 		to[1] = math.Float32bits(nn.Half(x[0][0] >> 16).Float32())
-		return nil
+		return
 	}
 	f := functions[op]
 	if f == nil {
-		return fmt.Errorf("%v: extended instruction %d is not known", s.kernel, op)
+		s.fail("extended instruction %d is not known", op)
 	}
 	for k := range to {
 		var v [3]uint32
@@ -280,7 +274,6 @@ func (s *state) extended(w []uint32) error {
 		}
 		to[k] = f(v[0], v[1], v[2])
 	}
-	return nil
 }
 
 // functions are the extended instructions that work on each component by itself, of three operands at most.

@@ -89,15 +89,33 @@ func Run(k shaders.Kernel, push []uint32, bindings []Binding, at Invocation, lim
 			s.pointers[id] = pointer{v: v, typ: v.typ}
 		}
 	}
-	err = s.run(limit)
-	return s.work, err
+	defer func() {
+		w = s.work
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	s.run(limit)
+	return s.work, nil
 }
 
-func (s *state) fault(format string, args ...any) error {
-	return &Fault{s.kernel, fmt.Sprintf(format, args...)}
+// failure is why an invocation does not go on. What finds one panics with it, and Run returns it.
+type failure struct{ error }
+
+func (s *state) fault(format string, args ...any) {
+	panic(failure{&Fault{s.kernel, fmt.Sprintf(format, args...)}})
 }
 
-func (s *state) run(limit int) error {
+// fail is for kernels that this package cannot run.
+func (s *state) fail(format string, args ...any) {
+	panic(failure{fmt.Errorf("%v: %s", s.kernel, fmt.Sprintf(format, args...))})
+}
+
+func (s *state) run(limit int) {
 	ip := s.entry
 	var block, from uint32 // labels of this block and of the one before
 	for {
@@ -105,17 +123,14 @@ func (s *state) run(limit int) error {
 		n := int(w[0] >> 16)
 		w = w[:n]
 		if s.work.Instructions++; s.work.Instructions > limit {
-			return ErrLong
+			panic(failure{ErrLong})
 		}
 		next := ip + n
 		var target uint32
 		switch op := uint16(w[0]); op {
 		case opLabel:
 			block = w[1]
-			var err error
-			if next, err = s.phis(next, from); err != nil {
-				return err
-			}
+			next = s.phis(next, from)
 		case opLoopMerge:
 			s.work.Loops++
 		case opSelectionMerge, opVariable, opControlBarrier: // other invocations do not run: shared memory is its own
@@ -134,34 +149,24 @@ func (s *state) run(limit int) error {
 				}
 			}
 		case opReturn, opKill:
-			return nil
+			return
 		case opUnreachable:
-			return s.fault("reaches what it must not")
+			s.fault("reaches what it must not")
 		case opAccessChain:
 			s.access(w)
 		case opLoad:
-			if err := s.load(w); err != nil {
-				return err
-			}
+			s.load(w)
 		case opStore:
-			if err := s.store(w); err != nil {
-				return err
-			}
+			s.store(w)
 		case opImage:
 			s.pointers[w[2]] = s.pointers[w[3]]
 		case opImageFetch:
-			if err := s.fetch(w); err != nil {
-				return err
-			}
+			s.fetch(w)
 		case opImageWrite:
-			if _, err := s.texel(w[1], w[2]); err != nil {
-				return err
-			}
+			s.texel(w[1], w[2])
 			s.work.Writes++
 		default:
-			if err := s.compute(op, w); err != nil {
-				return err
-			}
+			s.compute(op, w)
 		}
 		if target != 0 {
 			from = block
@@ -173,7 +178,7 @@ func (s *state) run(limit int) error {
 
 // phis executes the OpPhi instructions at index i, all of them at once, after the block named from, and
 // returns the index behind them.
-func (s *state) phis(i int, from uint32) (int, error) {
+func (s *state) phis(i int, from uint32) int {
 	type move struct {
 		id     uint32
 		values []uint32
@@ -189,14 +194,14 @@ func (s *state) phis(i int, from uint32) (int, error) {
 			}
 		}
 		if !found {
-			return 0, fmt.Errorf("%v: a phi without a value for the block before", s.kernel)
+			s.fail("a phi without a value for the block before")
 		}
 		i += len(w)
 	}
 	for _, v := range moves {
 		copy(s.reg(v.id), v.values)
 	}
-	return i, nil
+	return i
 }
 
 // reg returns the words of value id.
@@ -223,50 +228,42 @@ func (s *state) access(w []uint32) {
 }
 
 // load reads a value through a pointer.
-func (s *state) load(w []uint32) error {
+func (s *state) load(w []uint32) {
 	p := s.pointers[w[3]]
 	if p.v == nil {
-		return fmt.Errorf("%v: a load through no pointer", s.kernel)
+		s.fail("a load through no pointer")
 	}
 	if p.v.class == classUniformConstant {
 		s.pointers[w[2]] = p
-		return nil
+		return
 	}
-	_, err := s.read(p, s.reg(w[2]))
-	return err
+	s.read(p, s.reg(w[2]))
 }
 
 // read fills the first words of to with what lies at p and returns the rest of to.
-func (s *state) read(p pointer, to []uint32) ([]uint32, error) {
+func (s *state) read(p pointer, to []uint32) []uint32 {
 	t := &s.types[p.typ]
-	var err error
 	switch t.kind {
 	case opTypeStruct:
 		for k, member := range t.members {
-			if to, err = s.read(pointer{p.v, p.at + int64(t.offsets[k]), member}, to); err != nil {
-				return nil, err
-			}
+			to = s.read(pointer{p.v, p.at + int64(t.offsets[k]), member}, to)
 		}
-		return to, nil
+		return to
 	case opTypeArray:
 		for k := range t.words / s.types[t.element].words {
-			if to, err = s.read(pointer{p.v, p.at + int64(k)*int64(t.stride), t.element}, to); err != nil {
-				return nil, err
-			}
+			to = s.read(pointer{p.v, p.at + int64(k)*int64(t.stride), t.element}, to)
 		}
-		return to, nil
+		return to
 	}
-	if err := s.check(p); err != nil {
-		return nil, err
-	}
+	s.check(p)
 	for k := range t.words {
 		to[k] = s.word(p.v, p.at+4*int64(k))
 	}
-	return to[t.words:], nil
+	return to[t.words:]
 }
 
 // check reports a fault where the scalar or vector at p leaves its memory.
-func (s *state) check(p pointer) error {
+func (s *state) check(p pointer) {
 	var size int64
 	switch p.v.class {
 	case classStorageBuffer:
@@ -277,9 +274,8 @@ func (s *state) check(p pointer) error {
 		size = 4 * int64(s.types[p.v.typ].words)
 	}
 	if n := 4 * int64(s.types[p.typ].words); p.at < 0 || p.at+n > size {
-		return s.fault("accesses %d bytes at %d of %d at binding %d", n, p.at, size, p.v.binding)
+		s.fault("accesses %d bytes at %d of %d at binding %d", n, p.at, size, p.v.binding)
 	}
-	return nil
 }
 
 // word is the content of a memory. Precondition: check passed.
@@ -302,42 +298,36 @@ func (s *state) word(v *variable, at int64) uint32 {
 }
 
 // store writes a value through a pointer. Only local variables keep it.
-func (s *state) store(w []uint32) error {
+func (s *state) store(w []uint32) {
 	p := s.pointers[w[1]]
 	if p.v == nil {
-		return fmt.Errorf("%v: a store through no pointer", s.kernel)
+		s.fail("a store through no pointer")
 	}
-	if err := s.check(p); err != nil {
-		return err
-	}
+	s.check(p)
 	if p.v.class == classStorageBuffer {
 		s.work.Writes++
-		return nil
+		return
 	}
 	copy(s.regs[p.v.local+int(p.at/4):], s.reg(w[2]))
-	return nil
 }
 
 // texel returns the place of the texel that an image instruction names.
-func (s *state) texel(image, coordinate uint32) (at int64, err error) {
+func (s *state) texel(image, coordinate uint32) (at int64) {
 	p := s.pointers[image]
 	b := &s.bindings[p.v.binding]
 	if b.Texel == 0 {
-		return 0, s.fault("reads texels of binding %d, a storage buffer", p.v.binding)
+		s.fault("reads texels of binding %d, a storage buffer", p.v.binding)
 	}
 	index := s.reg(coordinate)[0]
 	if at = int64(index) * b.Texel; at+b.Texel > b.Size {
-		return 0, s.fault("accesses texel %d of %d at binding %d", index, b.Size/b.Texel, p.v.binding)
+		s.fault("accesses texel %d of %d at binding %d", index, b.Size/b.Texel, p.v.binding)
 	}
-	return at, nil
+	return at
 }
 
 // fetch reads a texel: its words, and what the format does not have.
-func (s *state) fetch(w []uint32) error {
-	at, err := s.texel(w[3], w[4])
-	if err != nil {
-		return err
-	}
+func (s *state) fetch(w []uint32) {
+	at := s.texel(w[3], w[4])
 	b := &s.bindings[s.pointers[w[3]].v.binding]
 	to := s.reg(w[2])
 	copy(to, []uint32{0, 0, 0, 1})
@@ -347,5 +337,4 @@ func (s *state) fetch(w []uint32) error {
 			to[k] = b.Word(at + 4*k)
 		}
 	}
-	return nil
 }
