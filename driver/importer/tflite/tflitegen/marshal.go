@@ -187,7 +187,7 @@ func (w *writer) operator(op *Op) flatbuffers.UOffsetT {
 	var union byte
 	var options, custom, intermediates flatbuffers.UOffsetT
 	if op.Options != nil {
-		number, fields := op.Options.table()
+		number, fields := tableOf(op.Options)
 		union, options = number, writeTable(w.b, fields...)
 	}
 	if op.CustomOptions != nil {

@@ -2,42 +2,39 @@ package tflitegen
 
 // RNNOptions belong to RNN.
 type RNNOptions struct {
+	union                    `number:"7"`
 	Activation               Activation
 	AsymmetricQuantizeInputs bool
 }
 
-func (o RNNOptions) table() (byte, []Field) { return 7, fieldsOf(o) }
-
 // SequenceRNNOptions belong to UNIDIRECTIONAL_SEQUENCE_RNN.
 type SequenceRNNOptions struct {
+	union                    `number:"31"`
 	TimeMajor                bool
 	Activation               Activation
 	AsymmetricQuantizeInputs bool
 }
 
-func (o SequenceRNNOptions) table() (byte, []Field) { return 31, fieldsOf(o) }
-
 // BidirectionalSequenceRNNOptions belong to BIDIRECTIONAL_SEQUENCE_RNN.
 type BidirectionalSequenceRNNOptions struct {
+	union                    `number:"70"`
 	TimeMajor                bool
 	Activation               Activation
 	MergeOutputs             bool
 	AsymmetricQuantizeInputs bool
 }
 
-func (o BidirectionalSequenceRNNOptions) table() (byte, []Field) { return 70, fieldsOf(o) }
-
 // SVDFOptions belong to SVDF.
 type SVDFOptions struct {
+	union                    `number:"6"`
 	Rank                     int32
 	Activation               Activation
 	AsymmetricQuantizeInputs bool
 }
 
-func (o SVDFOptions) table() (byte, []Field) { return 6, fieldsOf(o) }
-
 // LSTMOptions belong to LSTM.
 type LSTMOptions struct {
+	union                    `number:"14"`
 	Activation               Activation
 	CellClip                 float32
 	ProjClip                 float32
@@ -45,10 +42,9 @@ type LSTMOptions struct {
 	AsymmetricQuantizeInputs bool
 }
 
-func (o LSTMOptions) table() (byte, []Field) { return 14, fieldsOf(o) }
-
 // BidirectionalSequenceLSTMOptions belong to BIDIRECTIONAL_SEQUENCE_LSTM.
 type BidirectionalSequenceLSTMOptions struct {
+	union                    `number:"69"`
 	Activation               Activation
 	CellClip                 float32
 	ProjClip                 float32
@@ -57,10 +53,9 @@ type BidirectionalSequenceLSTMOptions struct {
 	AsymmetricQuantizeInputs bool
 }
 
-func (o BidirectionalSequenceLSTMOptions) table() (byte, []Field) { return 69, fieldsOf(o) }
-
 // UnidirectionalSequenceLSTMOptions belong to UNIDIRECTIONAL_SEQUENCE_LSTM.
 type UnidirectionalSequenceLSTMOptions struct {
+	union                    `number:"71"`
 	Activation               Activation
 	CellClip                 float32
 	ProjClip                 float32
@@ -68,5 +63,3 @@ type UnidirectionalSequenceLSTMOptions struct {
 	AsymmetricQuantizeInputs bool
 	DiagonalRecurrentTensors bool
 }
-
-func (o UnidirectionalSequenceLSTMOptions) table() (byte, []Field) { return 71, fieldsOf(o) }

@@ -89,7 +89,7 @@ func TestOptionsAgainstSchema(t *testing.T) {
 	for _, o := range allOptions {
 		name := reflect.TypeOf(o).Name()
 		t.Run(name, func(t *testing.T) {
-			union, fields := o.table()
+			union, fields := tableOf(o)
 			require.Equal(t, schema.Unions["BuiltinOptions"][name], int(union))
 			types := map[int]string{}
 			for _, f := range schema.Tables[name] {

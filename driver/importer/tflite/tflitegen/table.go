@@ -9,18 +9,19 @@ import (
 )
 
 // Options are the parameters of an operator: one table of the schema's union BuiltinOptions.
-type Options interface {
-	// table gives the union's number of the table and its fields.
-	table() (union byte, fields []Field)
-}
+type Options interface{ isOptions() }
+
+// union makes a struct with the fields of a table its Options; the tag of it has the number of the table in the union.
+type union struct{}
+
+func (union) isOptions() {}
 
 // RawOptions is any table of the union, for operators this package has no type for and for values no type allows.
 type RawOptions struct {
+	union
 	Union  byte // the number in the schema's union BuiltinOptions
 	Fields []Field
 }
-
-func (o RawOptions) table() (byte, []Field) { return o.Union, o.Fields }
 
 // Field is one field of a flatbuffers table: a vtable slot and a value. A scalar equal to the schema's default is
 // not stored, as flatbuffers demands of writers.
@@ -34,14 +35,17 @@ type Field struct {
 	off  flatbuffers.UOffsetT // a child written earlier
 }
 
-// fieldsOf are the fields of a struct of options in the schema's order. Each has the slot behind the one before it, or
-// that of its tag `slot`. Tag `zero` is the value that the zero value stands for, `default` the schema's default.
-func fieldsOf(options any) []Field {
-	v := reflect.ValueOf(options)
-	list := make([]Field, v.NumField())
+// tableOf is the number of the table in the union, and its fields in the schema's order. Each has the slot behind the one
+// before it, or that of its tag `slot`. Tag `zero` is the value that the zero value stands for, `default` the schema's default.
+func tableOf(o Options) (code byte, fields []Field) {
+	if raw, ok := o.(RawOptions); ok {
+		return raw.Union, raw.Fields
+	}
+	v := reflect.ValueOf(o)
+	list := make([]Field, v.NumField()-1)
 	slot := 0
 	for i := range list {
-		of, tag := v.Field(i), v.Type().Field(i).Tag
+		of, tag := v.Field(i+1), v.Type().Field(i+1).Tag
 		slot = int(number(tag, "slot", int64(slot)))
 		if zero := number(tag, "zero", 0); of.IsZero() && zero != 0 {
 			of = reflect.ValueOf(zero).Convert(of.Type())
@@ -61,7 +65,7 @@ func fieldsOf(options any) []Field {
 		}
 		slot++
 	}
-	return list
+	return byte(number(v.Type().Field(0).Tag, "number", 0)), list
 }
 
 // number is the number of a tag, or instead.
