@@ -1,6 +1,7 @@
 package networks
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -17,8 +18,8 @@ func File(n *Network, description string) ([]byte, error) {
 	w := &fileWriter{m: n.Model, tensors: map[uint32]int{}}
 	g := &w.graph
 	for i := range w.m.Main.Operations {
-		if err := w.operation(&w.m.Main.Operations[i]); err != nil {
-			return nil, fmt.Errorf("operation %d (%v): %w", i, w.m.Main.Operations[i].Type, err)
+		if w.operation(&w.m.Main.Operations[i]); w.err != nil {
+			return nil, fmt.Errorf("operation %d (%v): %w", i, w.m.Main.Operations[i].Type, w.err)
 		}
 	}
 	for _, side := range []struct {
@@ -36,11 +37,19 @@ func File(n *Network, description string) ([]byte, error) {
 	return m.Marshal()
 }
 
-// fileWriter makes a subgraph of a model.
+// fileWriter makes a subgraph of a model. Its first error sticks.
 type fileWriter struct {
 	m       *nn.Model
 	graph   tflitegen.Subgraph
 	tensors map[uint32]int // of operands
+	err     error
+}
+
+// value is that of a constant of the model.
+func (w *fileWriter) value(operand uint32) []byte {
+	b, err := w.m.Value(&w.m.Main.Operands[operand])
+	w.err = cmp.Or(w.err, err)
+	return b
 }
 
 var elements = map[nn.OperandType]tflitegen.TensorType{
@@ -49,14 +58,14 @@ var elements = map[nn.OperandType]tflitegen.TensorType{
 }
 
 // tensor is that of an operand.
-func (w *fileWriter) tensor(operand uint32) (int, error) {
+func (w *fileWriter) tensor(operand uint32) int {
 	if t, ok := w.tensors[operand]; ok {
-		return t, nil
+		return t
 	}
 	o := &w.m.Main.Operands[operand]
 	element, ok := elements[o.Type]
 	if !ok {
-		return 0, fmt.Errorf("%v in a file", o.Type)
+		w.err = cmp.Or(w.err, fmt.Errorf("%v in a file", o.Type))
 	}
 	t := tflitegen.Tensor{Name: fmt.Sprintf("tensor%d", operand), Type: element}
 	for _, d := range o.Dims {
@@ -68,15 +77,11 @@ func (w *fileWriter) tensor(operand uint32) (int, error) {
 	case o.Scale != 0:
 		t.Quant = tflitegen.PerTensor(o.Scale, int64(o.ZeroPoint))
 	}
-	value, err := w.m.Value(o)
-	if err != nil {
-		return 0, err
-	}
-	t.Data = value
+	t.Data = w.value(operand)
 	if o.Type == nn.TensorFloat16 {
-		return w.half(operand, t), nil
+		return w.half(operand, t)
 	}
-	return w.add(operand, t), nil
+	return w.add(operand, t)
 }
 
 // half adds a tensor of float16: a constant with what makes float32 of it, else float32.
@@ -139,42 +144,32 @@ func (w *fileWriter) version(code tflitegen.Operator, inputs []int) int {
 }
 
 // scalars are the values of the inputs of an operation behind the first n, all scalars of 32 bits or less.
-func (w *fileWriter) scalars(op *nn.Operation, n int) ([]int32, error) {
+func (w *fileWriter) scalars(op *nn.Operation, n int) []int32 {
 	var list []int32
 	for _, at := range op.Inputs[n:] {
-		b, err := w.m.Value(&w.m.Main.Operands[at])
-		if err != nil {
-			return nil, err
-		}
 		word := make([]byte, 4)
-		copy(word, b)
+		copy(word, w.value(at))
 		list = append(list, int32(binary.LittleEndian.Uint32(word)))
 	}
-	return list, nil
+	return list
 }
 
 // ints are the elements of a constant of INT32.
-func (w *fileWriter) ints(operand uint32) ([]int32, error) {
-	b, err := w.m.Value(&w.m.Main.Operands[operand])
-	if err != nil {
-		return nil, err
-	}
+func (w *fileWriter) ints(operand uint32) []int32 {
+	b := w.value(operand)
 	list := make([]int32, len(b)/4)
 	for i := range list {
 		list[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
 	}
-	return list, nil
+	return list
 }
 
 // float is a scalar of FLOAT32 or FLOAT16.
-func (w *fileWriter) float(operand uint32) (float32, error) {
-	o := &w.m.Main.Operands[operand]
-	b, err := w.m.Value(o)
-	if err != nil {
-		return 0, err
+func (w *fileWriter) float(operand uint32) float32 {
+	word := make([]byte, 4)
+	copy(word, w.value(operand))
+	if w.m.Main.Operands[operand].Type == nn.Float16 {
+		return nn.Half(binary.LittleEndian.Uint16(word)).Float32()
 	}
-	if o.Type == nn.Float16 {
-		return nn.Half(binary.LittleEndian.Uint16(b)).Float32(), nil
-	}
-	return math.Float32frombits(binary.LittleEndian.Uint32(b)), nil
+	return math.Float32frombits(binary.LittleEndian.Uint32(word))
 }

@@ -1,6 +1,7 @@
 package networks
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
@@ -16,38 +17,28 @@ var tensorInputs = map[nn.OperationType]int{
 }
 
 // operation adds what computes op. It knows the operations and forms that the networks of this package have.
-func (w *fileWriter) operation(op *nn.Operation) error {
+func (w *fileWriter) operation(op *nn.Operation) {
 	n, ok := tensorInputs[op.Type]
 	if op.Type == nn.OpConcatenation {
 		n, ok = len(op.Inputs)-1, true
 	}
 	if !ok {
-		return errors.New("not known to the writer of files")
+		w.err = cmp.Or(w.err, errors.New("not known to the writer of files"))
+		return
 	}
 	var inputs, outputs []int
 	for _, at := range op.Inputs[:n] {
-		t, err := w.tensor(at)
-		if err != nil {
-			return err
-		}
-		inputs = append(inputs, t)
+		inputs = append(inputs, w.tensor(at))
 	}
-	s, err := w.scalars(op, n)
-	if err != nil {
-		return err
-	}
+	s := w.scalars(op, n)
 	for _, at := range op.Outputs {
-		t, err := w.tensor(at)
-		if err != nil {
-			return err
-		}
-		outputs = append(outputs, t)
+		outputs = append(outputs, w.tensor(at))
 	}
-	return w.translate(op, inputs, outputs, s)
+	w.translate(op, inputs, outputs, s)
 }
 
 // translate emits the operator for op; s are the scalars behind its tensors.
-func (w *fileWriter) translate(op *nn.Operation, inputs, outputs []int, s []int32) error {
+func (w *fileWriter) translate(op *nn.Operation, inputs, outputs []int, s []int32) {
 	switch op.Type {
 	case nn.OpConv2D: // padding, strides, activation, layout, dilations
 		w.emit(tflitegen.OpConv2D, inputs, outputs, tflitegen.Conv2DOptions{
@@ -74,17 +65,10 @@ func (w *fileWriter) translate(op *nn.Operation, inputs, outputs []int, s []int3
 			Padding: padding(s[0]), StrideW: s[1], StrideH: s[2], FilterWidth: s[3], FilterHeight: s[4], Activation: fused(s[5]),
 		})
 	case nn.OpReshape:
-		dims, err := w.ints(op.Inputs[1])
-		if err != nil {
-			return err
-		}
+		dims := w.ints(op.Inputs[1])
 		w.emit(tflitegen.OpReshape, append(inputs, w.vector(dims...)), outputs, tflitegen.ReshapeOptions{NewShape: dims})
 	case nn.OpSoftmax:
-		beta, err := w.float(op.Inputs[1])
-		if err != nil {
-			return err
-		}
-		w.emit(tflitegen.OpSoftmax, inputs, outputs, tflitegen.SoftmaxOptions{Beta: beta})
+		w.emit(tflitegen.OpSoftmax, inputs, outputs, tflitegen.SoftmaxOptions{Beta: w.float(op.Inputs[1])})
 	case nn.OpConcatenation:
 		w.emit(tflitegen.OpConcatenation, inputs, outputs, tflitegen.ConcatenationOptions{Axis: s[0]})
 	case nn.OpSplit: // the axis, which a file has before the tensor, and the number of parts
@@ -102,7 +86,6 @@ func (w *fileWriter) translate(op *nn.Operation, inputs, outputs []int, s []int3
 	case nn.OpQuantize:
 		w.emit(tflitegen.OpQuantize, inputs, outputs, nil)
 	}
-	return nil
 }
 
 func padding(scheme int32) tflitegen.Padding {
