@@ -6,16 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"unicode"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+	"github.com/nngpu/nngpu/internal/regular"
 	"github.com/nngpu/nngpu/shaders"
 )
 
@@ -129,16 +128,7 @@ func readRecord(path string, record any) bool {
 	if path == "" {
 		return false
 	}
-	// Not blocking, because the path may lead to a pipe.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > maxRecord {
-		return false
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxRecord))
+	text, err := regular.Read(path, maxRecord)
 	return err == nil && json.Unmarshal(text, record) == nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nngpu/nngpu"
@@ -18,6 +17,7 @@ import (
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu"
+	"github.com/nngpu/nngpu/internal/regular"
 )
 
 // readFile reads a regular file of at most limit bytes.
@@ -40,32 +40,21 @@ func readWhole(file *os.File, size int64) ([]byte, error) {
 }
 
 // openFile opens a regular file of at most limit bytes, which the caller closes, and tells its size.
-func openFile(path string, limit int64) (_ *os.File, size int64, err error) {
-	// Without the flag a pipe would be waited for, until somebody writes; a regular file knows no difference.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ENXIO) { // a socket
-		return nil, 0, usageError("%s is not a regular file", path)
-	}
-	if err != nil {
-		return nil, 0, fileError(err)
-	}
-	defer func() {
-		if err != nil {
-			_ = file.Close()
-		}
-	}()
-	st, err := file.Stat()
+func openFile(path string, limit int64) (*os.File, int64, error) {
+	file, size, err := regular.Open(path)
 	switch {
+	case errors.Is(err, regular.ErrNot):
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return nil, 0, usageError("%s is a folder, not a file", path)
+		}
+		return nil, 0, usageError("%s is %w", path, regular.ErrNot)
 	case err != nil:
 		return nil, 0, fileError(err)
-	case st.IsDir():
-		return nil, 0, usageError("%s is a folder, not a file", path)
-	case !st.Mode().IsRegular():
-		return nil, 0, usageError("%s is not a regular file", path)
-	case st.Size() > limit:
-		return nil, 0, usageError("%s has %d bytes; at most %d are read", path, st.Size(), limit)
+	case size > limit:
+		_ = file.Close()
+		return nil, 0, usageError("%s has %d bytes; at most %d are read", path, size, limit)
 	}
-	return file, st.Size(), nil
+	return file, size, nil
 }
 
 // loadNetwork reads a .tflite file, or builds what --net names. A file that is no network, or is damaged, is an error of

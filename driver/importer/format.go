@@ -1,15 +1,15 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/internal/regular"
 )
 
 // MaxFileBytes bounds the files that are imported: constants are addressed with 32 bits.
@@ -65,20 +65,15 @@ func find(head []byte) (Format, error) {
 // Errors: those of the file system, and INVALID_ARGUMENT, with an *UnsupportedError in it where the file is sound but needs
 // something that is not supported.
 func Open(path string) (*Network, error) {
-	// Without the flag a pipe would be waited for until somebody writes; a regular file knows no difference.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, size, err := regular.Open(path)
+	if errors.Is(err, regular.ErrNot) {
+		return nil, nn.Invalid(path, "it is %w", regular.ErrNot)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	st, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular():
-		return nil, nn.Invalid(path, "it is not a regular file")
-	}
-	n, err := Read(file, st.Size())
+	n, err := Read(file, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

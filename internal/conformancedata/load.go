@@ -11,9 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
-	"syscall"
 
-	_ "github.com/nngpu/nngpu/internal/needlinux" // one line where this cannot be built
+	"github.com/nngpu/nngpu/internal/regular"
 )
 
 // maxLine bounds one model's JSON text. The longest of the suite has 2 MB.
@@ -68,15 +67,11 @@ func Files(dir string) ([]string, error) {
 
 // LoadFile is Load for a single file. ErrStop is passed through.
 func LoadFile(path string, filter func(name string) bool, fn func(*Case) error) error {
-	// Without the flag a pipe would be waited for, until somebody writes.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return errors.Join(fmt.Errorf("%s is not a regular file", path), err)
-	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err

@@ -8,12 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 
-	_ "github.com/nngpu/nngpu/internal/needlinux" // one line where this cannot be built
+	"github.com/nngpu/nngpu/internal/regular"
 )
 
 // Folder is a network with its cases.
@@ -62,7 +60,7 @@ var ErrNoModel = errors.New("no meta.json")
 
 // Open reads the description of the network in folder path.
 func Open(path string) (*Folder, error) {
-	b, err := readFile(filepath.Join(path, "meta.json"), maxMeta)
+	b, err := regular.Read(filepath.Join(path, "meta.json"), maxMeta)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoModel)
 	}
@@ -123,28 +121,6 @@ func Find(dirs []string) ([]string, error) {
 // maxMeta bounds meta.json, which has some kilobytes.
 const maxMeta = 16 << 20
 
-// readFile reads a regular file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) {
-	// Without the flag a pipe would be waited for, until somebody writes.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case st.Size() > limit:
-		return nil, fmt.Errorf("%s has %d bytes, expected %d at most", path, st.Size(), limit)
-	}
-	data := make([]byte, st.Size())
-	_, err = io.ReadFull(f, data)
-	return data, err
-}
-
 // Read returns the contents of files, each of at most so many bytes: those of the tensor that it holds.
 func Read(files []string, bytes []int) ([][]byte, error) {
 	if len(files) != len(bytes) {
@@ -152,7 +128,7 @@ func Read(files []string, bytes []int) ([][]byte, error) {
 	}
 	var out [][]byte
 	for i, f := range files {
-		b, err := readFile(f, int64(bytes[i]))
+		b, err := regular.Read(f, int64(bytes[i]))
 		if err != nil {
 			return nil, err
 		}

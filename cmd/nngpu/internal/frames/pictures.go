@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/nngpu/nngpu/driver/picture"
+	"github.com/nngpu/nngpu/internal/regular"
 )
 
 // maxSide bounds the pictures of files, which are scaled down to it: networks and windows are smaller.
@@ -83,20 +83,12 @@ func (p *pictures) close() error { return nil }
 
 // readPicture decodes a file.
 func readPicture(path string) (image.Image, error) {
-	// Without the flag a pipe would be waited for, until somebody writes.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, size, err := regular.Open(path)
 	if err != nil {
 		return nil, plain(err)
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, plain(err)
-	case !st.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
-	}
-	m, err := picture.Read(f, st.Size(), picture.Limits{})
+	m, err := picture.Read(f, size, picture.Limits{})
 	if errors.Is(err, image.ErrFormat) {
 		return nil, errors.New("neither a picture (PNG, JPEG, BMP) nor a .y4m video")
 	}
