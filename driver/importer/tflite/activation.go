@@ -94,7 +94,5 @@ func (c *call) alpha(like spec, a float32) uint32 {
 		c.err = fmt.Errorf("type %v", like.Of)
 		return 0
 	}
-	o := s.Operand(nn.Dims{1}, nn.ConstantCopy)
-	o.Location = loc
-	return c.Add(o)
+	return c.addReserved(s, nn.Dims{1}, loc)
 }

@@ -171,6 +171,16 @@ func (c *call) ints(i int, what string) []int32 {
 	return x
 }
 
+// int decodes input i, a constant of one number that parameterises the operator.
+func (c *call) int(i int, what string) int32 {
+	x := c.ints(i, what)
+	if len(x) != 1 {
+		c.fail(fmt.Errorf("%d numbers for %s", len(x), what))
+		return 0
+	}
+	return x[0]
+}
+
 // result is the operand type of the output.
 func (c *call) result() spec { return c.resultOf(0) }
 

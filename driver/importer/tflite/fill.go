@@ -73,9 +73,7 @@ func rangeOf(c *call) error {
 		}
 		binary.LittleEndian.PutUint32(b[4*i:], bits)
 	}
-	o := s.Operand(nn.Dims{uint32(n)}, nn.ConstantCopy)
-	o.Location = loc
-	return c.bind(c.Add(o))
+	return c.bind(c.addReserved(s, nn.Dims{uint32(n)}, loc))
 }
 
 // number decodes input i, a single number that is a constant.
@@ -91,9 +89,6 @@ func (c *call) number(i int, what string) (float64, error) {
 		}
 		c.sized = c.sized || x.sized
 		return float64(x.list[0]), nil
-	}
-	if err := plain(t); err != nil {
-		return 0, err
 	}
 	_, e, err := c.constantDims(t)
 	if err != nil || e.n != 4 {

@@ -224,32 +224,25 @@ func (v vector) table(i int) table {
 	return v.buf.table(v.buf.follow(v.pos + 4*i))
 }
 
+func (v vector) int32(i int) int32 { return flatbuffers.GetInt32(v.buf.data[v.pos+4*i:]) }
+
 func (v vector) float32(i int) float32 { return flatbuffers.GetFloat32(v.buf.data[v.pos+4*i:]) }
 
 func (v vector) int64(i int) int64 { return flatbuffers.GetInt64(v.buf.data[v.pos+8*i:]) }
 
 // int32s decodes a vector of 32-bit integers; nil when it is absent or empty.
-func (t table) int32s(slot int) []int32 {
-	v := t.vector(slot, 4)
-	if v.n == 0 || !v.buf.charge(v.n) {
-		return nil
-	}
-	x := make([]int32, v.n)
-	for i := range x {
-		x[i] = flatbuffers.GetInt32(v.buf.data[v.pos+4*i:])
-	}
-	return x
-}
+func (t table) int32s(slot int) []int32 { return elements(t.vector(slot, 4), vector.int32) }
 
 // float32s decodes a vector of floats; nil when it is absent or empty.
-func (t table) float32s(slot int) []float32 {
-	v := t.vector(slot, 4)
+func (t table) float32s(slot int) []float32 { return elements(t.vector(slot, 4), vector.float32) }
+
+func elements[T any](v vector, at func(v vector, i int) T) []T {
 	if v.n == 0 || !v.buf.charge(v.n) {
 		return nil
 	}
-	x := make([]float32, v.n)
+	x := make([]T, v.n)
 	for i := range x {
-		x[i] = v.float32(i)
+		x[i] = at(v, i)
 	}
 	return x
 }

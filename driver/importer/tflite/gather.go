@@ -24,15 +24,14 @@ func (c *call) made(d nn.Dims, at func(i int) int32) uint32 {
 		c.err = fmt.Errorf("%v indices", []uint32(d))
 		return 0
 	}
-	o := intType.Operand(d, nn.ConstantCopy)
-	var value []byte
-	if o.Location, value, c.err = c.Reserve(4 * int(n)); c.err != nil {
+	loc, value, err := c.Reserve(4 * int(n))
+	if c.fail(err); err != nil {
 		return 0
 	}
 	for i := range int(n) {
 		binary.LittleEndian.PutUint32(value[4*i:], uint32(at(i)))
 	}
-	return c.Add(o)
+	return c.addReserved(intType, d, loc)
 }
 
 // gatherBy emits a GATHER by an operand of indices.

@@ -108,8 +108,11 @@ func (t *tensor) dims() (nn.Dims, error) {
 	return d, nil
 }
 
-// constantDims returns the shape and place of a constant tensor, whose size must agree with its shape.
+// constantDims returns the shape and place of a plain constant tensor, whose size must agree with its shape.
 func (im *conversion) constantDims(t *tensor) (nn.Dims, extent, error) {
+	if err := plain(t); err != nil {
+		return nil, extent{}, err
+	}
 	e, ok := im.file.constant(t)
 	if !ok {
 		return nil, e, errors.New("not a constant")
@@ -159,6 +162,13 @@ func (im *conversion) constantOperand(t *tensor) (uint32, error) {
 	return im.addConstant(s, d, e), nil
 }
 
+// addReserved appends an operand for bytes that were reserved.
+func (im *conversion) addReserved(s spec, d nn.Dims, l nn.Location) uint32 {
+	o := s.Operand(d, nn.ConstantCopy)
+	o.Location = l
+	return im.Add(o)
+}
+
 // narrow makes a TENSOR_INT32 constant of an INT64 one.
 func (im *conversion) narrow(d nn.Dims, e extent) (uint32, error) {
 	loc, value, err := im.Reserve(e.n / 2)
@@ -167,15 +177,22 @@ func (im *conversion) narrow(d nn.Dims, e extent) (uint32, error) {
 	}
 	src := im.file.buf.data[e.off : e.off+e.n]
 	for i := 0; i < len(value); i += 4 {
-		n := int64(binary.LittleEndian.Uint64(src[2*i:]))
-		if n < math.MinInt32 || n > math.MaxInt32 {
-			return 0, fmt.Errorf("%d does not fit 32 bits", n)
+		n, err := narrowed(src[2*i:])
+		if err != nil {
+			return 0, err
 		}
 		binary.LittleEndian.PutUint32(value[i:], uint32(n))
 	}
-	o := spec{Of: nn.TensorInt32}.Operand(d, nn.ConstantCopy)
-	o.Location = loc
-	return im.Add(o), nil
+	return im.addReserved(intType, d, loc), nil
+}
+
+// narrowed is the INT64 that b begins with, in 32 bits.
+func narrowed(b []byte) (int32, error) {
+	n := int64(binary.LittleEndian.Uint64(b))
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return 0, fmt.Errorf("%d does not fit 32 bits", n)
+	}
+	return int32(n), nil
 }
 
 // perChannel returns a constant int8 tensor as symmetric per-channel weights along the given dimension. One
@@ -186,9 +203,6 @@ func (im *conversion) perChannel(ti int32, dim int) (uint32, error) {
 		return x, nil
 	}
 	t := &im.file.tensors[ti]
-	if err := plain(t); err != nil {
-		return 0, err
-	}
 	d, e, err := im.constantDims(t)
 	if err != nil {
 		return 0, err
@@ -232,9 +246,6 @@ func (im *conversion) view(ti int32, s spec, n uint32) (uint32, error) {
 		return x, nil
 	}
 	t := &im.file.tensors[ti]
-	if err := plain(t); err != nil {
-		return 0, err
-	}
 	d, e, err := im.constantDims(t)
 	if err != nil {
 		return 0, err
@@ -276,11 +287,9 @@ func (im *conversion) integers(t *tensor) ([]int32, error) {
 			x[i] = int32(binary.LittleEndian.Uint32(data[4*i:]))
 			continue
 		}
-		v := int64(binary.LittleEndian.Uint64(data[8*i:]))
-		if v < math.MinInt32 || v > math.MaxInt32 {
-			return nil, fmt.Errorf("%d does not fit 32 bits", v)
+		if x[i], err = narrowed(data[8*i:]); err != nil {
+			return nil, err
 		}
-		x[i] = int32(v)
 	}
 	return x, nil
 }

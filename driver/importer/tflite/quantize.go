@@ -60,9 +60,6 @@ func dequantize(c *call) error {
 
 // widen makes the output a float32 constant.
 func (c *call) widen(t *tensor) error {
-	if err := plain(t); err != nil {
-		return err
-	}
 	d, e, err := c.constantDims(t)
 	if err != nil {
 		return err
@@ -80,9 +77,7 @@ func (c *call) widen(t *tensor) error {
 		}
 		c.widened[e] = loc
 	}
-	o := spec{Of: nn.TensorFloat32}.Operand(d, nn.ConstantCopy)
-	o.Location = loc
-	return c.bind(c.Add(o))
+	return c.bind(c.addReserved(floatType, d, loc))
 }
 
 // widenedBytes is an estimate of what the widened constants will take, so that Values is allocated once.

@@ -1,10 +1,6 @@
 package tflite
 
-import (
-	"fmt"
-
-	"github.com/nngpu/nngpu/driver/nn"
-)
+import "github.com/nngpu/nngpu/driver/nn"
 
 // mean: the HAL's operation keeps scale and zero point. Where the file's do not agree and the table insists,
 // the mean is computed in float32, so that it is still rounded only once, to the output's steps.
@@ -23,13 +19,7 @@ func reduce(op nn.OperationType) func(*call) error {
 
 // arg translates ARG_MAX and ARG_MIN, which drop the axis.
 func arg(op nn.OperationType) func(*call) error {
-	return func(c *call) error {
-		x, axis := c.data(0), c.ints(1, "axis")
-		if len(axis) != 1 {
-			return fmt.Errorf("%d numbers for the axis", len(axis))
-		}
-		return c.finish(op, x, axis[0])
-	}
+	return func(c *call) error { return c.finish(op, c.data(0), c.int(1, "axis")) }
 }
 
 // overAxes emits op, which reduces the axes of input 1; keep is its parameter.
@@ -42,10 +32,4 @@ func (c *call) overAxes(op nn.OperationType, keep any) error {
 	return c.bind(c.emit(op, s, x, axes, keep))
 }
 
-func topK(c *call) error {
-	x, k := c.data(0), c.ints(1, "k")
-	if len(k) != 1 {
-		return fmt.Errorf("%d numbers for k", len(k))
-	}
-	return c.finishAll(nn.OpTopkV2, x, k[0])
-}
+func topK(c *call) error { return c.finishAll(nn.OpTopkV2, c.data(0), c.int(1, "k")) }

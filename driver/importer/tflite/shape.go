@@ -112,14 +112,14 @@ func squeeze(c *call) error {
 
 // expandDims: a tensor of rank 0 is [1] already.
 func expandDims(c *call) error {
-	x, axis := c.data(0), c.ints(1, "axis")
-	if len(axis) != 1 {
-		return fmt.Errorf("%d axes", len(axis))
+	x, axis := c.data(0), c.int(1, "axis")
+	if c.err != nil {
+		return c.err
 	}
 	if len(c.tensor(0).shape) == 0 && c.operand(x).Dims.Equal(nn.Dims{1}) && len(c.output().shape) == 1 {
 		return c.reshapeTo(x, nn.Dims{1})
 	}
-	return c.finish(nn.OpExpandDims, x, axis[0])
+	return c.finish(nn.OpExpandDims, x, axis)
 }
 
 func transpose(c *call) error {

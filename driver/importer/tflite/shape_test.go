@@ -170,7 +170,7 @@ func TestShapes(t *testing.T) {
 		{name: "places of 64 bits", want: "ARGMAX", build: func(n *net) int {
 			return n.op(g.OpArgMax, g.ArgMaxOptions{OutputType: g.Int64}, shaped(g.Int64, none, 2), n.input(g.Float32, none, 2, 3), n.ints(nil, 1))
 		}},
-		{name: "two axes", err: "2 numbers for the axis", build: func(n *net) int {
+		{name: "two axes", err: "2 numbers for axis", build: func(n *net) int {
 			return n.op(g.OpArgMax, nil, shaped(g.Int32, none, 2), n.input(g.Float32, none, 2, 3), n.ints([]int{2}, 1, 0))
 		}},
 		{name: "pad", want: "PAD", build: func(n *net) int {

@@ -1,8 +1,6 @@
 package tflite
 
 import (
-	"fmt"
-
 	"github.com/nngpu/nngpu/driver/importer"
 	"github.com/nngpu/nngpu/driver/nn"
 )
@@ -12,12 +10,9 @@ const splitParts = 0
 
 // split: the file has the axis before the tensor.
 func split(c *call) error {
-	x, axis := c.data(1), c.ints(0, "axis")
-	if len(axis) != 1 {
-		return fmt.Errorf("%d axes", len(axis))
-	}
+	x, axis := c.data(1), c.int(0, "axis")
 	if n := c.options.int32(splitParts, 0); int(n) != len(c.out) {
 		return importer.Damaged("%d outputs for %d parts", len(c.out), n)
 	}
-	return c.finishAll(nn.OpSplit, x, axis[0], int32(len(c.out)))
+	return c.finishAll(nn.OpSplit, x, axis, int32(len(c.out)))
 }
