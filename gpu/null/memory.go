@@ -93,32 +93,26 @@ func (m *memory) giveBack() {
 func (m *memory) Bytes() int64 { return m.bytes }
 
 func (m *memory) Write(ctx context.Context, dense []byte) error {
-	if err := m.borrow(); err != nil {
-		return err
-	}
-	defer m.giveBack()
-	if err := m.b.begin("write memory"); err != nil {
-		return err
-	}
-	if len(dense) != len(m.data) {
-		panic("null: Write of another size")
-	}
-	copy(m.data, dense)
-	return errors.Join(m.b.since(m.losses), ctx.Err())
+	return m.exchange(ctx, "write memory", dense, func() { copy(m.data, dense) })
 }
 
 func (m *memory) Read(ctx context.Context, dense []byte) error {
+	return m.exchange(ctx, "read memory", dense, func() { copy(dense, m.data) })
+}
+
+// exchange does what Write and Read share.
+func (m *memory) exchange(ctx context.Context, call string, dense []byte, do func()) error {
 	if err := m.borrow(); err != nil {
 		return err
 	}
 	defer m.giveBack()
-	if err := m.b.begin("read memory"); err != nil {
+	if err := m.b.begin(call); err != nil {
 		return err
 	}
 	if len(dense) != len(m.data) {
-		panic("null: Read of another size")
+		panic("null: " + call + " of another size")
 	}
-	copy(dense, m.data)
+	do()
 	return errors.Join(m.b.since(m.losses), ctx.Err())
 }
 
