@@ -8,9 +8,9 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Burst runs a model again and again over memories that stay bound: what checking and binding a request takes was done
-// when it first came, and one that names the same places in the same memories finds it there. One execution at a time.
-// It needs no closing, and keeps no memory open.
+// Burst runs a model again and again over memories that stay bound: a request is checked and bound when it first comes,
+// and one that names the same places in the same memories needs neither again. One execution at a time. It needs no
+// closing, and keeps no memory open.
 type Burst struct {
 	model   *PreparedModel
 	running sync.Mutex

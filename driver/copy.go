@@ -36,7 +36,7 @@ func (b *Buffer) CopyFrom(ctx context.Context, m nn.Memory, dims nn.Dims) error 
 // CopyTo writes the buffer's value to m, dense and row-major; m is of exactly its size. It waits for the executions
 // that write the buffer, as long as ctx lasts.
 //
-// Errors: as of CopyFrom; GENERAL_FAILURE where the buffer is uninitialised, too.
+// Errors: those of CopyFrom, and GENERAL_FAILURE where the buffer is uninitialised.
 func (b *Buffer) CopyTo(ctx context.Context, m nn.Memory) error {
 	leave, err := b.enterCopy(ctx, false)
 	if err != nil {
@@ -194,10 +194,10 @@ func openForCopy(d *Device, m nn.Memory, size uint32, write bool) (*pools.Pool, 
 // The memory is in the device's own form, which is dense where the innermost dimension is a multiple of 4; others
 // cannot be exported. The buffer was allocated with BufferDesc.Exportable.
 //
-// What left the driver is written by others when they like, without taking turns: who uses it when is for those who
-// share it to agree on. From Export on the buffer counts as initialised, if only by the zeros that it was allocated
-// with, because nobody tells when others write it. An execution that fails to write it takes that back, and the next
-// Export restores it. A request that names the same memory by token and as a pool gets what it asked for: undefined
+// Others may write exported memory at any time; the driver does not order their accesses, so those who share it must
+// agree on when each uses it. From Export on the buffer counts as initialised, if only by the zeros that it was
+// allocated with, because the driver cannot see others write it. After an execution that fails to write it, it is
+// uninitialised until the next Export. A request that names the same memory by token and as a pool gets undefined
 // values.
 //
 // On software devices the handle is a plain file, and whoever gets it can end this process, see

@@ -4,16 +4,16 @@
 // brings: driver never imports one. Statuses and rules are those of Android's NN HAL 1.3; every error that
 // leaves the package maps to one by nn.StatusOf.
 //
-// Everything is safe for concurrent use. Ownership runs downwards: closing a client closes its prepared
-// models; closing a device closes its clients. Closing twice is nothing, and what was closed says ErrClosed, as
-// GENERAL_FAILURE; so does what belongs to it. Given to another call it is INVALID_ARGUMENT.
+// Everything is safe for concurrent use. Ownership runs downwards: closing a client closes its prepared models; closing
+// a device closes its clients. Closing twice does nothing. Calls on what was closed, and on what belongs to it, fail
+// with ErrClosed, a GENERAL_FAILURE; a closed object as the argument of another call is INVALID_ARGUMENT.
 //
 // A nil argument where something is needed, an interface that holds a nil pointer and a nil option are INVALID_ARGUMENT
 // wherever there is an error to return. Methods need a receiver that a function of this package returned.
 //
-// Every call that takes a context refuses one that has ended before it does anything. However it ends, errors.Is tells
-// context.Canceled, which the HAL calls GENERAL_FAILURE, and context.DeadlineExceeded, which is one of MISSED_DEADLINE_*,
-// from other failures.
+// Every call that takes a context fails at once when that has ended already. Whenever it ends, errors.Is finds in the
+// error context.Canceled, which the HAL calls GENERAL_FAILURE, or context.DeadlineExceeded, which is one of
+// MISSED_DEADLINE_*.
 package driver
 
 import (
@@ -198,15 +198,15 @@ func closed(what string) error {
 	return &nn.Error{Status: nn.StatusGeneralFailure, Where: what, Err: ErrClosed}
 }
 
-// WithLogger says where warnings go: of trouble that costs time, or what was to be kept, while calls succeed, so that no
-// error tells of it. There are few: a cache that cannot work here, whose state was damaged or in which a
-// model could not be kept (each at most once), a compiled model that a cache refused, one that could not be optimised in
-// the background or outgrew its client's budget, a device that was lost or opened again, and messages of the validation
-// layers. What a call reports as an error is not logged as well.
+// WithLogger says where warnings go: they report what costs time, or could not be kept, while calls succeed and return
+// no error. There are few: a cache that cannot work here, whose state was damaged or in which a model could not be kept
+// (each at most once), a compiled model that a cache refused, one that could not be optimised in the background or
+// outgrew its client's budget, a device that was lost or opened again, and messages of the validation layers. What a
+// call reports as an error is not logged as well.
 //
-// Messages have the attribute "device", and "error" where there is one. The default is slog.Default() as it is when
-// NewDevice is called, as a program expects that has set it up; slog.New(slog.DiscardHandler) is silent. The handler is
-// called from any goroutine, with locks held: it must not call this package.
+// Messages have the attribute "device", and "error" where there is one. The default is slog.Default() at the time of
+// NewDevice; slog.New(slog.DiscardHandler) is silent. The handler is called from any goroutine, with locks held: it
+// must not call this package.
 func WithLogger(l *slog.Logger) DeviceOption {
 	return func(o *deviceOptions) { o.log = l }
 }

@@ -51,13 +51,14 @@ func decodeExecute(ctx context.Context, opts []ExecuteOption, o *executeOptions)
 }
 
 // WithDeadline says when the execution must have ended. One that is not expected to end by then is refused:
-// MISSED_DEADLINE_PERSISTENT where the deadline had passed at the call, or is nearer to it than the fastest execution of
-// the model was (before there was one, than a quarter of what the cost model says); else MISSED_DEADLINE_TRANSIENT,
-// whatever the reason. One that turns out late is given up between two segments, TRANSIENT too. It is refused before its
-// pools are mapped and its buffers waited for, as far as that can be told then. What other programs do to the device is
-// forgotten by time: where nothing of a model was measured for half a second because all was refused, about one
-// execution a second is let through as a trial (Result.Schedule, Device.Scheduling). The context's deadline counts too,
-// the nearer of both. It is a hint: what ends late may still be right.
+// MISSED_DEADLINE_PERSISTENT where the deadline had passed at the call, or leaves less time than the fastest execution
+// of the model took (before there was one, less than a quarter of the cost model's estimate); else
+// MISSED_DEADLINE_TRANSIENT, whatever the reason. One that turns out late is given up between two segments, with
+// TRANSIENT as well. It is refused before its pools are mapped and its buffers waited for, as far as that can be told
+// then. Slowness that other programs caused does not refuse executions for ever: where nothing of a model was measured
+// for half a second because all was refused, about one execution a second is let through as a trial (Result.Schedule,
+// Device.Scheduling). The nearer of this deadline and the context's counts. It is a hint: an execution may end late
+// without an error.
 func WithDeadline(t time.Time) ExecuteOption {
 	return func(o *executeOptions) { o.deadline = t }
 }
@@ -72,7 +73,7 @@ func WithExecutionPriority(p nn.Priority) ExecuteOption {
 	}
 }
 
-// WithTimeout is WithDeadline of so long after each call: what an execution that runs again and again can be made with.
+// WithTimeout is WithDeadline of d after each call, for executions that run again and again.
 func WithTimeout(d time.Duration) ExecuteOption {
 	return func(o *executeOptions) {
 		if o.timeout = d; d <= 0 {
@@ -148,9 +149,10 @@ type Result struct {
 // other outputs may be written. A buffer of open dimensions takes such an output as well; where it had others before, the
 // execution runs twice.
 //
-// Other errors: INVALID_ARGUMENT for what is wrong with r or an option, a closed pool too; GENERAL_FAILURE for a pool that
-// cannot be mapped or read, with ErrClosed for a closed model, and with context.Canceled where ctx was cancelled;
-// MISSED_DEADLINE_* as WithDeadline says, where ctx ended by its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
+// Other errors: INVALID_ARGUMENT for what is wrong with r, which includes a closed pool, or with an option;
+// GENERAL_FAILURE for a pool that cannot be mapped or read, with ErrClosed for a closed model, and with
+// context.Canceled where ctx was cancelled; MISSED_DEADLINE_* as WithDeadline says, and where ctx ended by its
+// deadline; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
 func (p *PreparedModel) Execute(ctx context.Context, r *nn.Request, opts ...ExecuteOption) (*Result, error) {
 	a := newExecution(p, r)
 	res, err := a.once(ctx, opts)

@@ -33,7 +33,7 @@ func NewFence() *Fence { return &Fence{done: make(chan struct{})} }
 // signalled when the descriptor becomes readable, and failed where a sync_file says so or the counter of an eventfd
 // is FenceFailed or more. The descriptor is only looked at, never read. Close gives the wait up.
 //
-// Errors: INVALID_ARGUMENT for anything else than an eventfd or a sync_file.
+// Errors: INVALID_ARGUMENT for anything but an eventfd or a sync_file.
 func ImportFence(file *os.File) (*Fence, error) {
 	f := NewFence()
 	stop, err := fence.Watch(file, f.Signal)
@@ -100,8 +100,8 @@ func (f *Fence) Err() error {
 }
 
 // Wait blocks until the fence is signalled, and returns its error, or until ctx is done: then the error is that of ctx,
-// GENERAL_FAILURE where it was cancelled and MISSED_DEADLINE_TRANSIENT by its deadline. An execution's fence may have
-// such an error of its own, which Err has, too.
+// GENERAL_FAILURE where it was cancelled and MISSED_DEADLINE_TRANSIENT by its deadline. The fence of an execution may
+// have failed with such an error itself; then Err returns it as well.
 func (f *Fence) Wait(ctx context.Context) error {
 	if err := nn.NotNil("context", ctx); err != nil {
 		return err
@@ -141,5 +141,5 @@ func (f *Fence) File() (*os.File, error) {
 // Close.
 func (f *Fence) Close() { f.Signal(ErrFenceClosed) }
 
-// FenceFailed is what the counter of a failed fence's eventfd is at least; the status is added to it.
+// FenceFailed is the least value of the counter of a failed fence's eventfd; the status is added to it.
 const FenceFailed = fence.Failed

@@ -8,10 +8,10 @@ import (
 )
 
 // CanMeet says whether an execution with that deadline, called now, would be admitted: nil, or the error with which it
-// would be refused. It asks the forecast that admission asks, before inputs are decoded and prepared; it queues nothing,
-// reserves nothing, is not counted as a refusal, and needs no request, so that what making inputs of images takes is not
-// in it. Of the options only WithExecutionPriority changes the answer, and WithDeadline, where that is nearer. Without a
-// deadline only the room in the queue is looked at.
+// would be refused. It asks the forecast that admission asks, before inputs are decoded and prepared; it queues
+// nothing, reserves nothing, is not counted as a refusal, and needs no request, so that it does not include the time of
+// making inputs of images. Of the options only WithExecutionPriority and a nearer WithDeadline change the answer.
+// Without a deadline only the room in the queue counts.
 func (p *PreparedModel) CanMeet(deadline time.Time, opts ...ExecuteOption) error {
 	o, err := p.asking(opts)
 	if err != nil {
@@ -26,12 +26,12 @@ func (p *PreparedModel) CanMeet(deadline time.Time, opts ...ExecuteOption) error
 	return p.ask(o, func(a *execution) error { return a.verdict(p.client.queue.CanMeet(&a.job)) })
 }
 
-// Forecast says when an execution that is called now would end, behind all that goes before it, if nothing else came: the
-// nearest deadline that could be promised to it. One that is refused for its deadline, and comes again with as much time
-// when what lies between its deadline and the forecast has gone by, is likely to be admitted then: so a server knows what
-// to answer as Retry-After. Like CanMeet it queues, reserves and counts nothing and knows no request. Of the options only
-// WithExecutionPriority changes the answer, and WithDeadline, which may have passed, in so far as executions of one
-// priority go in the order of their deadlines.
+// Forecast says when an execution that is called now would end, after all that goes before it, if nothing else came:
+// the nearest deadline that could be promised to it. One that is refused for its deadline is likely to be admitted if
+// it comes again, with as much time, after the difference between its deadline and the forecast: that is what a server
+// can answer as Retry-After. Like CanMeet it queues, reserves and counts nothing and knows no request. Of the options
+// only WithExecutionPriority and WithDeadline change the answer, the latter because executions of one priority go in
+// the order of their deadlines; it may have passed.
 //
 // It is the zero time, without an error, where nothing is known of the model, because it is not compiled yet. Errors:
 // INVALID_ARGUMENT for an option; GENERAL_FAILURE, with ErrClosed, for a closed model.

@@ -228,8 +228,8 @@ type Histogram struct {
 	Buckets [histogramBuckets]uint64 `json:"buckets"`
 }
 
-// HistogramBound is the largest duration that bucket i of a Histogram counts; the last one has none, for which it is the
-// largest time.Duration.
+// HistogramBound is the largest duration that bucket i of a Histogram counts; for the last bucket, which is unbounded,
+// it is the largest time.Duration.
 func HistogramBound(i int) time.Duration {
 	if i >= histogramBuckets-1 {
 		return math.MaxInt64

@@ -19,11 +19,11 @@ type Option func(*prepareOptions)
 
 type prepareOptions = prepare.Options
 
-// WithPrepareDeadline says when the preparation must have ended. It is refused where it is expected to take longer: where
-// a cache may have the model, at once if loading it takes longer by what loading has taken on this device, and if it is
-// not there, before it is compiled. MISSED_DEADLINE_PERSISTENT says that the deadline had passed at the call, or that no
-// preparation like it was ever as quick; all else is MISSED_DEADLINE_TRANSIENT, and it is given up with that when it
-// takes longer than expected. The context's deadline counts too, the nearer of both.
+// WithPrepareDeadline says when the preparation must have ended. It is refused where it is expected to take longer: at
+// once, or, where a cache may have the model and loading it is not expected to be late, when it turns out not to be
+// there. MISSED_DEADLINE_PERSISTENT says that the deadline had passed at the call, or that no preparation like it was
+// ever as quick; all else is MISSED_DEADLINE_TRANSIENT, and it is given up with that when it takes longer than
+// expected. The nearer of this deadline and the context's counts.
 func WithPrepareDeadline(t time.Time) Option {
 	return func(o *prepareOptions) { o.Deadline = t }
 }
@@ -55,44 +55,45 @@ func WithDelayedCompilation() Option {
 // WithStagedCompilation asks for the first result as soon as possible. Where compiling takes long, PrepareModel returns
 // after a compilation that is fast and whose executions are slower: then Stats().Quick is true. After so many
 // executions the optimised form is compiled in the background, one at a time on each device, and takes the place of the
-// first one for the executions that begin then, and in the cache; 0 does not wait for the first one for longer than a
-// second. Where a model is compiled as soon in full, or the device has its kernels already, it is. Results stay within
-// tolerance. A compilation that fails changes nothing and is logged as a warning; Close gives it up.
+// first one for the executions that begin then, and in the cache; 0 means after the first one, or after a second if
+// that is sooner. A model that takes no longer to compile in full, or whose kernels the device has already, is compiled
+// in full at once. Results stay within tolerance. A compilation that fails changes nothing and is logged as a warning;
+// Close gives it up.
 //
 // The compilation in the background keeps out of the way: it begins no pipeline while an execution waits or runs on the
-// device, but for one a second where that never ends.
+// device, or one a second where some always do.
 //
 // The values of the model are retained until then, and must not change; what was copied of its pools (see PrepareModel)
 // stays in memory and in the client's account. Both forms are in memory for a moment.
 // PrepareModelFromCache loads the form that is in its files, and does not improve it.
 //
-// Without this option a device may give a quick form, too, as long as it has to find out which kernels it can trust (see
-// backend.Stats): it gives way in the same way, after one execution.
+// Without this option too a device may give a quick form as long as it has to find out which kernels it can trust (see
+// backend.Stats); that one is replaced in the same way, after one execution.
 func WithStagedCompilation(after int) Option {
 	return func(o *prepareOptions) { o.Staged, o.After = true, max(0, after) }
 }
 
-// WithTuning finds the kernels that run the model fastest on this device by running it, with those that could do each
-// operation in turn, for about so long, and prepares it with these. Without it, estimates decide by what is known of the
-// device. The compiled form is kept in the cache, where there is one, and from then on taken by every preparation of the same
-// model, with this option or without; with it, a form that was not tuned is compiled anew. Results may differ from those of
-// another form within tolerance.
+// WithTuning prepares the model with the kernels that run it fastest on this device: it runs the model with each kernel
+// that could do an operation in turn, for about budget in all. Without it, kernels are chosen by estimates. The tuned
+// form is kept in the cache, where there is one, and from then on every preparation of the same model takes it, with
+// this option or without; with it, a form that was not tuned is compiled anew. Results may differ from those of another
+// form within tolerance.
 //
-// Other executions have the device between segments; what they do disturbs the measurement, and costs speed at most. A model
-// of IF or WHILE, or of sizes that only data tells, is not tuned, nor is any on a device without timestamps. Each instance of
-// a model that leaves dimensions open is tuned by itself, and with WithStagedCompilation the form that comes in the
-// background. A deadline of the preparation has to have room for the tuning.
+// Other executions have the device between segments; they disturb the measurement, which can cost no more than speed. A
+// model of IF or WHILE, or of sizes that only data tells, is not tuned, nor is any on a device without timestamps. Each
+// instance of a model that leaves dimensions open is tuned by itself; with WithStagedCompilation the form compiled in
+// the background is the one that is tuned. A deadline of the preparation must leave time for the tuning.
 //
 // 0 is the same as without the option, less is INVALID_ARGUMENT.
 func WithTuning(budget time.Duration) Option {
 	return func(o *prepareOptions) { o.Tuning = budget }
 }
 
-// WithInstances says how many instances are kept of a model that leaves dimensions of its inputs open: compiled models, each
-// for the dimensions that executions came with. Beyond n, at least 1, or 16 without this option, the least recently used
-// goes as soon as no execution uses it; so does each that is not in use where the device's memory or the client's budget
-// would not suffice otherwise, or where all of them take more than half of either. The transparent cache keeps what was
-// compiled, as far as it is on. Other models ignore it.
+// WithInstances says how many instances are kept of a model that leaves dimensions of its inputs open: compiled models,
+// each for the dimensions of some execution. Beyond n, at least 1, or 16 without this option, the least recently used
+// goes as soon as no execution uses it; so do those not in use where the device's memory or the client's budget would
+// not suffice otherwise, or where the instances together take more than half of either. The transparent cache, where it
+// is on, keeps what was compiled. Models of known sizes ignore this option.
 //
 // The execution that first brings some dimensions compiles the instance, or takes it from the cache, as with
 // WithDelayedCompilation: others that want the same wait for it, executions of other instances do not, and a deadline ends
@@ -111,10 +112,10 @@ func WithCacheFiles(token cache.Token, model, data []*os.File) Option {
 	return func(o *prepareOptions) { o.Files = &prepare.Files{Token: token, Model: model, Data: data} }
 }
 
-// WithCaching keeps the compiled model in files of dir, which exists and is the caller's own, and takes it from
-// there the next time. It is the client's side of the HAL's caching: the caller chooses token, which must change
-// whenever the model does, and PrepareModel first tries PrepareModelFromCache, then prepares with WithCacheFiles.
-// What it did PreparedModel.Cached says. Files that cannot be made cost the cache, not the preparation. Of
+// WithCaching keeps the compiled model in files of dir, which exists and is the caller's own, and takes it from there
+// the next time. It is the client's side of the HAL's caching: the caller chooses token, which must change whenever the
+// model does, and PrepareModel first tries PrepareModelFromCache, then prepares with WithCacheFiles.
+// PreparedModel.Cached says which it was. Where files cannot be made, the model is prepared without a cache. Of
 // WithCaching and WithCacheFiles the last one counts; a device that cannot store ignores both.
 //
 // Of a model that leaves dimensions of its inputs open each instance has files of its own there.
@@ -135,8 +136,8 @@ func WithCaching(dir string, token cache.Token) Option {
 // compiled.
 //
 // Errors: INVALID_ARGUMENT for what is wrong with m, its pools or an option; GENERAL_FAILURE for a pool that cannot be
-// mapped, and context.Canceled where ctx was cancelled; MISSED_DEADLINE_* as WithPrepareDeadline says, where ctx ended by
-// its deadline too; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
+// mapped, and context.Canceled where ctx was cancelled; MISSED_DEADLINE_* as WithPrepareDeadline says, and where ctx
+// ended by its deadline; RESOURCE_EXHAUSTED_*; DEVICE_UNAVAILABLE.
 func (c *Client) PrepareModel(ctx context.Context, m *nn.Model, opts ...Option) (*PreparedModel, error) {
 	return c.prepare(ctx, opts, func(o *prepareOptions) (*prepare.Model, error) {
 		return c.device.preparations.Prepare(ctx, m, c.memory, o)

@@ -59,7 +59,7 @@ type Instance struct {
 	Cached    CacheStatus
 }
 
-// Instances lists the instances that a template has at the moment, compiled ones, the last used first; none of a model whose
+// Instances lists the compiled instances that a template has at the moment, the last used first; none for a model whose
 // sizes are known.
 func (p *PreparedModel) Instances() (list []Instance) {
 	for _, x := range p.model.Instances() {
@@ -161,15 +161,15 @@ func (p *PreparedModel) NewOutputs() [][]byte {
 	return out
 }
 
-// Close waits for running executions and frees the model. Idempotent. An execution that waits for fences runs, too:
-// where they may never be signalled, ending its context is what ends it.
+// Close waits for running executions and frees the model. Idempotent. Those that wait for fences count as running:
+// where the fences may never be signalled, end the execution's context first.
 func (p *PreparedModel) Close() (err error) {
 	p.closing.Do(func() {
 		p.mu.Lock()
 		p.closed = true
 		p.mu.Unlock()
 		p.running.Wait()
-		// In the end: who closes the client must find the model and wait here, too.
+		// Last, so that whoever closes the client finds the model and waits here as well.
 		defer func() {
 			p.client.mu.Lock()
 			defer p.client.mu.Unlock()

@@ -82,8 +82,8 @@ const (
 )
 
 // WithProfile asks for Result.Profile. The execution takes 3 % longer at most: where timestamps are dear, as on
-// lavapipe, some steps are timed at each execution, and the time of the others is what is known of them and left.
-// What is noted meanwhile becomes a profile when somebody asks for it.
+// lavapipe, only some steps are timed at each execution, and the rest of the time is shared among the others by what is
+// known of them. The profile is made of the notes when somebody asks for it.
 func WithProfile() ExecuteOption {
 	return func(o *executeOptions) { o.profiling = max(o.profiling, someSteps) }
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// ReusableExecution runs one request again and again, one run at a time. What a run needs was made once: on a device that
-// lets go of nothing between two runs, they allocate nothing. It needs no closing.
+// ReusableExecution runs one request again and again, one run at a time. What a run needs is made once: on a device
+// that keeps everything between two runs, runs allocate nothing. It needs no closing.
 type ReusableExecution struct {
 	options executeOptions  // of every run
 	given   []ExecuteOption // that options came from

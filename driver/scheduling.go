@@ -47,15 +47,15 @@ func (p *PreparedModel) lane() int {
 	return 1
 }
 
-// SetPreemption lets executions give way to others between their segments, or no longer: SchedulingOptions.NoPreempt while
-// work goes on. Safe for concurrent use.
+// SetPreemption says whether executions give way to others between their segments. It changes
+// SchedulingOptions.NoPreempt while work goes on. Safe for concurrent use.
 func (d *Device) SetPreemption(on bool) { d.scheduler.SetPreemption(on) }
 
 // Scheduling counts what the device's scheduler has done.
 func (d *Device) Scheduling() qos.Stats { return d.scheduler.Stats() }
 
-// checkDeadline refuses work whose deadline has passed. One that had not at the time since, that of the call, may be met
-// when it is asked for again.
+// checkDeadline refuses work whose deadline has passed. Where it had not passed yet at since, the time of the call,
+// another attempt may succeed.
 func checkDeadline(what string, deadline, since time.Time) error {
 	if deadline.IsZero() {
 		return nil
