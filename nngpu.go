@@ -28,7 +28,7 @@ type Options struct {
 	Cache driver.CacheOptions
 	// Scheduling says how executions are ordered.
 	Scheduling driver.SchedulingOptions
-	// Logger is where trouble is told that fails no call; nil for slog.Default().
+	// Logger gets warnings of trouble that fails no call; nil for slog.Default().
 	Logger *slog.Logger
 	// Windows lets Device.Vulkan show pictures in windows: gpu.Backend.OpenScreen.
 	Windows bool
@@ -39,8 +39,8 @@ type Options struct {
 // Device is an open device. Its owner closes it, and with it all that was made of it.
 type Device struct {
 	*driver.Device
-	// Vulkan is what the device runs on: measurements, descriptions of plans and what else is not of the driver. It is the
-	// device's; nobody else closes it.
+	// Vulkan is what the device runs on: measurements, descriptions of plans and all else that the driver does not
+	// offer. It is the device's; nobody else closes it.
 	Vulkan *gpu.Backend
 }
 

@@ -66,9 +66,9 @@ func (d *Data) Close() error {
 	return first
 }
 
-// ReadAt fills p with the bytes from off, as io.ReaderAt has it. Whole chunks are read into private memory and judged
-// there, and only what was judged right is copied to p, which may be memory that is slow to read, or that others see. The
-// error of anything else wraps ErrRejected, and p is left as it was where it would have gone. After Close it is
+// ReadAt fills p with the bytes from off, as io.ReaderAt has it. Whole chunks are read into private memory and verified
+// there, and only verified bytes are copied to p, which may be memory that is slow to read, or that others see. Where a
+// chunk is not what was stored the error wraps ErrRejected, and p keeps what it had there. After Close the error is
 // nn.ErrClosed.
 func (d *Data) ReadAt(p []byte, off int64) (int, error) {
 	n, err := d.readAt(p, off)

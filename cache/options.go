@@ -28,8 +28,8 @@ type Options struct {
 	MaxModelBytes int64
 	// LockTimeout bounds every wait for another process; 0 means one second.
 	LockTimeout time.Duration
-	// Warn is told at most once that the surroundings do not let the cache work (no home, read-only
-	// directory, full disk), and at most once that this file or the key was damaged. It may be nil,
-	// and is called from whatever goroutine met the trouble.
+	// Warn is called at most once because the cache cannot work where it is (no home, read-only directory, full disk),
+	// and at most once because this file or the key was damaged. It may be nil, and is called from whatever goroutine
+	// met the trouble.
 	Warn func(error)
 }

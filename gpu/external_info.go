@@ -21,7 +21,7 @@ type PoolKind struct {
 	Kind   string  `json:"kind"`             // by the HAL's name
 	Source string  `json:"source,omitempty"` // of a blob: where its memory comes from
 	Use    PoolUse `json:"use"`
-	// Why says on what it depends.
+	// Why says what Use depends on.
 	Why string `json:"why"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
-// Ceiling is one of the things that a device can do so much of at most.
+// Ceiling names a rate that no kernel can exceed on a device.
 type Ceiling uint8
 
 // Ceilings. Rates of the first three are multiplications and additions a second, that of memory bytes.
@@ -34,8 +34,8 @@ func (c Ceiling) String() string {
 // ErrNoCeiling: the device has no such arithmetic, or no room to measure its memory.
 var ErrNoCeiling = errors.New("the device cannot do that")
 
-// Gauge measures one ceiling again and again, in some milliseconds each time: what Measure finds out once is of the machine
-// as it was then, and the speed of many changes from second to second. Not safe for concurrent use.
+// Gauge measures one ceiling again and again, in some milliseconds each time: Measure measures once, and the speed of
+// many machines changes from second to second. Not safe for concurrent use.
 type Gauge struct {
 	dev      *vulkan.Device // retained
 	x        *vulkan.Executable
@@ -46,7 +46,8 @@ type Gauge struct {
 // gaugeRuns is how often each kernel that could be a gauge of memory runs before one is chosen.
 const gaugeRuns = 3
 
-// Gauge makes a gauge of what. The caller closes it, before the backend. What is kept of the device's speed stays as it is.
+// Gauge makes a gauge of what. The caller closes it, before the backend. The rates that are kept for the device stay as
+// they are.
 //
 // Errors: INVALID_ARGUMENT without a context; ErrNoCeiling; those of the device.
 func (b *Backend) Gauge(ctx context.Context, what Ceiling) (*Gauge, error) {

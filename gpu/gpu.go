@@ -40,8 +40,8 @@ type Options struct {
 	Windows bool
 }
 
-// Timing says whose clock times executions; values other than the usual one are for tests, which take the way of any
-// device on every device.
+// Timing says whose clock times executions; values other than the usual one let tests time any device as each kind of
+// device is timed.
 type Timing = vulkan.Timing
 
 const (
@@ -52,9 +52,9 @@ const (
 
 // Backend is one Vulkan device. Safe for concurrent use.
 //
-// When the device is lost, or hangs, what it was at fails with DEVICE_UNAVAILABLE; the next call opens it again, and
-// executables come back with their next execution. Memory does not, see backend.Memory.Lost. A device that is lost again
-// within a minute stays lost.
+// When the device is lost, or hangs, the work on it fails with DEVICE_UNAVAILABLE; the next call opens it again, and
+// executables come back with their next execution. Memory does not, see backend.Memory.Lost. A device that is lost
+// again within a minute stays lost.
 type Backend struct {
 	device  *vulkan.Device // as it was first opened; devices has the one that works
 	devices deviceChain
@@ -258,8 +258,9 @@ func executableOptions(o backend.Options) vulkan.ExecutableOptions {
 	return vulkan.ExecutableOptions{MemoryBudget: o.MemoryBudget, Urgent: o.Priority == nn.PriorityHigh, Pause: o.Pause}
 }
 
-// Close implements backend.Backend. What was made on the device and is still open keeps it until that is closed, too, but
-// nothing begins on it any more; memory goes with it. What is called afterwards is GENERAL_FAILURE with nn.ErrClosed.
+// Close implements backend.Backend. Objects of the device that are still open keep it until they are closed as well,
+// but no work begins on it any more; memory goes with the device. Later calls fail with GENERAL_FAILURE and
+// nn.ErrClosed.
 func (b *Backend) Close() error {
 	b.rates.close(b.devices.now())
 	return b.devices.close()

@@ -55,8 +55,8 @@ type Counters = vulkan.Counters
 // Counters of the device since it was opened, or opened again.
 func (b *Backend) Counters() Counters { return b.devices.now().Counters() }
 
-// Memory implements backend.Backend: it says how many bytes of the device's memory are in use, how many were at most, and what the limit is. It is
-// the driver's own account; a Vulkan driver may take more for itself.
+// Memory implements backend.Backend: the bytes of the device's memory that are in use, the most that were, and the
+// limit. It is the driver's own account; a Vulkan driver may take more for itself.
 func (b *Backend) Memory() (used, peak, limit int64) { return b.devices.now().Memory() }
 
 var _ backend.ExternalMemory = (*Backend)(nil)
@@ -75,7 +75,7 @@ func (b *Backend) AllocateExportable(t nn.OperandType, dims nn.Dims, budget int6
 	return b.memory(func(d *vulkan.Device) (*vulkan.Memory, error) { return d.AllocateExportable(form, budget) })
 }
 
-// CompileImage implements backend.Backend. Errors as of Compile, too.
+// CompileImage implements backend.Backend. Errors are those of Compile.
 func (b *Backend) CompileImage(ctx context.Context, d nn.ImageLayout, o *nn.Operand, opts backend.Options) (backend.Executable, error) {
 	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("tensor", o)); err != nil {
 		return nil, err

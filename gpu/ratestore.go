@@ -25,8 +25,8 @@ type Measurement struct {
 	Cache, Memory, CopyMemory float64
 	// What kernels reach: matrix products and depthwise convolutions (operations), sums of tensors (bytes).
 	Matrix, Depthwise, Elementwise float64
-	// What is paid beside the work: from handing over nothing to seeing that it is done; for a dispatch, a barrier
-	// between two, and a timestamp.
+	// What is paid beside the work: by an empty submission until its end is seen, by a dispatch, a barrier between two,
+	// and a timestamp.
 	Submit, Dispatch, Barrier, Timestamp time.Duration
 	// Load is the share of the machine's processor time, 0 to 1, that went to other processes while the rates of kernels
 	// and the costs were measured, at the time At, and CeilingLoad while the ceilings were.

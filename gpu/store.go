@@ -82,9 +82,10 @@ func (b *Backend) storeSections(kind int, encoded, estimates []byte) (model []by
 	return model, nil
 }
 
-// Restore implements backend.Restorer. data is read in ascending order, but for what regions of a tree share; constants go straight into memory that
-// the device reads, or into staging memory of bounded size where it reads no host memory. Errors as of Compile;
-// GENERAL_FAILURE for what cannot have been stored by this program for this device.
+// Restore implements backend.Restorer. data is read in ascending order, except for what several regions of a tree
+// share; constants go straight into memory that the device reads, or into staging memory of bounded size where it reads
+// no host memory. Errors: those of Compile; GENERAL_FAILURE for what cannot have been stored by this program for this
+// device.
 func (b *Backend) Restore(ctx context.Context, model []byte, data backend.Data, o backend.Options) (backend.Executable, error) {
 	if err := cmp.Or(nn.NotNil("context", ctx), nn.NotNil("data", data), b.devices.open()); err != nil {
 		return nil, err

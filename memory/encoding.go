@@ -16,8 +16,8 @@ const (
 	maxFiles      = 253 // SCM_MAX_FD of linux/net/scm.h
 )
 
-// MarshalBinary encodes the handle without its descriptors, of which only the number is told. It fails for a kind
-// whose name is too long or empty and for too many descriptors, and checks nothing else.
+// MarshalBinary encodes the handle without its descriptors, only their number. It fails for a kind whose name is too
+// long or empty and for too many descriptors, and checks nothing else.
 func (h Handle) MarshalBinary() ([]byte, error) {
 	if len(h.Kind) == 0 || len(h.Kind) > maxKind || len(h.Files) > maxFiles {
 		return nil, nn.Invalid("pool", "kind of %d bytes, %d descriptors", len(h.Kind), len(h.Files))

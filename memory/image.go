@@ -7,7 +7,7 @@ import (
 )
 
 // Image is a hardware buffer of texels. A request uses it as a whole: its size as a pool is 0, as in the HAL's memory
-// record, and Bytes fails, so that who does not know images refuses them. It is nn.Image and none of nn's other
+// record, and Bytes fails, so that code which does not know images refuses them. It is nn.Image and none of nn's other
 // optional interfaces; what holds the texels is Backing.
 type Image struct {
 	backing Pool

@@ -1,7 +1,7 @@
 // Package memory holds the pools that models and requests refer to by handle.
 //
 // A Handle says what a client hands over: a kind by the HAL's name, sizes and file descriptors. Open verifies it and
-// returns a pool; what it can do is told by type assertions:
+// returns a pool, whose abilities type assertions find:
 //
 //	*Mapped  nn.Pinned, Sealed   a memfd that cannot shrink: mapped, and a device may use it in place
 //	*File    nn.File, nn.Shared  any other file: never mapped, because its owner may shorten it; pread and pwrite
@@ -12,8 +12,8 @@
 // The first three are nn.Located.
 //
 // Contents are shared with whoever holds another descriptor of the same file, and may change while they are read,
-// unless the file is sealed (nn.Sealed): copy first what decides anything. Pools are safe for concurrent use; who writes
-// which bytes is for their users to agree on. Linux only.
+// unless the file is sealed (nn.Sealed): copy what is to be checked before checking it. Pools are safe for concurrent
+// use; who writes which bytes is for their users to agree on. Linux only.
 package memory
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Bounds of a share. The wait of the least beside the greatest is 16 times what it is among equals.
+// Bounds of a share. Beside a client of the greatest share one of the least waits 16 times as long as among equals.
 const (
 	MinShare = 0.25
 	MaxShare = 4.0
@@ -124,18 +124,18 @@ func (c *Client) ask(j *Job, f func(*run) error) error {
 	return f(r)
 }
 
-// Run takes j through the device and blocks until its work is done, given up or refused. Whatever it returns, or where a
-// function of j panics and so does Run, nothing of j is on the device any more.
+// Run takes j through the device and blocks until its work is done, given up or refused. When it returns, or panics
+// because a function of j does, nothing of j is on the device any more.
 //
 // The nearer of j.Deadline and the deadline of ctx counts. Errors:
 //
 //   - MISSED_DEADLINE_PERSISTENT: refused before any work, because the deadline has passed or is nearer than
 //     j.Fastest.
-//   - MISSED_DEADLINE_TRANSIENT: refused before any work, because it would miss by its estimates, be it behind what is
-//     running and queued, or would make an admitted job of its level or above miss; or given up at a border of
+//   - MISSED_DEADLINE_TRANSIENT: refused before any work, because by the estimates it would end late behind what is
+//     running and queued, or make an admitted job of its level or above late; or given up at a border of
 //     segments.
-//   - RESOURCE_EXHAUSTED_TRANSIENT: too many jobs of the client wait; or it waited, there were too many, and one of a
-//     higher priority came.
+//   - RESOURCE_EXHAUSTED_TRANSIENT: too many jobs of the client wait; or the job waited and was dropped for one of a
+//     higher priority.
 //   - ErrClosed, as GENERAL_FAILURE: the client was closed.
 //   - the error of ctx when it was cancelled, at once while the job waits, at the next border when it runs.
 //   - the first error of Begin, Submit or a fence.

@@ -97,9 +97,9 @@ func (s *samples) or(seed time.Duration) time.Duration {
 }
 
 // Admit refuses a preparation of cost c that is expected to end after deadline: MISSED_DEADLINE_PERSISTENT where the
-// deadline had passed at since, when it was asked for, or is nearer to that than any preparation was quick; else
-// MISSED_DEADLINE_TRANSIENT. The zero time and times decades away are no deadline. Preparations do not queue;
-// Client.Admit is its like for executions. Once in a while it lets one through as a trial.
+// deadline had passed at since, when it was asked for, or leaves less time than the fastest preparation took; else
+// MISSED_DEADLINE_TRANSIENT. The zero time and times decades away are no deadline. Preparations do not queue.
+// Client.Admit does the same for executions. Once in a while a preparation is let through as a trial.
 func (e *PrepareEstimator) Admit(c PrepareCost, since, deadline time.Time) error {
 	if deadline.IsZero() {
 		return nil

@@ -115,19 +115,19 @@ type Job struct {
 	// others use the device. Its ctx is done when the deadline is or the client is closed, and must not be used after
 	// Begin has returned. An error ends the job with it.
 	Begin func(ctx context.Context) error
-	// Group is optional: the jobs whose Begins wait for the same, the arenas of one model say. While one of them
-	// is blocked no other begins, so that they get what they wait for in the order of choice.
+	// Group is optional: it joins jobs whose Begins wait for the same thing, such as the arenas of one model. While one
+	// of them is blocked no other begins, so that they get what they wait for in the order of choice.
 	Group *Group
 	// Lane is 0 or 1: which of two queues of the device the job's submissions go to. Within a lane they end in order.
 	Lane int
 	// Submit hands segments [first, last) to the device and does not wait for them. The ranges come in order and
 	// without gaps. An error ends the job with it.
 	Submit func(first, last int) (Fence, error)
-	// More is optional, for work that depends on what came out so far: a loop say. It is called when all segments are
+	// More is optional, for work that depends on earlier results, such as a loop. It is called when all segments are
 	// done, and says which come now, numbered from 0 again, and the estimated time of what may come after them; without
 	// any, the job is done. The list must not change before the next call. Begin may still set More. The job keeps its
-	// place in the order of choice, and others go before it as between any two segments. While it blocks, the
-	// device waits for a moment, then others use it. An error ends the job with it.
+	// place in the order of choice, and others go before it as between any two segments. While it blocks, the device
+	// waits for a moment, then others use it. An error ends the job with it.
 	More func(ctx context.Context) (segments []time.Duration, later time.Duration, err error)
 	// Observe is optional and called with the measured time of segments [first, last), in order: from when they
 	// could start (their submission, or the end of what was on the device before them) until their fence was
@@ -204,9 +204,9 @@ func New(o Options) *Scheduler {
 	return s
 }
 
-// SetPreemption changes Options.NoPreempt while work goes on. What is on the device, or has a place there, stays as it was
-// handed over; what goes next follows the other order. Without preemption nobody keeps to shares, so that what clients had
-// beyond theirs counts for nothing when it is on again.
+// SetPreemption changes Options.NoPreempt while work goes on. What is on the device, or has a place there, stays as it
+// was handed over; what goes next follows the other order. Without preemption shares are not kept, so what clients had
+// beyond theirs is forgotten when it is on again.
 func (s *Scheduler) SetPreemption(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,9 +226,9 @@ func (s *Scheduler) SetPreemption(on bool) {
 	}
 }
 
-// Idle blocks until no job waits or runs, or ctx is done, whose error it returns then. Others may have come by the time
-// that the caller acts on it: it is for work that should keep out of the way, not for what excludes jobs. A nil context is
-// INVALID_ARGUMENT.
+// Idle blocks until no job waits or runs; when ctx is done first it returns the error of ctx. New jobs may have come by
+// the time that the caller acts: it is for work that should keep out of the way, not for excluding jobs. A nil context
+// is INVALID_ARGUMENT.
 func (s *Scheduler) Idle(ctx context.Context) error { return s.atMost(ctx, 0) }
 
 // IdleButOne is Idle for what is done for a job that runs: it blocks until no other waits or runs.
