@@ -59,8 +59,8 @@ func (b *Builder) Add(o nn.Operand) uint32 {
 	return uint32(len(g.Operands) - 1)
 }
 
-// Reserve appends n zero bytes to the model's values, 4-aligned, and returns their place and the bytes. The error is that of
-// values which exceed the size of the file many times over.
+// Reserve appends n zero bytes to the model's values, 4-aligned, and returns their place and the bytes. It fails where
+// the values would exceed the size of the file many times over.
 func (b *Builder) Reserve(n int) (nn.Location, []byte, error) {
 	v := b.Model.Values
 	start := (len(v) + 3) &^ 3

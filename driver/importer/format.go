@@ -60,7 +60,8 @@ func find(head []byte) (Format, error) {
 	return Format{}, nn.Invalid("model file", "it begins with %q; the formats known are %s", head, strings.Join(known, ", "))
 }
 
-// Open imports the model file of a path, whatever its format. Only as much as tells whether it is one is read of other files.
+// Open imports the model file of a path, whatever its format. Of other files it reads no more than shows that they are
+// not models.
 //
 // Errors: those of the file system, and INVALID_ARGUMENT, with an *UnsupportedError in it where the file is sound but needs
 // something that is not supported.

@@ -9,9 +9,9 @@ import (
 	"github.com/nngpu/nngpu/driver/validate"
 )
 
-// Reshape returns n with inputs of other dimensions, also where those of the file are fixed: inputs has the dimensions of
-// each input, none at all where they stay. See validate.Reshape, of which are the errors; a network that is Sized is GENERAL_FAILURE, as
-// nn.ErrUnsupported.
+// Reshape returns n with inputs of other dimensions, also where those of the file are fixed: inputs has the dimensions
+// of each input, none at all where they stay. Errors are those of validate.Reshape; for a network that is Sized it is
+// GENERAL_FAILURE, with nn.ErrUnsupported.
 func (n *Network) Reshape(inputs []nn.Dims) (*Network, error) {
 	if n.Sized {
 		return nil, nn.Errorf(nn.StatusGeneralFailure, "inputs", "%w: the file computes with the dimensions of tensors, which the import took as they are", nn.ErrUnsupported)

@@ -32,8 +32,8 @@ func (b *Builder) TransformBoxes(boxes, deltas, images, sizes uint32) uint32 {
 	return b.Apply(nn.OpAxisAlignedBboxTransform, []uint32{boxes, deltas, images, sizes})
 }
 
-// HeatmapMaxKeypoint is where in each box, [R, 4], and how high the maxima of its heatmaps are, [R, s, s, K], or [R, K, s, s]
-// with nchw: scores [R, K], of which q is the scale, and keypoints [R, K, 2], x and y.
+// HeatmapMaxKeypoint finds the maxima of the heatmaps [R, s, s, K], or [R, K, s, s] with nchw, of boxes [R, 4]: their
+// scores [R, K], of which q is the scale, and their places in the boxes, keypoints [R, K, 2], x and y.
 func (b *Builder) HeatmapMaxKeypoint(heatmaps, boxes uint32, nchw bool, q ...Quant) (scores, keypoints uint32) {
 	y := b.applyAll(nn.OpHeatmapMaxKeypoint, 2, nil, b.list(heatmaps, boxes, nchw), q)
 	return y[0], y[1]
@@ -59,9 +59,9 @@ func (b *Builder) NonMaxSuppression(scores, boxes, images uint32, a ops.BoxNMS) 
 	return y[0], y[1], y[2], y[3]
 }
 
-// GenerateProposals is which boxes, anchors [A, 4] at all positions, moved by deltas [N, H, W, 4*A], stand out by their scores
-// [N, H, W, A] in images of which sizes, [N, 2], has height and width: scores [K], boxes [K, 4] and images, int32 [K]. Only the
-// data tells K.
+// GenerateProposals selects boxes by their scores [N, H, W, A]. The boxes are the anchors [A, 4] at all positions,
+// moved by deltas [N, H, W, 4*A]; sizes, [N, 2], has the height and width of each image. The results are scores [K],
+// boxes [K, 4] and images, int32 [K]. Only the data tells K.
 func (b *Builder) GenerateProposals(scores, deltas, anchors, sizes uint32, a ops.Proposals) (kept, at, of uint32) {
 	y := b.applyAll(nn.OpGenerateProposals, 3, nil, b.list(scores, deltas, anchors, sizes, float64(a.Ratio[0]), float64(a.Ratio[1]),
 		a.Before, a.Most, float64(a.Overlap), float64(a.Smallest), a.NCHW), nil)

@@ -7,8 +7,8 @@ func (b *Builder) FullyConnected(x, weights, bias uint32, act nn.Activation, q .
 	return b.op(nn.OpFullyConnected, q, x, weights, bias, act)
 }
 
-// BatchMatmul is the matrix product of x, […, m, k], and y, […, k, n], for each of the batches that their other dimensions
-// are. Where left or right is set, the last two dimensions of x or y are swapped.
+// BatchMatmul is the matrix product of x, […, m, k], and y, […, k, n], for each batch of their other dimensions. Where
+// left or right is set, the last two dimensions of x or y are swapped.
 func (b *Builder) BatchMatmul(x, y uint32, left, right bool, q ...Quant) uint32 {
 	return b.op(nn.OpBatchMatmul, q, x, y, left, right)
 }

@@ -25,8 +25,8 @@ type Quant struct {
 	Zero  int32
 }
 
-// Apply adds operation t, which has one result, for what has no method: inputs are all operands of the table in docs/operators.md.
-// The result is of the type that these prescribe, else of that of the first input.
+// Apply adds operation t, which has one result, for operations without a method: inputs are all operands of the table
+// in docs/operators.md. The result has the type that these prescribe, else that of the first input.
 func (b *Builder) Apply(t nn.OperationType, inputs []uint32, q ...Quant) uint32 {
 	return b.apply(t, nil, inputs, q)
 }

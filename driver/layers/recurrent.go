@@ -136,7 +136,8 @@ func (b *Builder) Quantized16BitLSTM(inputs [ops.LSTM16OutputState + 1]uint32) (
 	return list[0], list[1]
 }
 
-// QuantizedLSTM is a step of the cell of 8 and 16 bits. Its input is [B, I]. Results are quantised as the states at first are.
+// QuantizedLSTM is a step of the cell of 8 and 16 bits. Its input is [B, I]. Results have the quantisation of the
+// initial states.
 func (b *Builder) QuantizedLSTM(t LSTMTensors, l ops.LSTM8) (outputState, cellState, y uint32) {
 	list := t.numbered()
 	var inputs []uint32

@@ -45,7 +45,7 @@ func (b *Builder) Slice(x uint32, begin, size []int) uint32 {
 	return b.op(nn.OpSlice, nil, x, b.vector(begin), b.vector(size))
 }
 
-// ChannelShuffle deals out in turn what lies in so many groups along the axis, which counts from the end where it is
+// ChannelShuffle takes in turn one position of each of the groups along the axis, which counts from the end where it is
 // negative.
 func (b *Builder) ChannelShuffle(x uint32, groups, axis int) uint32 {
 	return b.op(nn.OpChannelShuffle, nil, x, groups, axis)
@@ -72,7 +72,8 @@ func (b *Builder) Pack(axis int, x []uint32) uint32 {
 	return b.apply(nn.OpPack, nil, append([]uint32{b.Scalar(axis)}, x...), nil)
 }
 
-// Gather takes positions along the axis of x, whose place the dimensions of the indices take.
+// Gather takes the positions that indices names along the axis of x; the dimensions of indices take the place of the
+// axis.
 func (b *Builder) Gather(x uint32, axis int, indices uint32) uint32 {
 	return b.op(nn.OpGather, nil, x, axis, indices)
 }
@@ -82,8 +83,8 @@ func (b *Builder) EmbeddingLookup(lookups, values uint32) uint32 {
 	return b.op(nn.OpEmbeddingLookup, nil, lookups, values)
 }
 
-// HashtableLookup takes the row of the values, [n, ...], whose key each of the lookups is; keys, int32 [n], ascend. hits, [k], is
-// 1 where the key was found, else 0, and the row is zeros.
+// HashtableLookup takes for each of the lookups the row of the values, [n, ...], that has it as its key; keys, int32
+// [n], ascend. hits, [k], is 1 where the key was found, else 0, with a row of zeros.
 func (b *Builder) HashtableLookup(lookups, keys, values uint32) (rows, hits uint32) {
 	x := b.Operand(values)
 	list := b.derive(nn.OpHashtableLookup, []uint32{lookups, keys, values}, []nn.Operand{

@@ -13,9 +13,9 @@ import (
 // Builder makes a model operand by operand. Operands are numbered in the order of the calls; operations must
 // come in running order. What it is given is copied.
 //
-// A mistake in a call, such as an operand that does not exist or a value of the wrong size, is kept with the
-// caller's place in the source, and the first one is what Build returns. What only shows in the whole model is
-// checked when that is prepared.
+// A mistake in a call, such as an operand that does not exist or a value of the wrong size, is kept with the caller's
+// place in the source, and the first one is what Build returns. What shows only in the whole model is checked when the
+// model is prepared.
 type Builder struct {
 	m     Model
 	err   error // the first mistake
@@ -192,8 +192,8 @@ func (b *Builder) Op(t OperationType, inputs, outputs []uint32) {
 	}
 }
 
-// Derive adds an operation and its outputs, and returns these. Of the outputs dims, which is called before Derive returns
-// and sees the model so far with them in it, completes the dimensions; its error is a mistake.
+// Derive adds an operation and its outputs, and returns these. dims completes the dimensions of the outputs: it is
+// called before Derive returns, with the model so far, outputs included; its error is a mistake.
 func (b *Builder) Derive(t OperationType, inputs []uint32, outputs []Operand, dims func(*Model, *Operation) ([]Dims, error)) []uint32 {
 	list := make([]uint32, len(outputs))
 	known := b.err == nil

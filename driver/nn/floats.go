@@ -14,7 +14,7 @@ import (
 // clamped in the same way. A float16 is what HalfOf makes of x, infinite where it is too large. Of a boolean 0 is false and
 // all else true.
 //
-// Errors are INVALID_ARGUMENT, for a NaN too, unless o is of a float type: no other can hold it.
+// Errors are INVALID_ARGUMENT. A NaN is an error unless o is of a float type, because no other can hold it.
 func (o *Operand) EncodeFloats(v []float32) ([]byte, error) {
 	if err := o.checkCount(len(v)); err != nil {
 		return nil, err

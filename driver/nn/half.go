@@ -8,7 +8,7 @@ import (
 // Half is an IEEE 754 binary16 number: an element of TENSOR_FLOAT16, or a FLOAT16.
 type Half uint16
 
-// HalfOf is the number nearest to x, of two the even one. From 65520 on it is infinite.
+// HalfOf is the number nearest to x, of two the even one. It is infinite where |x| is 65520 or more.
 func HalfOf[T ~float32 | ~float64](x T) Half {
 	v := float64(x)
 	a := math.Abs(v)

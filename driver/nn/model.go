@@ -34,8 +34,8 @@ func (d Dims) Elements() (uint32, error) {
 // Equal reports whether d and e have the same rank and sizes.
 func (d Dims) Equal(e Dims) bool { return slices.Equal(d, e) }
 
-// Admits reports whether a tensor of which d is known, no dimensions at all for nothing, can have these sizes, of which any may
-// be 0.
+// Admits reports whether a tensor whose known dimensions are d, where no dimensions means that nothing is known, can
+// have these sizes, of which any may be 0.
 func (d Dims) Admits(sizes Dims) bool {
 	if len(d) == 0 {
 		return true
@@ -43,7 +43,8 @@ func (d Dims) Admits(sizes Dims) bool {
 	return slices.EqualFunc(d, sizes, func(known, n uint32) bool { return known == 0 || known == n })
 }
 
-// Merge has the sizes that d or e knows. ok is false where their ranks differ, or sizes that both know.
+// Merge returns the sizes that are known in d or e. ok is false where their ranks differ, or sizes that are known in
+// both.
 func (d Dims) Merge(e Dims) (merged Dims, ok bool) {
 	if len(d) != len(e) {
 		return nil, false
@@ -124,7 +125,7 @@ type Model struct {
 	Pools []Memory
 	// RelaxFloat32 allows float32 to be computed with the range and precision of float16.
 	RelaxFloat32 bool
-	// Level is the feature level that the model was made for: what came later is INVALID_ARGUMENT. 0 is the newest.
+	// Level is the feature level that the model was made for: anything newer is INVALID_ARGUMENT. 0 is the newest.
 	Level Level
 	// Names of inputs and outputs, for messages and for running by name; may be empty.
 	Names Names

@@ -4,8 +4,9 @@ package nn
 // this driver's own extension. docs/operators.md has the types, shapes and limits of operands.
 type OperationType int32
 
-// Operations of NNAPI feature levels 1 to 8, and those of the driver's extension. Those that the driver knows say their
-// inputs in order: the list may end before each [, and … repeats what is before it. Behind a number is the operation's name.
+// Operations of NNAPI feature levels 1 to 8, and those of the driver's extension. Comments of those that the driver
+// knows list the inputs in order: the list may end before each [, and … repeats what is before it. The comment behind a
+// number is the operation's name.
 const (
 	// Inputs: first input, second input, activation.
 	OpAdd OperationType = 0 // ADD

@@ -22,7 +22,7 @@ const (
 	StatusResourceExhaustedPersistent Status = 8 // RESOURCE_EXHAUSTED_PERSISTENT
 )
 
-// ErrClosed is the cause of every error of something that was closed: of its own calls, and of calls that it is given to.
+// ErrClosed is the cause in the errors of what was closed: those of its own calls, and of calls with it as an argument.
 var ErrClosed = errors.New("closed")
 
 // Error pairs the status a client sees with the cause a developer needs.

@@ -24,8 +24,8 @@ type UnsupportedOperation struct {
 	Reason error // never nil
 }
 
-// Unsupported makes the error of what a backend says of m's operations, nil where it says nothing against any. reasons
-// has an entry for each operation of the main graph, nil for one that runs.
+// Unsupported makes the error for the operations of m that a backend does not run, nil where it runs all. reasons has
+// an entry for each operation of the main graph, nil for one that runs.
 func Unsupported(m *Model, reasons []error) error {
 	if err := NotNil("model", m); err != nil {
 		return err

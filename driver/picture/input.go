@@ -13,12 +13,12 @@ import (
 // 0 and 1.
 type Normalisation struct {
 	Mean, Std []float64
-	// Exact applies these numbers wherever there are any. Without it an 8-bit input whose quantisation undoes them, but for
-	// a step of rounding, takes the colours as they are: the network was trained on those.
+	// Exact applies these numbers wherever there are any. Without it an 8-bit input whose quantisation undoes them, to
+	// within a step of rounding, takes the colours as they are: the network was trained on those.
 	Exact bool
 }
 
-// Symmetric maps colours to -1 to 1, which is what most float networks want that do not say.
+// Symmetric maps colours to -1 to 1, as most float networks want that state no normalisation.
 var Symmetric = Normalisation{Mean: []float64{127.5}, Std: []float64{127.5}}
 
 // Empty reports whether n says nothing.
@@ -157,8 +157,8 @@ func (in *Input) Texels(p image.Image) []byte {
 	return grey
 }
 
-// Affine says what a colour v of 0 to 255 of a channel becomes: the real number v*scale + shift, which is then stored in the
-// type of the input. So who has pictures on a device can compute there what Bytes gives.
+// Affine says what a colour v of 0 to 255 of a channel becomes: the real number v*scale + shift, which is then stored
+// in the type of the input. With these a program that has pictures on a device can compute there what Bytes gives.
 func (in *Input) Affine(channel int) (scale, shift float64) {
 	t := in.tables[channel]
 	return t.scale, t.shift

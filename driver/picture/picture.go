@@ -1,7 +1,7 @@
-// Package picture makes inputs of networks of pictures, and reads what classifiers say of them.
+// Package picture makes pictures into inputs of networks, and reads the results of classifiers.
 //
-// A picture is hostile until proven otherwise: how large it is, and what decoding it takes, is judged by its header. What is
-// transparent is white, as viewers show it.
+// A picture is hostile until proven otherwise: its header tells its size, and what decoding takes, before it is
+// decoded. Transparent parts become white, as viewers show them.
 package picture
 
 import (
@@ -28,7 +28,7 @@ const (
 	maxDecodedBytes = 1 << 29
 )
 
-// ErrTooLarge is the cause where a picture is larger than what is decoded.
+// ErrTooLarge is the cause where a picture is larger than the limits.
 var ErrTooLarge = errors.New("the picture is too large")
 
 // tooLarge is an ErrTooLarge that says by what.
@@ -50,7 +50,7 @@ func Decode(file []byte, l Limits) (image.Image, error) {
 	return Read(bytes.NewReader(file), int64(len(file)), l)
 }
 
-// Read is Decode of a file of size bytes, which is not read to its end where it is no picture. It does not retain r.
+// Read is Decode of a file of size bytes, which is read to its end only if it is a picture. It does not retain r.
 func Read(r io.ReaderAt, size int64, l Limits) (image.Image, error) {
 	if size > MaxFileBytes {
 		return nil, tooLargef("%.1f MB; pictures have at most %.1f MB", float64(size)/1e6, float64(MaxFileBytes)/1e6)
