@@ -9,6 +9,7 @@ import (
 
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/gpu/internal/keep"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
@@ -19,7 +20,7 @@ type longLived struct {
 	devices *deviceChain
 	plan    *plan.Plan // immutable
 	o       vulkan.ExecutableOptions
-	kept    kept
+	kept    keep.Weights
 	stats   backend.Stats
 	seed    []time.Duration // what the cost model expects of each segment
 
@@ -40,24 +41,24 @@ func (b *Backend) newLongLived(ctx context.Context, p *plan.Plan, data backend.D
 	}
 	defer d.Release()
 	x := &longLived{devices: &b.devices, plan: p, o: o, lock: make(chan struct{}, 1)}
-	if data, err = x.kept.take(data, p.WeightBytes, d.MapsWeights() && !b.copyWeights); err != nil {
+	if data, err = x.kept.Take(data, p.WeightBytes, d.MapsWeights() && !b.copyWeights); err != nil {
 		return nil, err
 	}
 	v, err := vulkan.NewExecutableFrom(ctx, d, p, data, o)
 	if err == nil {
-		if err = x.kept.made(v); err != nil {
+		if err = x.kept.Made(v); err != nil {
 			err = errors.Join(err, v.Close())
 		}
 	}
 	if err != nil {
-		x.kept.close()
+		x.kept.Close()
 		return nil, err
 	}
 	x.at.Store(v)
 	x.o.Pause, x.o.First, x.o.GoOn = nil, nil, nil // whoever needs it made anew waits for it
 	x.seed = v.Estimates()
 	x.stats = v.Stats()
-	x.stats.KeptBytes = x.kept.bytes()
+	x.stats.KeptBytes = x.kept.Bytes()
 	return x, nil
 }
 
@@ -141,11 +142,11 @@ func (x *longLived) rebuild(ctx context.Context, old *vulkan.Executable) (*vulka
 		return nil, err
 	}
 	defer d.Release()
-	v, err := vulkan.NewExecutableFrom(ctx, d, x.plan, x.kept.from(old), x.o)
+	v, err := vulkan.NewExecutableFrom(ctx, d, x.plan, x.kept.From(old), x.o)
 	if err != nil {
 		return nil, err
 	}
-	if !x.kept.same(v) {
+	if !x.kept.Same(v) {
 		err := nn.Errorf(nn.StatusDeviceUnavailable, "model", "its constants were lost with the device")
 		return nil, errors.Join(err, v.Close())
 	}
@@ -163,6 +164,6 @@ func (x *longLived) Close() error {
 	}
 	err := x.at.Load().Close()
 	x.leaving.Wait()
-	x.kept.close()
+	x.kept.Close()
 	return err
 }

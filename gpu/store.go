@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +17,9 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/gpu/internal/version"
+	"github.com/nngpu/nngpu/gpu/internal/vulkan"
+	"github.com/nngpu/nngpu/shaders"
 )
 
 var (
@@ -265,4 +270,26 @@ func decodeEstimates(b []byte, segments int) ([]time.Duration, error) {
 		list[i] = time.Duration(binary.LittleEndian.Uint64(b[8*i:]))
 	}
 	return list, checkEstimates(list, segments)
+}
+
+// StoreIdentity implements backend.Restorer: five lines of text, for the program, its kernels, the device, its
+// Vulkan driver, and what the compiler knows of the device.
+func (b *Backend) StoreIdentity() string {
+	info := b.device.Describe()
+	return identity(version.Program(), &info, &b.facts)
+}
+
+func identity(program string, info *vulkan.DeviceInfo, facts *plan.Facts) string {
+	text, err := json.Marshal(facts)
+	if err != nil {
+		panic(err) // numbers and flags
+	}
+	p := info.Properties
+	return strings.Join([]string{
+		"program " + program,
+		"kernels " + shaders.SetID,
+		fmt.Sprintf("device %q %x:%x %x", info.Name, p.VendorID, p.DeviceID, p.DeviceUUID),
+		fmt.Sprintf("driver %q %x %x %x", info.Driver, p.DriverID, p.DriverVersion, p.DriverUUID),
+		fmt.Sprintf("facts %x", sha256.Sum256(text)),
+	}, "\n")
 }

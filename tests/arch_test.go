@@ -76,9 +76,11 @@ var layers = map[string][]string{
 	"gpu/internal/lower":         {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/plan", "shaders", "shaders/family"},
 	"gpu/internal/compile":       {"driver/nn", "driver/ops", "gpu/internal/codec", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/lower", "gpu/internal/pack", "gpu/internal/plan", "shaders"},
 	"gpu/internal/vulkan":        {"driver/nn", "driver/backend", "gpu/internal/plan", "gpu/internal/pool", "shaders", "shaders/family", "cgo/vk"},
+	"gpu/internal/keep":          {"driver/nn", "driver/backend", "gpu/internal/vulkan"},
+	"gpu/internal/version":       {},
 	"gpu/internal/vulkan/vktest": {"driver/nn/nntest", "gpu/internal/vulkan", "cgo/vk"},
-	"gpu": {"driver/nn", "driver/layers", "driver/ops", "driver/backend", "gpu/internal/compile", "gpu/internal/ir", "gpu/internal/lower", "gpu/internal/pack", "gpu/internal/plan",
-		"gpu/internal/pool", "gpu/internal/vulkan", "internal/numbers", "internal/regular", "shaders", "shaders/family"},
+	"gpu": {"driver/nn", "driver/layers", "driver/ops", "driver/backend", "gpu/internal/compile", "gpu/internal/ir", "gpu/internal/keep", "gpu/internal/lower", "gpu/internal/pack",
+		"gpu/internal/plan", "gpu/internal/pool", "gpu/internal/version", "gpu/internal/vulkan", "internal/numbers", "internal/regular", "shaders", "shaders/family"},
 	"gpu/null": {"driver/nn", "driver/backend"},
 
 	"cmd/nngpu": {".", "internal/conformancedata", "internal/conformancerun", "internal/modeldata", "internal/networks", "internal/numbers", "internal/regular", "driver", "driver/nn", "driver/validate",

@@ -1,7 +1,7 @@
 package vk
 
 /*
-#include "shim.h"
+#include "shim_pipeline.h"
 */
 import "C"
 

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "shim_pipeline.h"
 
 // No software implementation has VK_KHR_pipeline_binary: this file follows the specification and has not met a driver.
 

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "internal.h"
+#include "shim_pipeline.h"
 
 enum { MAX_BINDINGS = 32 };
 

@@ -1,6 +1,7 @@
 //go:build linux
 
-package gpu
+// Package keep has the packed constants of executables for when their device is lost.
+package keep
 
 import (
 	"bytes"
@@ -17,12 +18,12 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 )
 
-// kept gives back the packed constants of an executable whose device is lost. If the host sees the device's own copy,
+// Weights gives back the packed constants of an executable whose device is lost. If the host sees the device's own copy,
 // that is used, and only a checksum is kept, to find out whether it is still intact. Otherwise a copy is kept in a
 // sealed memfd.
 //
 // Not safe for concurrent use.
-type kept struct {
+type Weights struct {
 	size int64
 	sum  uint64   // of what the device has; valid where file is nil
 	file *os.File // nil where the device's copy will do
@@ -31,9 +32,9 @@ type kept struct {
 // sumSeed: sums are compared within a process.
 var sumSeed = maphash.MakeSeed()
 
-// take prepares to keep the first size bytes of data. It returns where the executable is to read them from. mapped
+// Take prepares to keep the first size bytes of data. It returns where the executable is to read them from. mapped
 // says that the host will see the device's copy.
-func (k *kept) take(data backend.Data, size int64, mapped bool) (backend.Data, error) {
+func (k *Weights) Take(data backend.Data, size int64, mapped bool) (backend.Data, error) {
 	k.size = size
 	if mapped || size == 0 || data.Size() < size { // that is an error of who uses them
 		return data, nil
@@ -44,8 +45,8 @@ func (k *kept) take(data backend.Data, size int64, mapped bool) (backend.Data, e
 	return sized{k.file, size}, nil
 }
 
-// made is called when v has the constants.
-func (k *kept) made(v *vulkan.Executable) error {
+// Made is called when v has the constants.
+func (k *Weights) Made(v *vulkan.Executable) error {
 	if k.size == 0 || k.file != nil {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (k *kept) made(v *vulkan.Executable) error {
 const copyBytes = 4 << 20
 
 // copy fills the memfd.
-func (k *kept) copy(r io.Reader) (err error) {
+func (k *Weights) copy(r io.Reader) (err error) {
 	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
 	const seals = unix.F_SEAL_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 	fd, err := unix.MemfdCreate("nngpu-weights", flags|unix.MFD_NOEXEC_SEAL)
@@ -85,28 +86,29 @@ func (k *kept) copy(r io.Reader) (err error) {
 	return nil
 }
 
-// from returns the constants, v being the executable that lost its device.
-func (k *kept) from(v *vulkan.Executable) backend.Data {
+// From returns the constants, v being the executable that lost its device.
+func (k *Weights) From(v *vulkan.Executable) backend.Data {
 	if k.file != nil {
 		return sized{k.file, k.size}
 	}
 	return bytes.NewReader(v.MappedWeights())
 }
 
-// same reports whether v, which was made from what k.from returned, has the right constants.
-func (k *kept) same(v *vulkan.Executable) bool {
+// Same reports whether v, which was made from what k.From returned, has the right constants.
+func (k *Weights) Same(v *vulkan.Executable) bool {
 	return k.size == 0 || k.file != nil || maphash.Bytes(sumSeed, v.MappedWeights()) == k.sum
 }
 
-// bytes is what keeping costs.
-func (k *kept) bytes() int64 {
+// Bytes is what keeping costs.
+func (k *Weights) Bytes() int64 {
 	if k.file == nil {
 		return 0
 	}
 	return k.size
 }
 
-func (k *kept) close() {
+// Close lets go of the copy, where there is one.
+func (k *Weights) Close() {
 	if k.file != nil {
 		_ = k.file.Close()
 	}

@@ -1,4 +1,6 @@
-package gpu
+//go:build linux
+
+package keep
 
 import (
 	"bytes"
@@ -19,11 +21,11 @@ func BenchmarkKeep(b *testing.B) {
 	b.Run("copy", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			var k kept
-			if _, err := k.take(bytes.NewReader(data), int64(len(data)), false); err != nil {
+			var k Weights
+			if _, err := k.Take(bytes.NewReader(data), int64(len(data)), false); err != nil {
 				b.Fatal(err)
 			}
-			k.close()
+			k.Close()
 		}
 	})
 }

@@ -1,46 +1,20 @@
-package gpu
+// Package version tells which program is running, so that what another one has stored is not taken for its own.
+package version
 
 import (
-	"crypto/sha256"
 	"debug/elf"
-	"encoding/json"
 	"fmt"
 	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
-
-	"github.com/nngpu/nngpu/gpu/internal/plan"
-	"github.com/nngpu/nngpu/gpu/internal/vulkan"
-	"github.com/nngpu/nngpu/shaders"
 )
-
-// StoreIdentity implements backend.Restorer: five lines of text, for the program, its kernels, the device, its
-// Vulkan driver, and what the compiler knows of the device.
-func (b *Backend) StoreIdentity() string {
-	info := b.device.Describe()
-	return identity(programVersion(), &info, &b.facts)
-}
-
-func identity(program string, info *vulkan.DeviceInfo, facts *plan.Facts) string {
-	text, err := json.Marshal(facts)
-	if err != nil {
-		panic(err) // numbers and flags
-	}
-	p := info.Properties
-	return strings.Join([]string{
-		"program " + program,
-		"kernels " + shaders.SetID,
-		fmt.Sprintf("device %q %x:%x %x", info.Name, p.VendorID, p.DeviceID, p.DeviceUUID),
-		fmt.Sprintf("driver %q %x %x %x", info.Driver, p.DriverID, p.DriverVersion, p.DriverUUID),
-		fmt.Sprintf("facts %x", sha256.Sum256(text)),
-	}, "\n")
-}
 
 const modulePath = "github.com/nngpu/nngpu"
 
-// programVersion identifies the code of this module in the running program.
-var programVersion = sync.OnceValue(func() string {
+// Program identifies the code of this module in the running program: a release or a commit, and where that says not all, what
+// the linker knows of the program.
+var Program = sync.OnceValue(func() string {
 	version, exact := "unknown", false
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version, exact = moduleVersion(info)
