@@ -3,14 +3,14 @@
 #include "common.glsl"
 #include "divide.glsl"
 
-layout(set = 0, binding = 0) readonly buffer D { vec4 deltas[]; };  // dy, dx, dh, dw, and what does not count
+layout(set = 0, binding = 0) readonly buffer D { vec4 deltas[]; };  // dy, dx, dh, dw, then lanes that do not count
 layout(set = 0, binding = 1) readonly buffer A { vec4 anchors[]; }; // y, x of the center, height, width
 layout(set = 0, binding = 2) writeonly buffer B { vec4 boxes[]; };
 layout(push_constant) uniform P {
     uint count;        // anchors of all images
-    Divisor anchorsOf; // an image
+    Divisor anchorsOf; // anchors of an image
     uint deltaQuads;   // of an anchor
-    float scaleY;      // what deltas are divided by
+    float scaleY;      // deltas are divided by these
     float scaleX;
     float scaleH;
     float scaleW;

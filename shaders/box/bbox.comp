@@ -11,7 +11,7 @@ layout(set = 0, binding = 3) readonly buffer S { vec4 sizes[]; }; // of images: 
 layout(set = 0, binding = 4) writeonly buffer Y { vec4 y[]; };
 layout(push_constant) uniform P {
     uint count;      // boxes of y
-    Divisor classes; // boxes of y for one of the input
+    Divisor classes; // boxes of y for each box of the input
     int batch;       // images
 };
 

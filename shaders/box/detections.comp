@@ -1,17 +1,17 @@
 #version 450
 // DETECTION_POSTPROCESSING: one invocation writes one place of the results of an image, or of their padding. The variant
 // may define
-//   CLASSES  Detections are what was chosen in each class, in order.
-// Else anchors were chosen: each has as many places as there are classes of a detection, its best ones in order.
+//   CLASSES  Detections are the anchors chosen in each class, in order.
+// Otherwise anchors were chosen for all classes: each has a place for each class of a detection, its best classes in order.
 #include "common.glsl"
 #include "divide.glsl"
 #include "scores.glsl"
 
 layout(set = 0, binding = 0) readonly buffer X { ivec4 x[]; };
 layout(set = 0, binding = 1) readonly buffer B { vec4 boxes[]; };
-layout(set = 0, binding = 2) readonly buffer C { ivec2 chosen[]; }; // keys and anchors, room for each group
+layout(set = 0, binding = 2) readonly buffer C { ivec2 chosen[]; }; // keys and anchors, `room` of them for each group
 #ifdef CLASSES
-layout(set = 0, binding = 3) readonly buffer R { ivec2 run[]; };    // keys and places of those chosen of an image, in order
+layout(set = 0, binding = 3) readonly buffer R { ivec2 run[]; };    // keys and places of those chosen in an image, in order
 #else
 layout(set = 0, binding = 3) readonly buffer R { uint boxesOf[]; }; // how many were chosen
 #endif
@@ -25,11 +25,11 @@ layout(push_constant) uniform P {
     uint places;     // of an image
     Divisor each;    // places of a detection, 1 for CLASSES
     Divisor room;    // of a group
-    uint pairs;      // CLASSES: of run, of an image
+    uint pairs;      // CLASSES: pairs of run for an image
     uint anchors;    // of an image
     uint classes;    // of an anchor
     uint quads;      // of the scores of an anchor
-    int first;       // what the class behind the background counts as
+    int first;       // the number of the class behind the background
 };
 
 #ifdef CLASSES

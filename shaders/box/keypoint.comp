@@ -1,6 +1,6 @@
 #version 450
-// HEATMAP_MAX_KEYPOINT: one invocation finds four keypoints of a box: in each of the channels of one quad the largest element,
-// the first of equal ones, and from there the extremum of the quadratic through its neighbours, mirrored at the edges. From NN HAL
+// HEATMAP_MAX_KEYPOINT: one invocation finds four keypoints of a box: for each channel of one quad the largest element, the first
+// of equal ones, then the extremum of the quadratic through it and its neighbours, mirrored at the edges. From NN HAL
 // types.hal and Detectron's heatmaps_to_keypoints; tolerances are those of the HAL's reference implementation.
 #include "common.glsl"
 #include "divide.glsl"

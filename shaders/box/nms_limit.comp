@@ -1,6 +1,6 @@
 #version 450
-// BOX_WITH_NMS_LIMIT: one invocation says how many boxes of a list stay where all those of its image are to be no more than a
-// limit: those that fewer precede by rank, among equal ones by class. Invocations of slots that begin no list write 0.
+// BOX_WITH_NMS_LIMIT: one invocation counts how many boxes of a list stay if an image may keep no more than a limit: those that
+// fewer boxes than that precede, by rank, and among equal ranks by class. Invocations of slots that begin no list write 0.
 #include "common.glsl"
 #include "divide.glsl"
 #include "nms.glsl"
@@ -15,7 +15,7 @@ layout(push_constant) uniform P {
     uint limit;     // 0xffffffff: none
 };
 
-// How many boxes of the list at slot `at` precede one of that rank; equal: those of the same rank do.
+// How many boxes of the list at slot `at` precede one of that rank; equal: boxes of the same rank precede it too.
 uint preceding(uint at, float rank, bool equal) {
     uint n = counts[at].x, found = 0u;
     [[unroll]] for (uint step = 1u << 14; step > 0u; step >>= 1) { // lower/nms.go: nmsRows

@@ -1,11 +1,11 @@
 #version 450
-// BOX_WITH_NMS_LIMIT: one invocation selects a number of boxes of a list, and goes on where the step before stopped: the box of the
-// highest score, the first of equal ones, by which it lowers the scores of the others, and the next one. What is left of a list
-// stays together, in its order, so that no round looks at what is gone. The first step makes the lists, of boxes with scores that
-// are high enough; invocations of rows that begin none do nothing.
+// BOX_WITH_NMS_LIMIT: one invocation selects a number of boxes of a list, and goes on where the step before stopped. It takes the
+// box of the highest score, the first of equal ones, lowers the scores of boxes that overlap with it, and takes the next. The rest
+// of a list stays together, in its order, so that no round looks at what is gone. The first step makes the lists, of boxes with
+// scores that are high enough; invocations of rows that begin none do nothing.
 //
-// The places where boxes are kept have what they rank by, too: the lowest score so far. That is their score, but where it rises
-// because it is negative.
+// Kept boxes also have a rank, the lowest score so far. That is their score, except if scores rise because they are negative and
+// are multiplied by less than 1.
 #include "common.glsl"
 #include "divide.glsl"
 #include "nms.glsl"
@@ -14,7 +14,7 @@ layout(set = 0, binding = 0) readonly buffer X { uint scores[]; };
 layout(set = 0, binding = 1) readonly buffer B { vec4 boxes[]; };
 layout(set = 0, binding = 2) readonly buffer I { int images[]; };
 layout(set = 0, binding = 3) buffer L { uvec2 left[]; };   // row, score
-layout(set = 0, binding = 4) buffer N { uvec2 counts[]; }; // of a list: how many are selected, how many are left
+layout(set = 0, binding = 4) buffer N { uvec2 counts[]; }; // for each list: how many are selected, how many are left
 layout(set = 0, binding = 5) buffer K { uvec4 kept[]; };   // row, score, rank
 layout(push_constant) uniform P {
     uint count;       // rows times classes
@@ -23,13 +23,13 @@ layout(push_constant) uniform P {
     uint classes;
     uint stride;
     uint begin;       // 1 in the first step
-    uint rounds;      // boxes that are selected in this step at most
+    uint rounds;      // at most so many boxes are selected in this step
     uint limit;       // of a list
     int kernel;       // 0 hard, 1 linear, 2 gaussian
-    float threshold;  // boxes of higher scores are considered
-    float overlapped; // from it on the hard and the linear kernel lower scores
+    float threshold;  // boxes with higher scores are considered
+    float overlapped; // overlap from which on the hard and the linear kernel lower scores
     float sigma;      // of the gaussian one
-    float least;      // of a score that was lowered
+    float least;      // that a lowered score must have
 };
 
 float area(vec4 b) { return (b.z - b.x) * (b.w - b.y); }
@@ -77,7 +77,7 @@ void main() {
         state = counts[at];
     }
     uint n = state.x, m = state.y;
-    uint by = nnNone; // the one that was selected last, in its list
+    uint by = nnNone; // the one selected last, as a place in its list
     vec4 box = vec4(0.0);
     for (uint round = 0u; round <= rounds && m > 0u && n < limit; round++) {
         uint best = nnNone, to = 0u, row = 0u;

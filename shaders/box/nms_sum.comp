@@ -1,5 +1,5 @@
 #version 450
-// BOX_WITH_NMS_LIMIT: one invocation adds a run of elements of one level of sums, which is an element of the next.
+// BOX_WITH_NMS_LIMIT: one invocation adds up a run of elements of one level of sums, for one element of the next.
 #include "common.glsl"
 #include "nms.glsl"
 
@@ -7,7 +7,7 @@ layout(set = 0, binding = 0) buffer S { uint sums[]; };
 layout(push_constant) uniform P {
     uint count; // runs
     uint from;  // where the level begins
-    uint n;     // elements that it has
+    uint n;     // elements of the level
     uint to;    // where the next begins
 };
 

@@ -1,6 +1,6 @@
 #version 450
 // BOX_WITH_NMS_LIMIT, the last step: rows of the outputs, in the order of lists and of selection in each, and 0 behind the last.
-// What is in a row is found by descending through the sums of the lists' lengths.
+// The box for a row is found by descending through the sums of the lists' lengths.
 //
 // The variant may define BOXES: one invocation writes the box of one row. Otherwise it writes scores, classes and images of four.
 #include "common.glsl"

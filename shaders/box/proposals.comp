@@ -1,7 +1,7 @@
 #version 450
-// GENERATE_PROPOSALS, but for sorting and suppressing. The variant defines one of
+// GENERATE_PROPOSALS, except for sorting and suppressing. The variant defines one of
 //   DECODE  One invocation computes the box and the key of the score of one anchor at one position of an image.
-//   FILTER  One invocation takes a candidate out whose box is too small, or whose center is outside of the image.
+//   FILTER  One invocation removes a candidate if its box is too small, or has its center outside of the image.
 //   TAKE    One invocation writes one row of the outputs: of the first image, then of the next; 0 behind the last.
 #include "common.glsl"
 #include "divide.glsl"
@@ -44,9 +44,9 @@ layout(set = 0, binding = 1) readonly buffer I { vec4 images[]; };
 layout(set = 0, binding = 2) buffer R { ivec2 run[]; };
 layout(push_constant) uniform P {
     uint count;
-    Divisor pairs;  // of run, of an image
+    Divisor pairs;  // pairs of run for an image
     uint boxesOf;   // an image
-    float smallest; // width and height are above
+    float smallest; // width and height must be above it
 };
 
 void main() {

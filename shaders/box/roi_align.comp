@@ -6,11 +6,11 @@
 #include "divide.glsl"
 #include "roi.glsl"
 
-// Of the samples along one side of a cell the first that may lie in the image, and how many may.
+// Along one side of a cell, the first sample that may lie in the image, and how many may.
 void inside(float begin, float step, float samples, int size, out float first, out int n) {
     first = clamp(floor((-1.0 - begin) / step) - 1.0, 0.0, samples);
     float last = clamp(ceil((float(size) - begin) / step) + 1.0, first, samples);
-    // Boxes may be any numbers: however they come out of this, the loop ends.
+    // Boxes may be any numbers: whatever results, the loop ends.
     n = clamp(int(min(last - first, 1048576.0)), 0, max(4 * size + 16, 1));
 }
 

@@ -15,7 +15,7 @@ void main() {
     vec4 box = whole(c.box);
     vec2 cell = max(box.zw - box.xy + 1.0, vec2(1.0)) / vec2(outWidth.value, outHeight.value);
     vec2 at = vec2(c.at);
-    // Which pixels a cell has must not hang on how a device rounds.
+    // Which pixels a cell has must not depend on how a device rounds.
     precise vec2 first = cell * at;
     precise vec2 last = cell * (at + 1.0);
     first += box.xy;

@@ -1,9 +1,9 @@
 #version 450
-// Which anchors are candidates: a row of keys for each group of anchors that suppress each other, nnNone where the score is
-// not above the threshold. The variant defines one of
-//   BEST     A group is an image; the score of an anchor is that of its best class but the background. One invocation
+// Which anchors are candidates: a row of keys for each group of anchors that suppress each other, nnNone if the score is not
+// above the threshold. The variant defines one of
+//   BEST     A group is an image; the score of an anchor is that of its best class except the background. One invocation
 //            computes one key.
-//   CLASSES  A group is a class, but the background, of an image. One invocation computes a quad of keys.
+//   CLASSES  A group is a class of an image, except the background. One invocation computes a quad of keys.
 //   CHOSEN   A group is an image; its scores are those that were chosen in its classes, room for each in the order of
 //            classes. One invocation computes one key.
 #include "common.glsl"

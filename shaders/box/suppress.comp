@@ -1,9 +1,9 @@
 #version 450
-// Which candidates of each group are chosen: the first, and then each that does not overlap with a chosen one before it, up to
-// a limit. Candidates are in order, as pairs of a key and the index of a box; they are looked at in rounds of 128, so that
-// all of a group but a few comparisons of bits is done by many invocations. The variant defines one of
+// Chooses candidates of each group: the first, and then each that does not overlap with a chosen one before it, up to a limit.
+// Candidates are in order, as pairs of a key and the index of a box; they are looked at in rounds of 128, so that many
+// invocations do all of the work on a group except a few comparisons of bits. The variant defines one of
 //   COMPARE  One invocation compares a candidate with those chosen in earlier rounds, and with those before it in its round:
-//            a bit for each that it overlaps with, its own where it is out in any case.
+//            a bit for each that it overlaps with, and its own bit if it is out in any case.
 //   CHOOSE   One invocation goes through the candidates of a group.
 #include "common.glsl"
 #include "divide.glsl"
@@ -18,9 +18,9 @@ layout(push_constant) uniform P {
     Divisor groups; // of an image
     uint from;      // first candidate of the round
     uint pairs;     // candidates of a group
-    uint room;      // most that are chosen of a group
+    uint room;      // at most so many are chosen of a group
     uint boxesOf;   // an image
-    float least;    // that boxes overlap by
+    float least;    // boxes overlap from this ratio on
 };
 
 layout(set = 0, binding = 0) readonly buffer R { ivec2 run[]; };
@@ -31,8 +31,8 @@ uvec4 bitOf(uint at) {
 }
 
 #ifdef COMPARE
-layout(set = 0, binding = 2) readonly buffer T { vec4 taken[]; };  // boxes of those chosen
-layout(set = 0, binding = 3) readonly buffer N { uint counts[]; }; // of those
+layout(set = 0, binding = 2) readonly buffer T { vec4 taken[]; };  // boxes of the chosen candidates
+layout(set = 0, binding = 3) readonly buffer N { uint counts[]; }; // how many are chosen
 layout(set = 0, binding = 4) writeonly buffer M { uvec4 masks[]; };
 
 void main() {

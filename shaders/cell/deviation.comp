@@ -1,7 +1,7 @@
 #version 450
-// What normalises a row of a gate of QUANTIZED_LSTM: its mean, in steps of 2^-10, and 1 over its standard deviation as a multiplier
-// and a shift to the right, the same bits as TensorFlow Lite's layer normalisation and its GetInvSqrtQuantizedMultiplierExp. One
-// invocation computes one row.
+// Statistics that normalise a row of a gate of QUANTIZED_LSTM: its mean, in steps of 2^-10, and 1 over its standard deviation as a
+// multiplier and a right shift, bit for bit as in TensorFlow Lite's layer normalisation and its GetInvSqrtQuantizedMultiplierExp.
+// One invocation computes one row.
 #include "common.glsl"
 #include "wide.glsl"
 
@@ -11,10 +11,10 @@ layout(push_constant) uniform P {
     uint count;  // rows
     uint quads;  // of a row
     uint units;  // below 2^16
-    int least;   // the variance where it comes out below 1
+    int least;   // the variance to use if the computed one is below 1
 };
 
-// SaturatingRoundingDoublingHighMul for numbers of which not both are -2^31.
+// SaturatingRoundingDoublingHighMul, unless both numbers are -2^31.
 int highMul(int a, int b) {
     int high, low;
     imulExtended(a, b, high, low);
@@ -41,10 +41,10 @@ void inverseRoot(int v, out int multiplier, out int shift) {
         v /= 4;
         shift++;
     }
-    int pairs = (30 - findMSB(v)) / 2 - 1; // of bits to the left
+    int pairs = (30 - findMSB(v)) / 2 - 1; // of bits, to shift left by
     shift -= pairs;
     v <<= 2 * pairs;
-    // Numbers with three bits before the point. Newton's iteration: x (3 - v x^2) / 2.
+    // Fixed point with three integer bits. Newton's iteration: x (3 - v x^2) / 2.
     int half_ = v >> 1;
     half_ = (half_ + 1) >> 1;
     const int threeHalves = (1 << 28) + (1 << 27);

@@ -1,8 +1,8 @@
 #version 450
-// A gate of QUANTIZED_16BIT_LSTM before its activation, a number with three integer bits: the product of a row of the input and,
-// behind it, of the output state with rows of 8-bit weights, and a bias. As in the reference implementation of the HAL, and in
-// the results that it demands, the weights that lie first in such a row are the recurrent ones, and the input weights behind
-// them. One invocation computes one quad of a row.
+// A gate of QUANTIZED_16BIT_LSTM before its activation, a number with three integer bits: the product of a row, the input followed
+// by the output state, with rows of 8-bit weights, and a bias. As the reference implementation of the HAL does, and as its expected
+// results require, the recurrent weights nevertheless come first in a row of weights, and the input weights behind them. One
+// invocation computes one quad of a row.
 #include "common.glsl"
 #include "divide.glsl"
 #include "fixedpoint.glsl"

@@ -1,7 +1,6 @@
 #version 450
 // A gate of QUANTIZED_LSTM before normalisation and activation, in 16 bits: the products of a row of the input and of the output
-// state with rows of signed 8-bit weights, each brought to the scale of the gate by itself. One invocation computes one quad of a
-// row.
+// state with rows of signed 8-bit weights, each sum rescaled to the gate separately. One invocation computes one quad of a row.
 #include "common.glsl"
 #include "divide.glsl"
 #include "fixedpoint.glsl"

@@ -1,5 +1,6 @@
 #version 450
-// What QUANTIZED_LSTM puts out, or projects: the output gate, which has three integer bits, times tanh of the cell state, in 8 bits.
+// The output of QUANTIZED_LSTM, or the input of its projection: the output gate, which has three integer bits, times tanh of the
+// cell state, in 8 bits.
 // One invocation computes one quad.
 #include "common.glsl"
 #include "fixedpoint.glsl"

@@ -1,8 +1,9 @@
 #version 450
-// A step of an LSTM from what inputs and output state add to its gates, which lie side by side: input, unless coupled, forget,
-// cell, output. One invocation computes one quad of the states.
+// A step of an LSTM, from the contributions of inputs and output state to its gates. Gates lie side by side: input (unless
+// coupled), forget, cell, output. One invocation computes one quad of the states.
 //
-// c' = clamp(logistic(forget) c + logistic(input) act(cell)), coupled with 1 - logistic(forget); h' = logistic(output) act(c')
+// c' = clamp(logistic(forget) c + logistic(input) act(cell)), h' = logistic(output) act(c')
+// If coupled, 1 - logistic(forget) takes the place of logistic(input).
 #include "common.glsl"
 #include "divide.glsl"
 #include "math.glsl"
@@ -15,9 +16,9 @@ layout(set = 0, binding = 4) writeonly buffer N { vec4 next[]; };
 layout(push_constant) uniform P {
     uint count;    // quads of a state
     Divisor quads; // of a row of it
-    uint gates;    // 4, coupled 3
+    uint gates;    // 4, or 3 if coupled
     int act;       // ops.CellActivation
-    float clip;    // of the cell state, to both sides
+    float clip;    // the cell state is clamped to -clip and clip
 };
 
 vec4 activate(vec4 v) {

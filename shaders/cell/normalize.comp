@@ -1,6 +1,6 @@
 #version 450
-// Layer normalisation of a gate of QUANTIZED_LSTM by what deviation.comp found, with weights of 16 bits and a bias in steps of
-// 2^-10 of theirs; the result has three integer bits. One invocation computes one quad.
+// Layer normalisation of a gate of QUANTIZED_LSTM with the statistics from deviation.comp, 16-bit weights and a bias in steps of
+// 2^-10 of the weights' step; the result has three integer bits. One invocation computes one quad.
 #include "common.glsl"
 #include "divide.glsl"
 #include "fixedpoint.glsl"

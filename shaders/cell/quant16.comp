@@ -1,6 +1,6 @@
 #version 450
-// The states of QUANTIZED_16BIT_LSTM from its gates, numbers with three integer bits. The cell state has four, of which tanh
-// takes three; the output has none: it is rounded to 8 bits around 128. One invocation computes one quad of each.
+// The states of QUANTIZED_16BIT_LSTM from its gates, numbers with three integer bits. The cell state has four, and tanh takes a
+// number with three; the output has none: it is rounded to 8 bits around 128. One invocation computes one quad of each.
 #include "common.glsl"
 #include "fixed16.glsl"
 #include "tensor.glsl"

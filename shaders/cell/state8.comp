@@ -3,15 +3,15 @@
 #include "common.glsl"
 #include "fixed16.glsl"
 
-layout(set = 0, binding = 0) readonly buffer I { ivec4 inputGate[]; }; // that of the forget gate where coupled
+layout(set = 0, binding = 0) readonly buffer I { ivec4 inputGate[]; }; // the forget gate if coupled
 layout(set = 0, binding = 1) readonly buffer F { ivec4 forgetGate[]; };
 layout(set = 0, binding = 2) readonly buffer M { ivec4 cellGate[]; };
 layout(set = 0, binding = 3) readonly buffer C { uvec2 c[]; };
 layout(set = 0, binding = 4) writeonly buffer N { uvec2 next[]; };
 layout(push_constant) uniform P {
     uint count;   // quads
-    int coupled;  // the input gate is 1 less the forget gate
-    int shift;    // of a product of gates, to the right: what it has more bits behind the point than the cell state
+    int coupled;  // 1: the input gate is 1 - forget gate
+    int shift;    // to the right, of a product of gates: how many more fraction bits it has than the cell state
     int clip;     // 32768: none
 };
 

@@ -1,6 +1,6 @@
 #version 450
-// What a product of 8 bits knows of its output channels (see channels.glsl), for filters and matrices that are known at run
-// time only: one invocation folds the zero points into the biases of a quad of channels. With x' and w' unsigned,
+// The records that an 8-bit product has of its output channels (channels.glsl), for filters and matrices that are known only at
+// run time: one invocation folds the zero points into the biases of a quad of channels. With x' and w' unsigned, the result is
 // bias[n] - xzero * sum (w'[n] - wzero).
 //
 // macro   | meaning
@@ -10,7 +10,7 @@
 
 layout(set = 0, binding = 0) readonly buffer W { uint w[]; };
 layout(set = 0, binding = 1) readonly buffer B { ivec4 bias[]; };  // the same for all matrices
-layout(set = 0, binding = 2) readonly buffer C { ivec4 known[]; }; // but for the biases; of the first quads
+layout(set = 0, binding = 2) readonly buffer C { ivec4 known[]; }; // everything except the biases; of the first quads
 layout(set = 0, binding = 3) writeonly buffer Y { ivec4 channel[]; };
 layout(push_constant) uniform P {
     uint count;
@@ -22,7 +22,7 @@ layout(push_constant) uniform P {
     uint flip;               // makes w unsigned
     int terms;               // elements of a channel
     int xzero, wzero;
-    uint knownQuads; // those behind are like the last of them
+    uint knownQuads; // quads behind them are like the last one
 };
 
 #if !COLUMNS
@@ -41,7 +41,7 @@ void main() {
     ivec4 sum = ivec4(0);
     uint at = matrix * rows * rowQuads + quad;
     for (uint k = 0u; k < rows;) {
-        uvec2 pairs = uvec2(0u); // of sums of 16 bits, which hold that many bytes
+        uvec2 pairs = uvec2(0u); // pairs of 16-bit sums, which have room for 257 bytes
         for (uint end = min(k + 257u, rows); k < end; k++, at += rowQuads) {
             uint v = w[at] ^ flip;
             pairs += uvec2(v, v >> 8) & 0x00ff00ffu;

@@ -6,12 +6,12 @@
 // PX      | pixels
 // KW      | filter width, unrolled, with S the stride in x and no dilation: neighbouring pixels share columns;
 //         | 0: any width, stride and dilation
-// ELEM    | ELEM_F32, ELEM_F16, or ELEM_Q8: 8-bit, sums in float, exact below 2^24 as the host showed
+// ELEM    | ELEM_F32, ELEM_F16, or ELEM_Q8: 8-bit, sums in float: the host checked that they stay below 2^24, so are exact
 // SHIFT   | 8-bit: 1: requantise with shifts; 0: with floats, see channels.glsl
 // Y_TEXEL | 1: float32: y is a storage texel buffer (rgba32f); 0: a storage buffer
 // X_TEXEL | 1: x is a texel buffer (float32: rgba32f, 8-bit: rgba8ui); 0: a storage buffer
 //
-// Weights: texels [ky][kx][quad of channels], float; of 8-bit filters less their zero point.
+// Weights: texels [ky][kx][quad of channels], float; those of 8-bit filters have their zero point subtracted.
 #include "common.glsl"
 #include "requant.glsl"
 #include "tensor.glsl"

@@ -1,7 +1,7 @@
 #version 450
-// Depthwise convolution, one filter a channel, of windows as high as wide without dilation, with the same stride both ways.
-// One invocation computes 4 channels of RY x PX output pixels: it goes down the rows of the input once, and each row adds to
-// all rows of the output that it belongs to. Nothing is a loop, so that many loads are on the way at a time.
+// Depthwise convolution, one filter a channel, with square windows without dilation and the same stride both ways. One
+// invocation computes 4 channels of RY x PX output pixels: it goes down the rows of the input once, and each row adds to
+// all rows of the output that it belongs to. All loops are unrolled, so that many loads are in flight at a time.
 //
 // macro  | meaning
 // RY, PX | rows and columns of output pixels

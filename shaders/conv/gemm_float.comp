@@ -12,7 +12,7 @@
 // Y_TEXEL  | 1: y is a storage texel buffer; 0: a storage buffer
 // SWAP     | 1: the four invocations of a quad share their pixels: each reads a quarter of them and swaps with the others
 // ELEM_F16 | x and y are float16; sums are float32
-// COLUMNS  | without TAPS: 1: weights are [k][quad of channels] texels, where nothing may be read behind the last k
+// COLUMNS  | without TAPS: 1: weights are [k][quad of channels] texels, and nothing behind the last k may be read
 //
 // Weights: [tile of 4*TN4 channels][tap][k, padded to 4][TN4] texels of 4 channels, the tiles of one slab. Without TAPS there may
 // be several products of the same sizes, whose rows of x and y are one below the other.
@@ -21,8 +21,8 @@
 #include "window.glsl"
 
 #if SWAP
-// Reading a texel costs SwiftShader more than 16 products. Quads are four invocations that follow each other, on all that
-// this is used for. What is at m of an invocation is of pixel m ^ lane: its own first, then those of its neighbours.
+// Reading a texel costs SwiftShader more than 16 products. Quads are four consecutive invocations on all devices that this is
+// used for. Index m in an invocation belongs to pixel m ^ lane: its own first, then those of its neighbours.
 #extension GL_KHR_shader_subgroup_quad : require
 const int LOADS = TM / 4, PER_LOAD = 4; // pixels that an invocation reads, and how far apart
 #else
@@ -54,7 +54,7 @@ layout(set = 0, binding = 1) uniform samplerBuffer w;
 layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
 
 layout(push_constant) uniform P {
-    uint count;   // invocations: for each tile of pixels one for each of channels; SWAP: in whole quads
+    uint count;   // invocations: one for each tile of pixels and tile of channels; SWAP: in whole quads
     int tiles;    // channel tiles of this dispatch
     int quad0;    // first output quad of this dispatch
     int pixels;   // rows of y; without TAPS, those of a product
@@ -72,7 +72,7 @@ layout(push_constant) uniform P {
 #endif
 #else
     int pitch;      // quads of a row of x
-    int groupQuads; // of a row of y that read the same quads of x; the next ones read those behind
+    int groupQuads; // of a row of y that read the same quads of x; the next group reads the quads behind
     int inH, inW, outH, outW;
     int kH, kW;
     int strideH, strideW, dilationH, dilationW, padTop, padLeft;
@@ -136,7 +136,7 @@ void main() {
     int xi[LOADS];
     [[unroll]] for (int m = 0; m < LOADS; m++) xi[m] = x0 + min(p0 + m * PER_LOAD + lane, END - 1) * kq;
 #if COLUMNS
-    int column[TN4]; // of the tile, each where there is one
+    int column[TN4]; // of the tile, at most the last one there is
     [[unroll]] for (int j = 0; j < TN4; j++) column[j] = w0 + product * nextFilter + min(quad0 + tn * TN4 + j, outQuads - 1);
     int wi = 0;
     for (int q = 0; q < terms / 4; q++) {

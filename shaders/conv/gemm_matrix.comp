@@ -1,6 +1,6 @@
 #version 450
 // Convolution as an implicit matrix product by cooperative matrices. One workgroup computes BM output pixels times BN
-// output channels; each of its ROWS x COLS subgroups a part of that, in products of matrices that are added up in its
+// output channels; each of its ROWS x COLS subgroups computes a part of that, as products of matrices added up in its
 // registers.
 //
 // Floats: y[p][n] = clamp(bias[n] + s[p][n], lo, hi); 8 bits: y[p][n] = clamp(requantise(bias[n] + s[p][n]) + zero, lo, hi);
@@ -10,8 +10,8 @@
 // sum (xs - xz)(w - wz) = sum xs w - wz sum xs + c[n]; the host folds c[n] into the bias. What lies in the padding of a
 // quad of x meets weights of wz, and so adds nothing.
 //
-// Workgroups z of one tile each sum a part of the products, for gemm_sum.comp, or compute products of a batch, as the push
-// constants say.
+// The workgroups along z of one tile either sum a part of the products each, for gemm_sum.comp, or compute products of a
+// batch; the push constants say which.
 //
 // macro               | meaning
 // BM, BN              | tile of a workgroup: pixels, channels
@@ -59,9 +59,9 @@ layout(set = 0, binding = 3) writeonly buffer S { uvec4 sums[]; }; // [part][pix
 layout(push_constant) uniform P {
     int pixels;    // rows of y
     int outQuads;  // quads of a row of y
-    int partSteps; // of a part of sums; 0: they are whole, and y is written
-    int rowCells;  // cells of a row of w, a tensor; 0: tiles
-    int rows;      // of w: channels that there are
+    int partSteps; // steps of a part; 0: sums are complete, and y is written
+    int rowCells;  // cells of a row of w if that is a tensor; 0: tiles
+    int rows;      // of w: the number of channels
 #ifdef ELEM_Q8
     uint flip;      // makes x signed: 0 or 0x80808080
     int wz;         // zero point of w
@@ -73,10 +73,10 @@ layout(push_constant) uniform P {
 #endif
 #if TAPS
 #ifdef ELEM_Q8
-    uint outside; // xs where that is outside of the image: four times its zero point
+    uint outside; // xs outside of the image: four times its zero point
 #endif
     int pitch;               // quads of a row of x
-    int groupQuads;          // quads of y that are made of the same channels of x
+    int groupQuads;          // quads of y computed from the same channels of x
     Divisor tapQuads, width; // quads of x that a sum reads at a tap; taps in a row of the window
     int taps;
     int inH, inW, outH, outW;
@@ -87,8 +87,8 @@ layout(push_constant) uniform P {
 #endif
 };
 
-// A cell is 16 bytes: of a row of operands, 4 to a step, or a quad of sums. Rows are a cell longer, so that those of a
-// matrix begin at different banks. Rows of 8 bytes in a matrix need pointers to 8 bytes.
+// A cell is 16 bytes: of a row of operands, with 4 cells a step, or a quad of sums. Rows are a cell longer than needed, so that
+// the rows of a matrix begin in different banks. Matrices with rows of 8 bytes need pointers to 8 bytes.
 const int CELLS = 4;
 const int PITCH = CELLS + 1;
 const int SUMS = BN / 4 + 1; // pitch of the sums
@@ -112,14 +112,14 @@ uvec4 get(int i) { return staged[i]; }
 #endif
 
 const int THREADS = int(gl_WorkGroupSize.x);
-const int LOAD_X = (BM * CELLS + THREADS - 1) / THREADS; // cells that an invocation brings of x in a step
-const int LOAD_W = (BN * CELLS + THREADS - 1) / THREADS; // and of w
+const int LOAD_X = (BM * CELLS + THREADS - 1) / THREADS; // cells of x that an invocation loads in a step
+const int LOAD_W = (BN * CELLS + THREADS - 1) / THREADS; // and cells of w
 
 #define MATRIX_A coopmat<IN, gl_ScopeSubgroup, TM, TK, gl_MatrixUseA>
 #define MATRIX_B coopmat<IN, gl_ScopeSubgroup, TK, TN, gl_MatrixUseB>
 #define MATRIX_C coopmat<SUM, gl_ScopeSubgroup, TM, TN, gl_MatrixUseAccumulator>
 
-// What an invocation brings lies in the same place of all rows. It is on the way while the step before is computed.
+// The cells that an invocation loads have the same place in all rows. They are in flight while the step before is computed.
 uvec4 heldX[LOAD_X], heldW[LOAD_W];
 #if TAPS
 ivec3 origin[LOAD_X]; // of the window of each row
@@ -127,10 +127,10 @@ int behind;           // channels of x before those of the group, in quads
 #else
 int rowX[LOAD_X]; // where each row begins
 #endif
-int rowW[LOAD_W];    // the same of w, and
-bool knownW[LOAD_W]; // whether there is that row
+int rowW[LOAD_W];    // the same for w, and
+bool knownW[LOAD_W]; // whether that row exists
 int stepCells;       // from a step to the next
-int cells;           // of a row that there are
+int cells;           // in a row
 
 // quadOf is the quad x[at] as it is in cells.
 #ifdef ELEM_Q8
@@ -231,14 +231,14 @@ void main() {
     [[unroll]] for (int m = 0; m < RM; m++)
         [[unroll]] for (int j = 0; j < RN; j++) acc[m][j] = MATRIX_C(SUM(0));
 #if WZP
-    MATRIX_C sumX[RM]; // sums of rows of x, in all columns
+    MATRIX_C sumX[RM]; // sums of rows of x, the same in all columns
     MATRIX_B ones = MATRIX_B(IN(1));
     [[unroll]] for (int m = 0; m < RM; m++) sumX[m] = MATRIX_C(SUM(0));
 #endif
 
     fetch(first);
     for (int step = first; step < end; step++) {
-        barrier(); // nobody reads the operands before these any more
+        barrier(); // nobody reads the previous operands any more
         [[unroll]] for (int i = 0; i < LOAD_X; i++) {
             int at = me + i * THREADS;
             if (at < BM * CELLS) put(at / CELLS * PITCH + at % CELLS, heldX[i]);
@@ -270,11 +270,12 @@ void main() {
     [[unroll]] for (int m = 0; m < RM; m++)
         [[unroll]] for (int j = 0; j < RN; j++) acc[m][j] -= sumX[m] * wz;
 #endif
-    // The sums leave by shared memory, a row of matrices of each subgroup at a time: which invocation has which is not known.
+    // Sums leave through shared memory, one row of matrices of each subgroup at a time, since it is undefined which invocation
+    // holds which.
     for (int row = 0; row < RM; row++) {
         barrier();
         [[unroll]] for (int m = 0; m < RM; m++)
-            if (m == row) // an index that is no constant would put all sums into memory
+            if (m == row) // an index that is not constant would put all sums into memory
                 [[unroll]] for (int j = 0; j < RN; j++)
                     coopMatStore(acc[m][j], staged, uint((srow * TM * SUMS + (scol * RN + j) * TN / 4) * SCALE),
                                  uint(SUMS * SCALE), gl_CooperativeMatrixLayoutRowMajor);

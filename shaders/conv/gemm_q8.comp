@@ -11,11 +11,11 @@
 // TAPS    | as in gemm_float.comp
 // SWAP    | as in gemm_float.comp; without DOT
 // X_TEXEL | 1: x is a texel buffer; 0: a storage buffer
-// Y_TEXEL | 1: y is a storage texel buffer, and what follows the sums is rolled: for drivers that compile
+// Y_TEXEL | 1: y is a storage texel buffer, and the loop over finished sums is rolled, for drivers that compile
 //         | slowly; 0: y is a storage buffer
 // DOT     | 1: packed integer dot products; 0: float sums
 // SHIFT   | 1: requantise with shifts; 0: with floats, see channels.glsl
-// FLUSH   | 1: float sums move to int32 after 256 products at most; 0: the host showed that they stay below 2^23
+// FLUSH   | 1: float sums move to int32 after 256 products at most; 0: the host checked that they stay below 2^23
 // WZP     | DOT: 1: wz' is not 0
 //
 // Weights: [tile of 4*TN4 channels][tap][quad of k][TN4] texels, a word of 4 k for each of 4 channels; wz' in the padding.
@@ -31,8 +31,8 @@ int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
 #define SUM ivec4
 #else
 #define SUM vec4
-// Terms of sums without shifts, which SwiftShader does lane by lane: what is at k of a word stays where it is, 256^k times too
-// much, in weights, and is by as much too little in x.
+// Terms of sums without shifts, which SwiftShader does lane by lane: byte k of a word stays at its place, which makes weights
+// 256^k times too large, and x is made as many times too small.
 vec4 scaledDown(uint word) {
     return vec4(float(int(word & 0xffu)), float(int(word & 0xff00u)) * (1.0 / 65536.0), float(int(word & 0xff0000u)) * (1.0 / 4294967296.0),
                 float(word & 0xff000000u) * (1.0 / 281474976710656.0));
@@ -169,7 +169,7 @@ void main() {
     {
 #endif
 #if FLUSH
-        // A loop within a loop: a flush behind a condition would have all sums copied in each iteration.
+        // A loop within a loop: a conditional flush would make the compiler copy all sums in each iteration.
         for (int begin = 0; begin < kq; begin += most) {
         int end = min(begin + most, kq);
         for (int q = begin; q < end; q++) {
@@ -208,7 +208,7 @@ void main() {
                 vec4 wv[4];
                 [[unroll]] for (int k = 0; k < 4; k++)
                     wv[k] = vec4(ivec4(k < 3 ? offset & (0xffu << 8 * k) : words & 0xff000000u)) - wzero[k];
-                // All terms of a sum in turn, so that it stays in registers meanwhile.
+                // All terms of one sum after the other, so that it stays in registers meanwhile.
                 [[unroll]] for (int m = 0; m < TM; m++)
                     [[unroll]] for (int k = 0; k < 4; k++) acc[m][j] += xv[m][k] * wv[k];
             }
@@ -235,8 +235,8 @@ void main() {
     Range range = unsignedRange(zero, lo, hi, flip);
 #endif
 #if !DOT || Y_TEXEL
-    // Rolled, for drivers to which the requantisation of a whole tile in one piece is three times the work of
-    // everything before it.
+    // Rolled, for drivers to which requantising a whole tile in one unrolled piece is three times the work of everything
+    // before it.
 #if DOT || FLUSH
     ivec4 sums[TN4 * TM];
 #else

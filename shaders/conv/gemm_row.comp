@@ -1,7 +1,7 @@
 #version 450
-// A few rows times a matrix: nothing that is loaded is used twice, and all loads of a workgroup lie side by side. One
-// workgroup computes BN output channels of one row: invocations share the products of each sum, and add theirs up in shared
-// memory, always in the same order.
+// A few rows times a matrix: nothing is loaded for more than one use, and all loads of a workgroup lie side by side. One
+// workgroup computes BN output channels of one row: invocations divide the products of each sum among them, and add up their
+// parts in shared memory, always in the same order.
 //
 // y[p][n] = clamp(bias[n] + sum over k of x[p][k] * w[k][n], lo, hi)
 //
@@ -39,7 +39,7 @@ layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
 layout(set = 0, binding = 3) writeonly buffer Y { QUAD y[]; };
 
 layout(push_constant) uniform P {
-    int kq;       // units of a row of x: quads, of 8 bits words
+    int kq;       // units of a row of x: quads; 8-bit: words
     int outQuads; // quads of a row of y
 #ifdef ELEM_Q8
     uint flip;    // as in gemm_q8.comp

@@ -1,14 +1,14 @@
 #version 450
 // Convolution as an implicit matrix product, or products of a batch of matrices, through shared memory. One workgroup of
-// LOCAL_X x LOCAL_Y invocations computes BM output pixels times BN output channels; one invocation every LOCAL_Y-th of
-// these pixels times every LOCAL_X-th quad of these channels.
+// LOCAL_X x LOCAL_Y invocations computes BM output pixels times BN output channels; one invocation computes every LOCAL_Y-th
+// of these pixels times every LOCAL_X-th quad of these channels.
 //
 // y[p][n] = clamp(bias[n] + sum over taps t, channels k of x[window(p) at t][k] * w[t][k][n], lo, hi)
 //
-// What is summed lies in units: quads of floats, words of 4 bytes. They are counted through all taps, the channels of one
-// inside, and a workgroup goes through them STEP at a time. The step that comes next travels to registers while products of
-// the one before are computed. An invocation brings the same unit of each step, for several rows: it moves its tap on, and
-// computes positions anew, only where channels end.
+// Operands are read in units: quads of floats, or words of 4 bytes. Units are counted through all taps, with the channels of a
+// tap innermost, and a workgroup goes through them STEP at a time. The next step is loaded into registers while products of the
+// step before are computed. An invocation loads the same unit of each step, for several rows: only where the channels of a tap
+// end does it go on to the next tap and compute positions again.
 //
 // macro            | meaning
 // BM, BN           | tile: pixels, channels
@@ -39,7 +39,7 @@ int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
 #define FILTER uvec4
 #define unpackFilter(v) (v)
 const int WIDTH = 4; // units of a quad in shared memory
-const int DEPTH = 1; // and what the filter has of each: rows of BN/4 quads
+const int DEPTH = 1; // rows of BN/4 quads that the filter has for each unit
 #else
 #define SUM vec4
 #define STAGED vec4
@@ -102,10 +102,10 @@ const int TM = BM / LOCAL_Y;      // pixels of an invocation
 const int TN4 = BN / 4 / LOCAL_X; // quads of an invocation
 const int STEP = STEP4 * WIDTH;   // units at a time
 const int THREADS = LOCAL_X * LOCAL_Y;
-const int LOAD_X = BM * STEP / THREADS;             // units that an invocation brings of x
+const int LOAD_X = BM * STEP / THREADS;             // units of x that an invocation loads
 const int TILE_W = STEP * DEPTH * BN / 4;           // quads of w for a step
-const int LOAD_W = TILE_W / THREADS;                // of these an invocation brings so many
-const int PITCH_X = STEP4 + 1;                      // a quad more than a row has, so that rows begin in different banks
+const int LOAD_W = TILE_W / THREADS;                // quads of w that an invocation loads
+const int PITCH_X = STEP4 + 1;                      // one quad longer than a row, so that rows begin in different banks
 const int PITCH_W = BN / 4 + 1;
 
 shared STAGED xs[BUFFERS * BM * PITCH_X];        // [buffer][pixel][quad]
@@ -135,7 +135,7 @@ void main() {
     first = z * partSteps;
     steps = min(steps - first, partSteps);
 #endif
-    // The unit that this invocation brings of the rows (me + i * THREADS) / STEP of x, and the first unit of these.
+    // The unit that this invocation loads from rows (me + i * THREADS) / STEP of x, and the first unit of each.
     int unit = first * STEP + me % STEP;
     int row[LOAD_X];
 #if TAPS
@@ -213,7 +213,7 @@ void main() {
             unit += STEP;
 #if TAPS
             at += STEP;
-            while (at >= depth) { // the next tap; where channels are few, one further on
+            while (at >= depth) { // the next tap, or a later one if channels are few
                 at -= depth;
                 moved = true;
                 if (++kx == kW) {
@@ -251,7 +251,7 @@ void main() {
             }
         }
 #if BUFFERS == 1
-        barrier(); // nobody reads the operands before these any more
+        barrier(); // nobody reads the previous operands any more
 #endif
         if (s < steps) {
             int to = (s % BUFFERS) * BM * PITCH_X, toW = (s % BUFFERS) * 4 * STEP4 * PITCH_W;

@@ -1,6 +1,6 @@
 #version 450
 // The end of a matrix product whose sums were computed in parts (gemm_shared.comp, SPLIT): adds the parts in their order, so
-// that the same sums give the same bits, then the bias, and stores what the product would have stored. One invocation
+// that results are always the same bits, then the bias, and stores what the product would have stored. One invocation
 // computes one quad of y.
 //
 // macro | meaning

@@ -1,13 +1,13 @@
 #version 450
-// Filters and matrices that are known at run time only, from their form as a tensor to the tiles that the matrix kernels read.
-// One invocation turns a block of 4 k by the channels of a tile: neighbours read what lies side by side, and each writes runs.
+// Packs filters and matrices that are known only at run time, from their form as a tensor to the tiles that the matrix kernels
+// read. One invocation turns a block of 4 k by the channels of a tile: neighbours read side by side, and each writes runs.
 //
 // macro   | meaning
 // ELEM    | ELEM_F32, ELEM_F16 or ELEM_Q8
 // COLUMNS | 1: w is [matrices, k, channels], taps is 1; 0: [matrices, channels, taps, k]
 //
 // Tiles: [matrix][slab][tile][tap][k, padded to 4][tn4] quads of 4 channels as floats; ELEM_Q8: [matrix][slab][tile][tap][quad of
-// k][tn4] of 4 words, signed, the zero point in those beyond the filter.
+// k][tn4] of 4 words, signed, filled up with the zero point beyond the filter.
 #include "common.glsl"
 #include "divide.glsl"
 #include "tensor.glsl"
@@ -32,11 +32,11 @@ layout(push_constant) uniform P {
 #if COLUMNS
     uint nq; // quads of a row of w
 #else
-    uint turn; // 1: taps of w are in the opposite order
+    uint turn; // 1: taps of w are in reverse order
 #endif
 #ifdef ELEM_Q8
     uint flip; // makes w signed
-    uint zero; // its zero point then, in four bytes
+    uint zero; // the zero point of the signed w, in all four bytes
 #endif
 };
 
@@ -60,7 +60,7 @@ void main() {
 #endif
     for (uint j = 0u; j < tn4; j++, n += 4u) {
         uint usedN = n < channels ? min(channels - n, 4u) : 0u;
-        // Rows of w, each again where the next one is not there: what is too much is masked, and the loads need no condition.
+        // Rows of w; the last one is repeated where there are no more: the excess is masked, and the loads need no condition.
 #if COLUMNS
         uint at = min(n / 4u, mostQuad), rows = usedK, columns = usedN;
         QUAD a = w[row0 + at], b = w[row1 + at], c = w[row2 + at], d = w[row3 + at];

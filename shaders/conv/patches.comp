@@ -1,6 +1,6 @@
 #version 450
-// What the windows of a convolution of few channels see, as rows of a matrix: by padding every pixel to a quad the products
-// would be of zeroes for a quarter to three quarters. One invocation computes one quad of a row.
+// The windows of a convolution of few channels, as rows of a matrix: if every pixel were padded to a quad, a quarter to three
+// quarters of the products would be with zeroes. One invocation computes one quad of a row.
 //
 // x: float32, `pitch` floats a pixel, of which the first are its channels. y: [pixel of the output][quads of taps x channels],
 // zeroes outside of the image and in the padding of the last quad.
@@ -8,8 +8,8 @@
 #include "window.glsl"
 
 layout(set = 0, binding = 0) readonly buffer X { float x[]; };
-// Of each element of a row: row and column in the window, pixels from its corner, channel. Rows of padding lie outside of
-// every image.
+// For each element of a row: row and column in the window, pixels from its corner, channel. Padding elements have a row outside
+// of every image.
 layout(set = 0, binding = 1) readonly buffer E { ivec4 element[]; };
 layout(set = 0, binding = 2) writeonly buffer Y { vec4 y[]; };
 

@@ -1,6 +1,6 @@
 #version 450
 // First of three kernels of a convolution of 3x3, stride 1, by Winograd's F(TILE, 3) in both directions: the input at the
-// T x T points. One invocation brings one quad of channels of the T x T pixels that a tile of TILE x TILE results needs.
+// T x T points. One invocation transforms one quad of channels of the T x T pixels that a tile of TILE x TILE results needs.
 //
 // macro          | meaning
 // TILE           | 2 or 4

@@ -1,6 +1,6 @@
 #version 450
-// Last of three kernels of a convolution of 3x3, stride 1, by Winograd's F(TILE, 3) in both directions: results of the sums
-// of products at the T x T points. One invocation computes one quad of channels of TILE x TILE pixels.
+// Last of three kernels of a convolution of 3x3, stride 1, by Winograd's F(TILE, 3) in both directions: results from the
+// sums of products at the T x T points. One invocation computes one quad of channels of TILE x TILE pixels.
 //
 // macro          | meaning
 // TILE           | 2 or 4

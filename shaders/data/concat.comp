@@ -1,7 +1,7 @@
 #version 450
 // Places the rows of x into the rows of y, at an element offset that is no multiple of 4. One invocation
-// writes one quad of y that holds elements of x; the lanes before those keep what an earlier step wrote,
-// the lanes behind become zero.
+// writes one quad of y that holds elements of x; lanes before those keep what an earlier step wrote,
+// lanes behind them become zero.
 #include "common.glsl"
 #include "divide.glsl"
 #include "lanes.glsl"

@@ -1,13 +1,13 @@
 #version 450
-// Positions of x along one dimension by indices that lie in memory, which may be anything: one that is negative or beyond the
+// Gathers positions of x along one dimension by indices in memory, which may be anything: an index that is negative or beyond the
 // last position counts as the last.
 //
 // The variant defines one of
-//   UNIT  Positions before the innermost dimension. What lies behind the axis is a run of units of UNIT 32-bit words (1, 2 or 4);
-//         one invocation moves up to `run` of them. Where `missing` is set, positions outside are zeros.
-//   ELEM  Elements of the innermost dimension, of so many bytes. One invocation gathers one quad of each of up to `run` rows of
-//         y, by one quad of indices.
-// TEXEL: x is read through a texel buffer, in units of 4 words or, ELEM, of one.
+//   UNIT  Along a dimension before the innermost. Each position is a run of units of UNIT 32-bit words (1, 2 or 4); one invocation
+//         moves up to `run` of them. If `missing` is set, positions outside give zeros.
+//   ELEM  Along the innermost dimension, of elements of ELEM bytes. One invocation gathers one quad of each of up to `run` rows
+//         of y, by one quad of indices.
+// TEXEL: x is read through a texel buffer, in units of 4 words or, with ELEM, of one.
 #include "common.glsl"
 #include "divide.glsl"
 
@@ -101,13 +101,13 @@ void main() {
     uint row = divide(i, indexQuads, k) * run, last = min(row + run, rows);
     divide(k, quads, q);
     uvec4 at = min(index[k], uvec4(size - 1u));
-    // Elements go to the top of their words by products, which are the same for all rows and cheaper than shifts by a variable.
+    // Products move elements to the top of their words: factors are the same for all rows, and cheaper than shifts by a variable.
     uvec4 words, up;
     [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
         words[lane] = wordOf(at[lane]);
         up[lane] = UP(at[lane]);
     }
-    // Indices that are padding say where zeros come from.
+    // Lanes beyond the row of y become zero.
     QUAD kept = pack(mix(uvec4(0u), uvec4(ALL), lessThan(4u * q + laneIndex, uvec4(yRow))));
     for (; row < last; row++) {
         uint from = row * xWords;

@@ -1,6 +1,6 @@
 #version 450
-// Where keys lie in an ascending list, and whether they do. One invocation looks for a quad of keys, by bisection; a list that
-// does not ascend gives wrong results only.
+// Finds whether keys are in an ascending list, and where. One invocation looks for a quad of keys, by bisection; a list that does
+// not ascend only gives wrong results.
 #include "common.glsl"
 
 layout(set = 0, binding = 0) readonly buffer L { ivec4 lookups[]; };

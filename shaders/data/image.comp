@@ -1,13 +1,13 @@
 #version 450
 // Texels of an image as the quads of a tensor [layers, height, width, channels] of at most 4 channels. One
-// invocation makes one quad of one texel. What becomes of a channel is said at nn.Image.
+// invocation makes one quad of one texel. nn.Image documents what becomes of a channel.
 //
 // macro    | meaning
 // FROM_U8  | texels of 1 to 4 bytes, which lie across words
 // FROM_F16 | texels of four half floats: two words
 // ELEM_x   | type of the tensor, see tensor.glsl
 //
-// Others may write the image meanwhile: no index depends on it, and each is one of x.
+// Others may write the image meanwhile, so no index depends on its content, and each is within x.
 #include "common.glsl"
 #include "divide.glsl"
 #include "tensor.glsl"
@@ -62,7 +62,7 @@ uvec2 packNearest(vec4 v) {
 int nearest(uint half16, float v) {
     uint size = half16 & 0x7fffu;
     if (size == 0u || size > 0x7c00u) return 0;
-    // The quotient may be some units of the last place off, which the comparison sets right: the product is exact.
+    // The quotient may be off by some units in the last place, which the comparison corrects: the product is exact.
     float n = floor(clamp(v / scale, -4096.0, 4096.0));
     float low;
     precise float high = nnTwoProduct(n + 0.5, scale, low);

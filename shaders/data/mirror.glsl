@@ -8,8 +8,8 @@
 #define EDGE 0u
 #endif
 
-// The position in x along a dimension of n elements, given that in y less the padding before it. Values
-// from n on mean that it is outside. edge is 1 if the mirrored elements begin with the outermost
+// The position in x along a dimension of n elements, given the position in y minus the padding before it.
+// Results from n on are outside. edge is 1 if the mirrored elements begin with the outermost
 // (symmetric), 0 if they leave it out (reflect).
 uint source(uint at, uint n, uint edge) {
 #ifdef MIRROR

@@ -1,9 +1,9 @@
 #version 450
-// Padding of every dimension, with a constant or (MIRROR) with mirrored elements, by paddings that lie in
+// Padding of every dimension, with a constant or (MIRROR) with mirrored elements; the paddings are read from
 // memory. One invocation gathers one quad of y.
 //
-// The paddings may be anything, and so may dims, which a cache file can have damaged: whatever they are, every
-// index that is read is one of x.
+// The paddings may be anything, and so may dims, which may come from a damaged cache file: whatever they are,
+// every index that is read is within x.
 #include "common.glsl"
 #include "divide.glsl"
 #include "lanes.glsl"

@@ -1,6 +1,6 @@
 #version 450
-// One invocation writes `run` neighbouring quads of y: the elements that follow its first one in row-major
-// order of x, whose rows have another length. A tensor in dense form is one row.
+// One invocation writes `run` neighbouring quads of y, from consecutive elements in the row-major order of x,
+// whose rows have another length. A tensor in dense form is one row.
 #include "common.glsl"
 #include "divide.glsl"
 #include "lanes.glsl"
@@ -31,7 +31,7 @@ void main() {
             if (4u * q + uint(k) < yRow) {
                 uint e = start + column;
                 v[k] = element(x[wordOf(e)], e);
-                // Row ends of x fall anywhere, rows may be shorter than a quad.
+                // Rows of x may end anywhere, and may be shorter than a quad.
                 column++;
                 if (column == xRow.value) {
                     column = 0u;

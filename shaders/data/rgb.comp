@@ -1,5 +1,5 @@
 #version 450
-// Images of three channels from their dense to their device form. One invocation handles four pixels:
+// Converts images of three channels from the dense to the device form. One invocation handles four pixels:
 // three units of x, four quads of y.
 //
 //   ELEM 1: unit = one word, r0 g0 b0 r1 | g1 b1 r2 g2 | b2 r3 g3 b3, quad = r g b 0

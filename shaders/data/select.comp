@@ -1,5 +1,5 @@
 #version 450
-// Elements of x where the mask, a byte each, is not zero, else of y. One invocation makes one quad of z.
+// z is x where the mask, one byte for each element, is not zero, else y. One invocation makes one quad of z.
 #include "common.glsl"
 #include "lanes.glsl"
 

@@ -1,5 +1,5 @@
 #version 450
-// Positions of x at equal distances along each dimension, repeated: what STRIDED_SLICE, REVERSE and TILE take. One invocation
+// Gathers positions of x at equal distances along each dimension, repeatedly, for STRIDED_SLICE, REVERSE and TILE. One invocation
 // gathers one quad of y. Steps count elements of x with its padding, and may be negative: they wrap around.
 #include "common.glsl"
 #include "divide.glsl"

@@ -1,9 +1,9 @@
 #version 450
-// Transposition by a permutation that lies in memory. One invocation gathers one quad of y.
+// Transposition by a permutation read from memory. One invocation gathers one quad of y.
 //
-// The permutation may be anything, and so may dims, which a cache file can have damaged: whatever they are,
-// every index that is read is one of x. A permutation of zeroes only, which is none for two dimensions or more,
-// stands for one that was left off: the dimensions in reverse.
+// The permutation may be anything, and so may dims, which may come from a damaged cache file: whatever they are,
+// every index that is read is within x. All zeroes, which is no permutation of two dimensions or more, means that
+// it was omitted: the dimensions are reversed.
 #include "common.glsl"
 #include "divide.glsl"
 #include "lanes.glsl"

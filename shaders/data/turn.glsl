@@ -2,7 +2,7 @@
 #ifndef NNGPU_TURN
 #define NNGPU_TURN
 
-// v[k] is what bytes k of a, b, c and d are together. By halves of words, without shifts of vectors.
+// v[k] has bytes k of a, b, c and d. Works by halves of words, without shifts of vectors.
 void turn(uint a, uint b, uint c, uint d, out uint v[4]) {
     uint ab = (a & 0x00ff00ffu) | ((b & 0x00ff00ffu) << 8), cd = (c & 0x00ff00ffu) | ((d & 0x00ff00ffu) << 8);
     v[0] = (ab & 0xffffu) | (cd << 16);

@@ -1,13 +1,13 @@
 #version 450
-// One invocation computes one quad of z = a op b, where op is that of the variant's macro OP_x. The variant also defines
+// One invocation computes one quad of z = a op b; the variant's macro OP_x names op. The variant also defines
 // the element type (tensor.glsl) and BROADCAST (broadcast.glsl).
 //
 // Floats and integers: z = bound(a op b, lo, hi). With TEXEL a and b are rgba32f texel buffers (a third faster on
-// lavapipe). Padding lanes of the inputs are zero; so are those of the result by itself, except where an operand is a
-// splat or f(0, 0) is not 0.
+// lavapipe). Padding lanes of the inputs are zero, and so those of the result are too, unless an operand is a splat or
+// f(0, 0) is not 0.
 //
-// 8-bit types, ELEM_Q8, each tensor with its own scale and zero point, in the fixed-point arithmetic of TensorFlow Lite's
-// reference kernels (fixedpoint.glsl):
+// 8-bit types (ELEM_Q8), where each tensor has its own scale and zero point, use the fixed-point arithmetic of TensorFlow
+// Lite's reference kernels (fixedpoint.glsl):
 //   OP_addsub  a + b, or a - b with the negate flag: inputs shifted left by 20, rescaled to twice the larger
 //              input scale, summed, rescaled
 //   OP_mul     product, rescaled
@@ -32,7 +32,7 @@ layout(push_constant) uniform P {
     uint off;             // 128 for signed elements, else 0
     int negate;           // 0 or -1
     int zeroA, zeroB, zeroZ;
-    int lo, hi;           // bounds of the output with its activation, less zeroZ
+    int lo, hi;           // bounds of the output with its activation, minus zeroZ
     int m0, m1, m2;       // multipliers
     int s0, s1, s2;       // and their shifts, positive to the left
     uint flags;           // see broadcast.glsl
@@ -97,7 +97,7 @@ VALUE f(VALUE x, VALUE y) {
     return x * y;
 #elif defined(OP_div) && defined(ELEM_I32)
     // Rounds to minus infinity. Division by zero, which NNAPI leaves undefined, gives 0. Division by -1 is
-    // apart, because INT_MIN / -1 may trap where a CPU divides.
+    // handled separately, because INT_MIN / -1 may trap on a CPU.
     ivec4 d = mix(y, ivec4(1), equal(y, ivec4(0)));
     bvec4 minusOne = equal(d, ivec4(-1));
     d = mix(d, ivec4(1), minusOne);

@@ -7,8 +7,8 @@
 //   2  Operand a has the layout of the output; operand b is repeated every size0 quads (a vector of
 //      channels), or is one quad (strideB0 0).
 // An operand with one element in a row that holds more is a splat: its lane 0 stands for all four.
-// lower/elementwise.go joins dimensions where it can, so that a tensor beside a scalar has one dimension,
-// beside a vector of channels two.
+// lower/elementwise.go merges dimensions where it can: a tensor combined with a scalar has one dimension,
+// with a vector of channels two.
 #ifndef NNGPU_BROADCAST
 #define NNGPU_BROADCAST
 

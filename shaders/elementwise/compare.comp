@@ -1,7 +1,7 @@
 #version 450
-// One invocation computes one quad of z = a ? b, where ? is any comparison: bytes of 0 and 1.
+// One invocation computes one quad of z = a ? b, bytes of 0 and 1; ? is any comparison.
 //
-// `when` has a bit for each relation of two elements that makes the comparison true, so that all comparisons share their
+// `when` has a bit for each relation of two elements that makes the comparison true, so that all comparisons share the
 // kernels. The variant defines the element type of a and b (ELEM_x as in tensor.glsl; booleans are ELEM_Q8) and BROADCAST
 // (broadcast.glsl). 8-bit elements are compared as float32 numbers (x - zero) * scale.
 #include "common.glsl"
@@ -22,9 +22,9 @@ layout(push_constant) uniform P {
     uint flags; // see broadcast.glsl
 #ifdef ELEM_Q8
     uint off;            // 128 for signed elements, else 0
-    int top;             // greater elements count as this: 1 for booleans
+    int top;             // greater elements count as this one: 1 for booleans
     int zeroA, zeroB;
-    float scaleA, scaleB; // a power of two times those of the tensors, so that no product is a denormal number
+    float scaleA, scaleB; // those of the tensors times a power of two, so that no product is a denormal number
 #endif
     BROADCAST_PUSH
 };

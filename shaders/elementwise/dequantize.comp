@@ -1,8 +1,8 @@
 #version 450
-// One invocation computes one quad of y = (x - zero) * scale; y is float32 or float16 by ELEM_F32,
-// ELEM_F16 (tensor.glsl). The scale may depend on the channel, which is constant over `inner` quads; the
+// One invocation computes one quad of y = (x - zero) * scale; y is float32 or float16 (ELEM_F32, ELEM_F16,
+// tensor.glsl). The scale may depend on the channel, which is constant over `inner` quads; the
 // buffer of scales then has one quad for each channel (or for each quad of channels, with inner 1).
-// x has 8 bits, with WIDE 16.
+// x has 8 bits, or 16 with WIDE.
 #include "common.glsl"
 #include "tensor.glsl"
 

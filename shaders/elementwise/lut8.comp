@@ -1,6 +1,6 @@
 #version 450
-// One invocation computes one word of y = table[x]: any function of one 8-bit tensor, requantising
-// included. The table has one texel for each value of the stored byte, the result in its low byte.
+// One invocation computes one word of y = table[x]: any function of one 8-bit tensor, including
+// requantisation. The table has one texel for each value of the stored byte, with the result in its low byte.
 #include "common.glsl"
 
 layout(set = 0, binding = 0) readonly buffer X { uint x[]; };

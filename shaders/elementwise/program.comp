@@ -1,15 +1,15 @@
 #version 450
-// One invocation computes one quad of the results of a program: up to 16 elementwise operations, each on values that are
-// read or that operations before it gave. For small tensors, of which a dispatch costs more than the work, and whose
-// intermediate values need no memory then. The variant defines the element type (tensor.glsl), of all tensors.
+// One invocation computes one quad of the results of a program: up to 16 elementwise operations, each on values that were
+// read or computed by earlier operations. For small tensors, where a dispatch costs more than the work; intermediate
+// values then need no memory. The variant defines the element type of all tensors (tensor.glsl).
 //
 // value    | is
-// 0 to 8   | a quad of an operand, see forms; unused ones are bound to any tensor, of which one quad is read
+// 0 to 8   | a quad of an operand, see forms; unused ones are bound to any tensor, and one quad of it is read
 // 9 to 14  | a number, in all lanes
 // 15 to 30 | the result of an operation
 //
-// An operation is a word: its code, and the places of the values that it takes in bytes 1 and 2. lower/program.go has the
-// codes.
+// An operation is a word: its code in byte 0, and the numbers of the values that it takes in bytes 1 and 2.
+// lower/program.go has the codes.
 #include "common.glsl"
 #include "tensor.glsl"
 #include "math.glsl"
@@ -31,9 +31,9 @@ layout(push_constant) uniform P {
     Divisor run;   // quads after which an operand repeats, or goes on
     uint rowQuads; // in a row
     uint c;        // elements in a row
-    uint forms;    // of each operand three bits: 0 as the result lies, 1 repeated every run quads, 2 one quad for run
-                   // of them, 3 one quad; 4: its first element stands for all four
-    uint head;     // steps in byte 1; values of the first and the second result in bytes 2 and 3
+    uint forms;    // three bits for each operand: 0 laid out as the result, 1 repeated every run quads, 2 one quad for
+                   // every run quads, 3 a single quad; plus 4: its first element stands for all four
+    uint head;     // number of steps in byte 1; which values are the first and second result in bytes 2 and 3
     uint steps[16];
     float numbers[6];
 };
@@ -47,7 +47,7 @@ void main() {
     uint above = divide(i, run, within);
     vec4 value[31];
 
-    // Without branches and arrays, of which some drivers make ten times as much code.
+    // Without branches and arrays, for which some drivers generate ten times as much code.
 #define IS(k, form) (0u - uint((forms >> (3 * k) & 3u) == form))
 #define LOAD(k, a) { \
     vec4 v = unpackQuad(a[(i & IS(k, 0u)) | (within & IS(k, 1u)) | (above & IS(k, 2u))]); \

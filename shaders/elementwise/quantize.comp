@@ -1,6 +1,6 @@
 #version 450
 // One invocation computes one quad of y = clamp(round(x / scale) + zero), ties away from zero; x is
-// float32 or float16 by ELEM_F32, ELEM_F16 (tensor.glsl). y has 8 bits, with WIDE 16.
+// float32 or float16 (ELEM_F32, ELEM_F16, tensor.glsl). y has 8 bits, or 16 with WIDE.
 #include "common.glsl"
 #include "tensor.glsl"
 #include "math.glsl"

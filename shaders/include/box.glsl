@@ -1,4 +1,4 @@
-// Boxes: x1, y1, x2, y2, or y1, x1, y2, x2 where both coordinates count alike.
+// Boxes: x1, y1, x2, y2, or y1, x1, y2, x2 for functions that treat both coordinates alike.
 #ifndef NNGPU_BOX
 #define NNGPU_BOX
 
@@ -11,8 +11,8 @@ vec4 transformed(vec4 box, vec4 delta, vec2 image) {
     return clamp(to, vec4(0.0), image.yxyx);
 }
 
-// Whether the intersection of a and b over their union is `least` or more; never where the union has no area. The quotient is
-// compared, as the HAL's reference implementation does: at the threshold itself, `least` times the union would round otherwise.
+// Whether the intersection of a and b over their union is `least` or more; false if the union has no area. The quotient is
+// compared, as in the HAL's reference implementation: at the threshold, `least` times the union would round differently.
 bool overlap(vec4 a, vec4 b, float least) {
     vec2 sizeA = a.zw - a.xy, sizeB = b.zw - b.xy;
     vec2 both = max(min(a.zw, b.zw) - max(a.xy, b.xy), vec2(0.0));

@@ -1,4 +1,4 @@
-// What a convolution knows of a quad of output channels, and how sums become 8-bit values. The including shader declares the
+// The data of a convolution for a quad of output channels, and how sums become 8-bit values. The including shader declares the
 // buffer `channel`, five words a channel; pack.Filter.Channels and pack.Quantized.FloatChannels write them.
 #ifndef NNGPU_CHANNELS
 #define NNGPU_CHANNELS
@@ -12,15 +12,15 @@ struct Channels {
 
 Channels channels(int quad) {
     int i = 5 * quad;
-    // The device may have made the records (conv/channels.comp), and nothing vouches for its memory.
+    // The device may have made the records (conv/channels.comp), so nothing guarantees their values.
     return Channels(channel[i], channel[i + 1], channel[i + 2], channel[i + 3], channel[i + 4] & 31);
 }
 
 ivec4 requantize(ivec4 acc, Channels c, int doubleMask) { return requantizeChannels(acc * c.left, c.multiplier, -c.last, doubleMask); }
 #else
-// Bias as above; multiplier in [2^30, 2^31); what is added to products before the first 31 bits go; the same two as numbers of
-// 2^31, the multiplier also as its 12 highest bits and the others; 2^-right shift, and a half where it is less than 1; below
-// which results of the first rounding ties are rounded down.
+// Bias as above; multiplier in [2^30, 2^31); the nudge added to products before their lowest 31 bits are dropped; both again in
+// units of 2^31, the multiplier also split into its 12 highest bits and the others; 2^-right shift, and 1/2 if that is less
+// than 1; the result of the first rounding below which ties are rounded down.
 struct Channels {
     vec4 bias;
     ivec4 multiplier, nudge;
@@ -38,7 +38,7 @@ Channels channels(int quad) {
                     intBitsToFloat(channel[i + 4]));
 }
 
-// Zero point and bounds of bytes that flip makes unsigned.
+// Zero point and bounds of bytes once flip has made them unsigned.
 struct Range {
     float zero, lo, hi;
 };
@@ -48,14 +48,14 @@ Range unsignedRange(int zero, int lo, int hi, uint flip) {
     return Range(float(zero + offset), float(lo + offset), float(hi + offset));
 }
 
-// requantizeFloats is requantizeChannels of sums whose magnitude with bias is below 2^23 (pack.Quantized.FitsFloats), for devices
-// without shifts of vectors by a variable and products of 64 bits, where each takes dozens of instructions. Its result are
-// bytes that flip makes unsigned.
+// requantizeFloats is requantizeChannels for sums whose magnitude with bias is below 2^23 (pack.Quantized.FitsFloats), on devices
+// where a shift of a vector by a variable or a 64-bit product takes dozens of instructions. Its results are bytes that
+// flip would make unsigned.
 //
-// First r = floor((sum * multiplier + nudge) / 2^31). The product of high bits is exact, and what the others add to it off by
-// less than 1/1000. So that less 1/100 has r as its floor or one less, and the remainder for it, below 2^32, has its highest
-// bit set if it is one less: that 32 bits hold, although what it is the difference of wraps around.
-// Then the right shift: all that it adds, too, is exact.
+// First r = floor((sum * multiplier + nudge) / 2^31). The product of high bits is exact, and the other products are off by less
+// than 1/1000. So the floor of their sum minus 1/100 is r or one less. Its remainder is below 2^32, and has its highest bit set
+// exactly if the floor is one less: 32 bits hold it, although the numbers that it is the difference of wrap around.
+// Then comes the right shift, whose additions are exact too.
 uint requantizeFloats(vec4 acc, Channels c, Range y, uint flip) {
     vec4 sum = acc + c.bias;
     vec4 top = floor(sum * (1.0 / 4096.0)) * 4096.0;

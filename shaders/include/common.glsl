@@ -1,4 +1,4 @@
-// What every kernel shares: the flat invocation index and the shape of a workgroup.
+// Shared by all kernels: the flat invocation index and the shape of a workgroup.
 #ifndef NNGPU_COMMON
 #define NNGPU_COMMON
 

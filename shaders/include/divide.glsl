@@ -1,5 +1,5 @@
-// Division of an index by a number that is the same for the whole dispatch, as a multiplication: integer
-// division is the slowest instruction of the CPU implementations.
+// Division of an index by a number that is the same for the whole dispatch, done by multiplication: integer
+// division is the slowest instruction on the CPU implementations.
 //
 // Granlund and Montgomery, "Division by invariant integers using multiplication" (1994), figure 4.1, for
 // n < 2^31, where the sum cannot overflow. emit/push.go makes the numbers.

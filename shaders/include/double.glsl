@@ -1,5 +1,5 @@
-// Sums and products of float64, rounded to nearest, ties to even, for devices without that type: the same bits as IEEE 754
-// gives, where exponents have no bounds. There is no infinity and no NaN.
+// Sums and products of float64, rounded to nearest, ties to even, for devices without that type: bit for bit as in IEEE 754,
+// except that exponents are unbounded. There is no infinity and no NaN.
 #ifndef NNGPU_DOUBLE
 #define NNGPU_DOUBLE
 #include "wide.glsl"
@@ -13,7 +13,7 @@ struct Double {
 
 bool isZero(Double a) { return (a.m.x | a.m.y) == 0u; }
 
-// m * 2^e rounded. The lowest bit of an m beyond 2^54 may stand for all that is lower.
+// m * 2^e rounded. If m is beyond 2^54, its lowest bit may stand for all lower ones.
 Double rounded(bool negative, int e, uvec2 m) {
     if ((m.x | m.y) == 0u) return Double(false, 0, m);
     int excess = wideTop(m) - 52;
@@ -34,7 +34,7 @@ Double doubleOf(uvec2 a) {
     return rounded(negative, 0, negative ? wideSub(uvec2(0u), a) : a);
 }
 
-// a * 2^-n, of which the lowest bit stands for all that is lower.
+// a * 2^-n, whose lowest bit is also set if any lower bit was.
 uvec2 shiftSticky(uvec2 a, int n) {
     if (n > 63) return uvec2((a.x | a.y) != 0u ? 1u : 0u, 0u);
     uvec2 r = wideShiftRight(a, uint(n)), back = wideShiftLeft(r, uint(n));

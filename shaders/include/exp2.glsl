@@ -1,4 +1,4 @@
-// Exponentials of numbers that are not positive, for the sums and quotients of softmax.
+// Exponentials of non-positive numbers, for the sums and quotients of softmax.
 #ifndef NNGPU_EXP2
 #define NNGPU_EXP2
 

@@ -1,5 +1,5 @@
-// FarmHash's Fingerprint64 of a string of bytes: what it does for each length is that of CityHash64 of version 1.1. The including
-// shader defines fetch32(p), the four bytes from byte p of the string on, of which those behind its end may be anything.
+// FarmHash's Fingerprint64 of a string of bytes: for each length it does what CityHash64 of version 1.1 does. The including shader
+// defines fetch32(p), the four bytes of the string from byte p on; bytes behind its end may be anything.
 #ifndef NNGPU_FARMHASH
 #define NNGPU_FARMHASH
 #include "wide.glsl"
@@ -73,7 +73,7 @@ void farmWeak(uint p, uvec2 a, uvec2 b, out uvec2 first, out uvec2 second) {
     second = wideAdd(wideAdd(b, wideRotate(a, 44u)), c);
 }
 
-// Takes 64 bytes from p on into s. factor is 1 but for the last ones.
+// Mixes 64 bytes from p on into s. factor is 1 except for the last ones.
 void farmChunk(inout Farm s, uint p, uvec2 mul, uint factor) {
     uvec2 by = uvec2(factor, 0u);
     s.x = wideMul(wideRotate(wideAdd(wideAdd(s.x, s.y), wideAdd(s.v1, fetch64(p + 8u))), 37u), mul);
@@ -106,7 +106,7 @@ uvec2 farmLong(uint size) {
     return farmJoin(a, wideAdd(farmJoin(s.v2, s.w2, mul), s.x), mul);
 }
 
-// Fingerprint64 of a string of so many bytes, one at least.
+// Fingerprint64 of a string of so many bytes, at least one.
 uvec2 farmhash(uint size) {
     if (size <= 16u) return farm16(size);
     if (size <= 32u) return farm32(size);

@@ -1,4 +1,4 @@
-// Functions of numbers with 16 bits, of which some are behind the point, the same bits as gemmlowp's fixedpoint.h for
+// Functions of 16-bit fixed-point numbers, bit for bit as in gemmlowp's fixedpoint.h for
 // int16. A number with n integer bits is v / 2^(15 - n).
 #ifndef NNGPU_FIXED16
 #define NNGPU_FIXED16
@@ -28,7 +28,7 @@ ivec4 exp16(ivec4 a, int n) {
     return mix(y, ivec4(32767), equal(a, ivec4(0)));
 }
 
-// 1 / ((1 + a) / 2) with two integer bits, for a of 0 to 1 without any: Newton's iteration.
+// 1 / ((1 + a) / 2) with two integer bits, for a from 0 to 1 without integer bits: Newton's iteration.
 ivec4 reciprocal16(ivec4 a) {
     ivec4 denominator = (a + 32768) >> 1;
     ivec4 x = 23130 + mul16(denominator, ivec4(-15420));

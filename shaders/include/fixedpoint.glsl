@@ -1,4 +1,4 @@
-// Fixed-point arithmetic of the 8-bit operations, the same bits as TensorFlow Lite's reference kernels:
+// Fixed-point arithmetic of the 8-bit operations, bit for bit as in TensorFlow Lite's reference kernels:
 // gemmlowp fixedpoint.h and MultiplyByQuantizedMultiplier with double rounding.
 //
 // A real multiplier is m * 2^(left - right - 31) with m in [2^30, 2^31) or m = 0; left and right in 0..31,

@@ -13,7 +13,7 @@
 //
 // NaN gives NaN. Devices may take denormal numbers for 0. Polynomials for exp, log, sin, tanh: Cephes single precision (S. Moshier).
 //
-// `precise` keeps the compiler from fusing or reordering where the terms of a sum cancel.
+// `precise` keeps the compiler from fusing or reordering operations where the terms of a sum cancel.
 #ifndef NNGPU_MATH
 #define NNGPU_MATH
 

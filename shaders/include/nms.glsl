@@ -1,6 +1,6 @@
-// BOX_WITH_NMS_LIMIT: what its kernels share. Boxes of a class of an image are a list: they follow one another. What belongs to
-// the box of row r, for class c, lies at slot r * stride + c of a buffer; what belongs to a list, at the slot of its first box;
-// the n boxes that were selected of it, from its first slot on in the next n rows of the class.
+// Shared by the kernels of BOX_WITH_NMS_LIMIT. The boxes of a class of an image are a list: they follow one another. Data of the
+// box of row r, for class c, lies at slot r * stride + c of a buffer; data of a list, at the slot of its first box; the n boxes
+// selected from it, from its first slot on in n consecutive rows of the class.
 #ifndef NNGPU_NMS
 #define NNGPU_NMS
 

@@ -1,5 +1,5 @@
-// Floats and integers as integer keys in the order of the numbers: devices may take denormal numbers for 0 and a NaN for
-// anything, but not integers. -0 and 0 have one key. A NaN has nnUnordered, which is above infinity.
+// Floats and integers as integer keys in the order of the numbers: devices may treat denormal numbers as 0 and a NaN as
+// anything, but not integers. -0 and 0 have the same key. A NaN has nnUnordered, which is above infinity.
 //
 // The variant defines one of ELEM_F32, ELEM_F16, ELEM_I32. Then
 //   BITS         is the type of one quad in a buffer block,

@@ -1,5 +1,5 @@
-// Random bits by counting: Philox 4x32 of ten rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
-// 3", 2011). Four words for each counter and key.
+// Random bits from a counter: Philox 4x32 with ten rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as
+// 1, 2, 3", 2011). Four words for each counter and key.
 #ifndef NNGPU_PHILOX
 #define NNGPU_PHILOX
 

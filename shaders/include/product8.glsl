@@ -4,7 +4,7 @@
 
 ivec4 signedBytes(uint word) { return ivec4(int(word << 24) >> 24, int(word << 16) >> 24, int(word << 8) >> 24, int(word) >> 24); }
 
-// Bytes less their zero point; those behind the first `left` are padding and count 0.
+// Bytes minus their zero point; those behind the first `left` are padding and count as 0.
 ivec4 centred(uint word, int zero, uint left) {
     return mix(ivec4(0), signedBytes(word) - zero, lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(left)));
 }

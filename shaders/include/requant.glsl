@@ -6,8 +6,8 @@
 //
 // TFLite has two roundings, both exact here. Double: a saturating rounding doubling high multiplication,
 // floor((a*m + 2^30) / 2^31), then a right shift that rounds ties away from zero. Single: one rounding,
-// half up, of the 64-bit product. They differ in the 2^30 and in the correction of negative ties, so that a
-// mask (-1 double, 0 single) chooses.
+// half up, of the 64-bit product. They differ in the 2^30 and in the correction of negative ties, so a
+// mask (-1 double, 0 single) selects between them.
 ivec4 requantizeChannels(ivec4 acc, ivec4 multiplier, ivec4 shift, int doubleMask) {
     ivec4 e = max(-shift, ivec4(0));
     acc <<= max(shift, ivec4(0));

@@ -1,4 +1,4 @@
-// What the kernels on regions of images share: one invocation computes one quad of a cell of a region.
+// Shared by the kernels on regions of images: one invocation computes one quad of a cell of a region.
 #ifndef NNGPU_ROI
 #define NNGPU_ROI
 
@@ -14,7 +14,7 @@ layout(push_constant) uniform P {
     int samplesX, samplesY;   // of a cell; 0: by its size
 };
 
-// The cell that invocation i is of, and the row of x that its image begins with.
+// The cell that invocation i computes, and the row of x with which its image begins.
 struct Cell {
     uint quad;
     uvec2 at;   // column, row
@@ -31,7 +31,7 @@ Cell cellOf(uint i) {
     return c;
 }
 
-// The quad of the cell's channels in a pixel, which is moved into the image.
+// The quad of the cell's channels in a pixel, whose position is clamped to the image.
 vec4 pixel(Cell c, int row, int column) {
     row = clamp(row, 0, height - 1);
     column = clamp(column, 0, width - 1);

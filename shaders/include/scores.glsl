@@ -1,4 +1,4 @@
-// Scores as keys (order.glsl), in whose order they are: nnNone stands for none, and for a NaN.
+// Scores as keys (order.glsl), which have the same order: nnNone stands for no score, and for a NaN.
 #ifndef NNGPU_SCORES
 #define NNGPU_SCORES
 

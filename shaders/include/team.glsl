@@ -1,5 +1,5 @@
 // Rows that a team of invocations goes through together. The variant defines WORKGROUP: 1: a team is a workgroup; 0: each
-// subgroup is one, and TEAMS rows belong to a workgroup. Sums go by subgroups, then in the order of these.
+// subgroup is one, and TEAMS rows belong to a workgroup. Sums are formed within subgroups, then in the order of these.
 #ifndef NNGPU_TEAM
 #define NNGPU_TEAM
 
@@ -10,14 +10,14 @@
 uint groupIndex() { return gl_WorkGroupID.y * 32768u + gl_WorkGroupID.x; }
 
 #if WORKGROUP
-// Of each subgroup; those of few lanes are as many as this.
+// One for each subgroup: if subgroups have few lanes there are as many as this.
 shared vec4 parts[64];
 
 uint member() { return gl_LocalInvocationID.x; }
 uint members() { return gl_WorkGroupSize.x; }
 
 void publish(vec4 v) {
-    barrier(); // nobody reads what was there before any more
+    barrier(); // nobody reads the previous values any more
     if (subgroupElect()) parts[gl_SubgroupID] = v;
     barrier();
 }
@@ -36,7 +36,7 @@ vec4 teamMax(vec4 v) {
     return most;
 }
 
-// What is done for each row of the team, of `count` in all.
+// Precedes what is done for each row of the team, of `count` rows in all.
 #define TEAM_ROWS(row, count) \
     uint row = groupIndex(); \
     if (row < (count))

@@ -14,8 +14,8 @@
 
 vec4 unpackHalf4(uvec2 q) { return vec4(unpackHalf2x16(q.x), unpackHalf2x16(q.y)); }
 
-// What is too large becomes infinite. packHalf2x16 by itself may make it the largest number, and on SwiftShader, whose
-// conversion knows neither, infinities become any number or NaN.
+// Numbers that are too large become infinite. packHalf2x16 by itself may make them the largest number, and SwiftShader's
+// conversion, which handles neither case, turns infinities into any number or NaN.
 uvec2 packHalf4(vec4 v) {
     uvec2 q = uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw));
     bvec4 far = greaterThanEqual(abs(v), vec4(65520.0)); // midway between the largest number and the next
@@ -51,7 +51,7 @@ ivec4 unpackQuad8(uint q, uint off) {
     return ivec4((uvec4(q) >> uvec4(0u, 8u, 16u, 24u)) & 0xffu) - int(off);
 }
 
-// The same as floats: bytes become numbers where they lie, and are scaled down.
+// The same as floats: bytes are converted at their place in the word, then scaled down.
 vec4 unpackFloats8(uint q, uint off) {
     ivec4 v = ivec4(int(q ^ (off == 0u ? 0x80000000u : 0x00808080u))) & ivec4(0xff, 0xff00, 0xff0000, 0xff000000);
     vec4 bias = off == 0u ? vec4(0.0, 0.0, 0.0, 128.0) : vec4(-128.0, -128.0, -128.0, 0.0);
@@ -65,7 +65,7 @@ uint packQuad8(ivec4 v) {
     return u.x | (u.y * 0x100u) | (u.z * 0x10000u) | (u.w * 0x1000000u);
 }
 
-// The same of 16 bits, as f16 lies; off is 0 for unsigned elements, 0x8000 for signed ones.
+// The same for 16 bits, laid out as f16; off is 0 for unsigned elements, 0x8000 for signed ones.
 ivec4 unpackWide4(uvec2 q, uint off) {
     q ^= off * 0x00010001u;
     return ivec4(q.x & 0xffffu, q.x >> 16, q.y & 0xffffu, q.y >> 16) - int(off);
@@ -76,7 +76,7 @@ uvec2 packWide4(ivec4 v) {
     return u.xz | (u.yw << 16);
 }
 
-// clamp that lets NaN through, so that a fused activation, or none with infinite bounds, hides no fault.
+// clamp that lets NaN through, so that a fused activation, or none (infinite bounds), hides no fault.
 vec4 bound(vec4 v, float lo, float hi) {
     v = mix(v, vec4(lo), lessThan(v, vec4(lo)));
     return mix(v, vec4(hi), greaterThan(v, vec4(hi)));

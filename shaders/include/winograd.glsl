@@ -1,6 +1,6 @@
 // Winograd's minimal filtering F(TILE, 3): TILE neighbouring results of a filter of three taps by T = TILE + 2 products
-// instead of 3 TILE. The input is a polynomial that is multiplied by that of the filter at T points, one of them infinity;
-// these are the transforms of the input and of the products (B' and A' of Lavin and Gray, "Fast Algorithms for Convolutional
+// instead of 3 TILE. Input and filter are polynomials, multiplied by their values at T points, one of them infinity;
+// here are the transforms of the input and of the products (B' and A' of Lavin and Gray, "Fast Algorithms for Convolutional
 // Neural Networks", 2015). That of the filter, with the same points, is pack.Filter.WinogradTiles.
 //
 // TILE | points

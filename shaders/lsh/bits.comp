@@ -1,5 +1,5 @@
 #version 450
-// The numbers of a sparse LSH_PROJECTION from their bits, of which the first is the highest. One invocation computes one number.
+// The numbers of a sparse LSH_PROJECTION from their bits, highest bit first. One invocation computes one number.
 #include "common.glsl"
 
 layout(set = 0, binding = 0) readonly buffer B { uint bitAt[]; };
@@ -8,7 +8,7 @@ layout(push_constant) uniform P {
     uint count;  // with padding
     uint hashes;
     uint bits;   // of a number, 1 to 32
-    uint apart;  // from hash to hash: what is added to a number for each before it
+    uint apart;  // added to a number once for each hash before it
 };
 
 void main() {

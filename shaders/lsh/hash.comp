@@ -1,6 +1,6 @@
 #version 450
-// The hashes of LSH_PROJECTION: of the bytes of a seed and, behind them, those of a row of the input. One invocation computes
-// that of one seed and one row.
+// The hashes of LSH_PROJECTION, each of the bytes of a seed followed by those of a row of the input. One invocation computes
+// the hash for one seed and one row.
 #include "common.glsl"
 #include "divide.glsl"
 

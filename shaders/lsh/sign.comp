@@ -1,6 +1,6 @@
 #version 450
 // The bits of LSH_PROJECTION: whether the sum of hashes, each as a signed integer times the weight of its row, is positive. It is
-// computed in float64, in the order of the rows, as the reference implementation of the HAL does it. One invocation computes one
+// computed in float64, in the order of the rows, as in the reference implementation of the HAL. One invocation computes one
 // bit.
 #include "common.glsl"
 #include "double.glsl"
@@ -15,7 +15,7 @@ layout(push_constant) uniform P {
     uint weightBytes; // 2 or 4; 0: all weights are 1
 };
 
-// Weight i as m * 2^e; an infinite or no number has e = 128 and m = 0 or more.
+// Weight i as m * 2^e; infinity has e = 128 and m = 0, NaN has e = 128 and m above 0.
 void weightAt(uint i, out bool negative, out int e, out uint m) {
     uint w, mantissa;
     int width, bias; // of the mantissa; e of the smallest exponent
@@ -25,7 +25,7 @@ void weightAt(uint i, out bool negative, out int e, out uint m) {
         bias = -149;
     } else {
         w = (weights[i / 2u] << (16u - 16u * (i & 1u))) & 0xffff0000u;
-        w = (w & 0x80000000u) | ((w & 0x7fff0000u) >> 16); // the sign on top, all else below
+        w = (w & 0x80000000u) | ((w & 0x7fff0000u) >> 16); // the sign on top, everything else at the bottom
         width = 10;
         bias = -24;
     }
@@ -48,7 +48,7 @@ void main() {
         return;
     }
     Double sum = Double(false, 0, uvec2(0u));
-    bool positive = false, negative = false, unordered = false; // terms that are infinite, or no number
+    bool positive = false, negative = false, unordered = false; // whether there were infinite terms, or NaN
     for (uint row = 0u; row < rows; row++) {
         Double term = doubleOf(hashes[i * rows + row]);
         if (weightBytes != 0u) {

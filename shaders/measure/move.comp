@@ -1,6 +1,6 @@
 #version 450
-// The rate of memory: one invocation reads EACH texels of 16 bytes, and writes them or their sum. Where the dispatch is
-// long, it wraps around to the beginnings of both buffers, so that they stay in a cache (gpu/measure.go).
+// The rate of memory: one invocation reads EACH texels of 16 bytes, and writes them or their sum. A long dispatch wraps
+// around to the beginnings of both buffers, so that they stay in a cache (gpu/measure.go).
 //
 // macro | meaning
 // TEXEL | 1: reads a texel buffer instead of a storage buffer

@@ -1,5 +1,5 @@
 #version 450
-// The rate of multiplications with additions: one invocation makes `iterations` rounds of REPEATS times CHAINS sums,
+// The rate of multiply-adds: one invocation makes `iterations` rounds of REPEATS times CHAINS sums,
 // each of a vector of four or of a packed dot product (gpu/measure.go). The CHAINS do not depend on each other; more
 // would not fit the sixteen registers of a CPU.
 //
@@ -48,7 +48,7 @@ void main() {
     uint i = flatIndex();
     if (i >= count) return;
 #if !DOT
-    FACTOR factor = FACTOR(f); // of a vector by a number, as in the matrix kernels
+    FACTOR factor = FACTOR(f); // a vector times a number, as in the matrix kernels
     VALUE term = VALUE(t);
 #endif
     VALUE v[CHAINS];

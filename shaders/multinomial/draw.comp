@@ -1,6 +1,6 @@
 #version 450
 // The classes that RANDOM_MULTINOMIAL draws: the first whose sum is above a random part of the whole. One invocation draws four
-// samples of a row, by the four words that the generator gives for their place.
+// samples of a row, using the four words that the generator gives for their position.
 #include "common.glsl"
 #include "divide.glsl"
 #include "philox.glsl"

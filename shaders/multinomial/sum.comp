@@ -1,6 +1,7 @@
 #version 450
-// What RANDOM_MULTINOMIAL draws from: for each class e to its logit, relative to the largest of its row, added to those of the
-// classes before it. Classes without a number count 0. One invocation computes one row; sums carry their rounding errors along.
+// The running sums that RANDOM_MULTINOMIAL draws from: for each class, e to the power of its logit minus the row's largest, plus
+// those of the classes before it. A class whose logit is NaN counts as 0. One invocation computes one row; sums are compensated
+// for their rounding errors.
 #include "common.glsl"
 #include "tensor.glsl"
 #include "math.glsl"
@@ -29,7 +30,7 @@ void main() {
         vec4 v = unpackQuad(x[i * quads + q]);
         vec4 w = nnExp(v - largest);
         w = mix(w, vec4(0.0), isnan(v));
-        w = mix(w, vec4(1.0), equal(v, vec4(largest))); // infinite ones too
+        w = mix(w, vec4(1.0), equal(v, vec4(largest))); // even if that is infinite
         [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
             float term = 4u * q + lane < classes ? w[lane] : 0.0;
             precise float rest = term - low;

@@ -11,12 +11,12 @@
 #include "divide.glsl"
 #include "tensor.glsl"
 
-// Bytes are folded where they lie in their words, since shifting them takes longer than all else: lane k of a Part holds
-// byte k in its place, in the order of unsigned numbers, the last one with its sign bit turned.
+// Bytes are folded at their place in their words, since shifting them would take longer than everything else: lane k of a
+// Part holds byte k in place, in the order of unsigned numbers, the last one with its sign bit inverted.
 const ivec4 bytes = ivec4(0xff, 0xff00, 0xff0000, 0xff000000);
 
-// Part is what four lanes have come to. neutral changes nothing; both is the fold of two; further that of what comes to p
-// and of an element e behind all of those; LANES(p, s) are lanes of p.
+// Part is the result of four lanes so far. neutral changes nothing; both folds two parts; further folds p and an element e
+// that comes after everything in p; LANES(p, s) are lanes of p.
 #ifdef FOLD_PLACE
 struct Part { ivec4 key; ivec4 place; };
 #define LANES(p, s) Part(p.key.s, p.place.s)
@@ -104,7 +104,7 @@ layout(push_constant) uniform P {
     Divisor segments;   // of the dimension
     uint n;             // elements of the dimension
     uint segment;
-    uint lastMask;      // bytes of which any bit is set for the lanes that count in the last element
+    uint lastMask;      // in the last element, lanes count if any bit of their byte is set here
     uint quads, c;      // quads and elements of a row of y
 #else
     Divisor quads;      // of a row of y
@@ -113,19 +113,19 @@ layout(push_constant) uniform P {
     uint lastMask;      // as above, in the last quad of a row
 #endif
     uint off;           // 128 for signed 8-bit elements, else 0
-    uint top;           // greater bytes become this: 1 for booleans
-    int flip;           // of PLACE: -1 for the smallest, 0 for the largest
-    uint across;        // of PLACE: 1 where the elements of the dimension are quads of rows
+    uint top;           // greater bytes count as this one: 1 for booleans
+    int flip;           // PLACE: -1 for the smallest, 0 for the largest
+    uint across;        // PLACE: 1 if the elements of the dimension are the quads of rows
 };
 
-// The bits of a word of bytes that are the other way round in a Part.
+// The bits of a word of bytes that are inverted in a Part.
 uint turned() { return (off * 0x01010101u) ^ 0x80000000u; }
 
 #ifndef FROM_KEY
 // Quad q, element k of the dimension that is folded.
 Part part(FROM q, uint k) {
 #if defined(FOLD_PLACE)
-    // Until it is settled, a place counts quads, the same for four lanes.
+    // Until it is settled, a place counts quads, and is the same for all four lanes.
 #ifdef FROM_Q8
     return Part(keysOf(q), ivec4(k));
 #else
@@ -134,7 +134,7 @@ Part part(FROM q, uint k) {
 #elif defined(FROM_F16)
     return unpackHalf4(q);
 #elif defined(FROM_Q8)
-    return ivec4(int(q ^ turned())) & ivec4(bytes.xyz, -1); // what lies below the last one makes no difference
+    return ivec4(int(q ^ turned())) & ivec4(bytes.xyz, -1); // bits below the last byte make no difference
 #else
     return q;
 #endif
@@ -147,24 +147,24 @@ Part part(FROM q, uint k) {
 #define load(i, k) part(FETCH(i), k)
 #endif
 
-// p without the lanes that do not count.
+// p, with lanes that do not count made neutral.
 Part masked(Part p, uint mask) {
     return choose(neutral, p, notEqual(ivec4(int(mask)) & bytes, ivec4(0)));
 }
 
 #ifndef WIDE
-// The elements from up to to, from the first one on: n of them lie stride quads apart from quad first on. The last one of all is
-// masked, and stays out of the loop.
+// Folds elements `from` to `to` - 1 of n, which lie `stride` quads apart, the first at quad `first`. The last of the n is masked,
+// and stays out of the loop.
 Part fold(uint first, uint stride, uint n, uint from, uint to) {
     uint at = first + from * stride, k = from, whole = min(to, n - 1u);
-#if defined(FROM_KEY) // of which none is masked
+#if defined(FROM_KEY) // none of them is masked
     Part p = load(at, k);
 #elif defined(FOLD_PLACE)
     Part p = Part(neutral.key, ivec4(k));
 #else
     Part p = neutral;
 #endif
-#ifdef FROM_Q8 // a word is soon done with
+#ifdef FROM_Q8 // unrolled, because a word is little work
     for (; k + 4u <= whole; k += 4u) {
         [[unroll]] for (uint e = 0u; e < 4u; e++) p = further(p, load(at + e * stride, k + e));
         at += 4u * stride;
@@ -178,7 +178,7 @@ Part fold(uint first, uint stride, uint n, uint from, uint to) {
     return p;
 }
 #elif !defined(COLUMN)
-// The n groups of a row from group first on.
+// Folds the n groups of a row from group `first` on.
 Part foldRow(uint first, uint n) {
 #if defined(FOLD_PLACE)
     Part p = Part(neutral.key, ivec4(0));

@@ -1,5 +1,5 @@
 #version 450
-// Local response normalisation: x * (bias + alpha s)^-beta, where s sums up the squares of the elements no farther than
+// Local response normalisation: x * (bias + alpha s)^-beta, where s is the sum of the squares of the elements within
 // radius along one dimension. One invocation computes a quad of the output.
 //
 //   COLUMN  along a dimension that is not the innermost, in which the quad's elements lie side by side
@@ -45,7 +45,7 @@ void main() {
     uint last = min(4u * at + 3u + radius, c - 1u);
     for (uint q = first / 4u; q <= last / 4u; q++) {
         vec4 v = square(i - at + q);
-        // How far the elements of v are from the first of the quad.
+        // Distances of the elements of v from the first of the quad.
         ivec4 d = int(4u * q) - int(4u * at) + ivec4(0, 1, 2, 3);
         [[unroll]] for (int k = 0; k < 4; k++) {
             vec4 near = mix(vec4(0.0), v, lessThanEqual(abs(d - k), ivec4(radius)));

@@ -1,9 +1,9 @@
 #version 450
-// Mean over axes that lie in memory. One invocation adds up what becomes one quad of y. FROM and TO, which
-// are of one type, as in sum_column.comp.
+// Mean over axes read from memory. One invocation adds up what becomes one quad of y. FROM and TO are as in
+// sum_column.comp, both of one type.
 //
-// The axes may be anything: whatever they are, every index that is read is one of x, and no more than
-// `expected` elements are summed up for one of y.
+// The axes may be anything: whatever they are, every index that is read is within x, and at most `expected`
+// elements are summed up for one of y.
 #include "common.glsl"
 #include "divide.glsl"
 #include "sum.glsl"
@@ -15,7 +15,7 @@ layout(push_constant) uniform P {
     uint c;          // elements of a row of y
     uint axisCount;
     int rank;        // of x, 1 to 4
-    uint dims[4];    // of x, ones in front
+    uint dims[4];    // of x, with ones in front
     uint pitch;      // elements of a row of x with its padding
     uint expected;   // elements of x for one of y
     SUM_PARAMETERS
@@ -33,7 +33,7 @@ void main() {
     uint i = flatIndex();
     if (i >= count) return;
 
-    uvec4 reduced = uvec4(1u);   // by dimension: the positions that one sum goes over
+    uvec4 reduced = uvec4(1u);   // by dimension: how many positions one sum covers
     for (uint k = 0u; k < axisCount; k++) {
         int a = axes[k];
         if (a < 0) a += rank;
@@ -43,7 +43,7 @@ void main() {
         }
     }
     uint total = reduced.x * reduced.y * reduced.z * reduced.w;
-    if (total != expected) {   // no axes of this model
+    if (total != expected) {   // not the axes that the model has
         reduced = uvec4(1u);
         total = 1u;
     }
@@ -60,7 +60,7 @@ void main() {
         rest = up;
     }
 
-    // Partial sums of 256 round less than one long sum.
+    // Partial sums of 256 lose less by rounding than one long sum.
     SUM sum = SUM(0), part = SUM(0);
     uvec4 at = uvec4(0u);
     for (uint k = 0u; k < total; k++) {

@@ -1,4 +1,4 @@
-// How reductions read x, of elements FROM: FETCH(i) is quad i or, WIDE, the four words of group i.
+// How reductions read x, whose elements are FROM: FETCH(i) is quad i or, with WIDE, the four words of group i.
 //
 //   WIDE   of bytes in rows of whole groups of 16
 //   TEXEL  of f32 and, WIDE, of bytes: through a texel buffer

@@ -36,8 +36,8 @@ layout(push_constant) uniform P {
 };
 #include "quotient.glsl"
 
-// Bytes where they lie in their words, in the order of unsigned numbers, the last one with its sign bit turned: SwiftShader
-// shifts each lane by itself.
+// Bytes at their place in their words, in the order of unsigned numbers, the last one with its sign bit inverted, to avoid
+// shifts: SwiftShader shifts each lane by itself.
 const ivec4 bytes = ivec4(0xff, 0xff00, 0xff0000, 0xff000000);
 const vec4 places = vec4(1.0, 1.0 / 0x100, 1.0 / 0x10000, 1.0 / 0x1000000);
 

@@ -1,5 +1,5 @@
 #version 450
-// As softmax_q8.comp, along the innermost dimension: a team of invocations handles one row, each every so many-th quad of it.
+// As softmax_q8.comp, along the innermost dimension: a team of invocations handles one row, whose quads they take in turn.
 #include "common.glsl"
 #include "tensor.glsl"
 #include "divide.glsl"

@@ -1,5 +1,5 @@
 #version 450
-// Softmax along the innermost dimension: one invocation handles one row, of which it goes through each element twice.
+// Softmax along the innermost dimension: one invocation handles one row, and goes through it twice.
 //
 //   LOG     y = beta (x - max) - log(sum)
 //   TEXEL   x, of f32, is read through a texel buffer
@@ -32,7 +32,8 @@ void main() {
     uint first = row * quads, q;
     uint whole = quads - 1u; // of the last quad some lanes may be padding
     float rate = beta * 1.44269504; // log2(e)
-    // Of each lane the largest so far and the sum of exponentials by that. It is never -infinity, whose distance from itself is NaN.
+    // For each lane, the largest so far (never -infinity, whose distance from itself is NaN) and the sum of exponentials relative
+    // to it.
     vec4 peak = max(vec4(-3.40282347e38), mix(vec4(-nnInf), LOAD(first + whole), used(whole)));
     vec4 sums = mix(vec4(0.0), nnExp2Down((LOAD(first + whole) - peak) * rate), used(whole));
     for (q = 0u; q + UNROLL <= whole; q += UNROLL) {

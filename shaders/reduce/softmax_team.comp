@@ -1,5 +1,5 @@
 #version 450
-// Softmax along the innermost dimension: a team of invocations handles one row, each every so many-th quad of it.
+// Softmax along the innermost dimension: a team of invocations handles one row, whose quads they take in turn.
 //
 //   LOG  y = beta (x - max) - log(sum)
 #include "common.glsl"

@@ -26,7 +26,7 @@ ivec4 loadSum(ivec4 q) { return q; }
 #endif
 #define SUM ivec4
 
-// Sums of the bytes of up to 256 words, each where it lies, since shifting them takes longer than all else.
+// Sums of the bytes of up to 256 words, each at its place, since shifting them would take longer than everything else.
 struct Bytes {
     uint even; // of bytes 0 and 2, in halves of 16 bits
     uint odd;  // 2^8 times that of byte 1
@@ -35,14 +35,14 @@ struct Bytes {
 
 const Bytes noBytes = Bytes(0u, 0u, 0.0);
 
-// w has its last bit turned: byte 3 is less by 128, as a signed number.
+// w has its highest bit inverted: byte 3 is a signed number, less by 128.
 void add(inout Bytes b, uint w) {
     b.even += w & 0x00ff00ffu;
     b.odd += w & 0xff00u;
     b.top += float(int(w & 0xff000000u));
 }
 
-// What b has come to by so many words.
+// The totals in b after so many words.
 ivec4 total(Bytes b, uint words) {
     return ivec4(b.even & 0xffffu, b.odd >> 8, b.even >> 16, int(b.top * 5.9604644775390625e-8) + int(128u * words));
 }

@@ -1,6 +1,6 @@
 #version 450
 // Sums along a dimension that is not the innermost. One invocation adds up a segment of at most `segment`
-// elements for four neighbouring columns, WIDE for sixteen. WIDE and TEXEL: see reach.glsl.
+// elements for four neighbouring columns, or sixteen with WIDE. WIDE and TEXEL: see reach.glsl.
 //
 //   FROM_<type>  elements of x: F32, F16, Q8 (bytes), I32 (partial sums of bytes)
 //   TO_<type>    F32, F16: the sum times `factor`; I32: the sum of the stored bytes as unsigned numbers;
@@ -58,7 +58,7 @@ void main() {
 #else
     SUM sum = SUM(0);
 #ifdef FROM_Q8
-    uint whole = min(to, n - 1u); // what is masked stays out of the loop
+    uint whole = min(to, n - 1u); // the masked element stays out of the loop
     while (k < whole) {
         uint begin = k, end = min(whole, k + 256u);
         Bytes b = noBytes;

@@ -1,5 +1,5 @@
 #ifdef FROM_Q8
-// The bits of a word of x that are the other way round for add.
+// The bits of a word of x to invert for add.
 uint flipped() { return (off * 0x01010101u) ^ 0x80000000u; }
 #endif
 

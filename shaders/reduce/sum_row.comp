@@ -32,7 +32,7 @@ void main() {
     for (uint r = 0u; r < rows; r++) {
         uint first = (row + r) * xQuads;
 #if defined(WIDE)
-        // Of what is masked the bytes that do not count are taken off again.
+        // Bytes of the last quad that do not count are subtracted again.
         uint k = first / 4u, last = (first + xQuads) / 4u;
         SUM s = SUM(0);
         while (k < last) {
@@ -49,7 +49,7 @@ void main() {
         }
         s -= unpackQuad8((FETCH(last - 1u).w ^ (off * 0x01010101u)) & ~lastMask, 0u);
 #elif defined(FROM_Q8)
-        // What is masked stays out of the loop.
+        // The masked quad stays out of the loop.
         uint last = xQuads - 1u, k = 0u; // the last one is masked
         SUM s = unpackQuad8((x[first + last] ^ (off * 0x01010101u)) & lastMask, 0u);
         while (k < last) {

@@ -1,6 +1,6 @@
 #version 450
-// Sums of floats along the innermost dimension. A team of invocations adds up the rows of x that become one quad of y, each
-// every so many-th quad of them. FROM and TO as in sum_column.comp.
+// Sums of floats along the innermost dimension. A team of invocations adds up the rows of x that become one quad of y,
+// taking their quads in turn. FROM and TO as in sum_column.comp.
 #include "common.glsl"
 #include "divide.glsl"
 #include "sum.glsl"

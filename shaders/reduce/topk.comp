@@ -1,15 +1,15 @@
 #version 450
 // The k largest elements of each row of x, sorted: blocks of a row are sorted, and sorted runs merged until one is left.
 // Runs hold pairs of a key (order.glsl) and an index, in the order of decreasing keys and, among equal ones, of increasing
-// indices; of each only the first k matter, and it keeps no more. Runs of a row lie one behind the other.
+// indices. Only the first k pairs of a run matter, and it keeps no more. Runs of a row lie one behind the other.
 //
 // The variant defines one of
-//   SORT   One invocation finds the places of the four elements of one quad of x in the run of its block: each precedes as
-//          many as do not precede it. With ELEM_x, the type of x.
+//   SORT   One invocation finds the places of the four elements of one quad of x in the run of its block, by counting the
+//          elements that precede each. With ELEM_x, the type of x.
 //   MERGE  One invocation finds the place of one pair in the merged run: its place in its own run, and for each of the
 //          other runs the number of pairs that precede it, by bisection.
-//   TAKE   One invocation writes one quad of the outputs from the last run: the indices, and the elements of x that they
-//          are of, which are moved as they are. With ELEM, the bytes of an element.
+//   TAKE   One invocation writes one quad of the outputs from the last run: the indices, and the elements of x at these
+//          indices, unchanged. With ELEM, the bytes of an element.
 #include "common.glsl"
 #include "divide.glsl"
 
@@ -74,7 +74,7 @@ layout(push_constant) uniform P {
     Divisor room;  // pairs that a run keeps
     Divisor runs;  // of a row
     uint c;        // elements in a row
-    uint span;     // elements that a run is of; less for the last of a row
+    uint span;     // elements that a run covers; fewer for the last of a row
     uint merged;   // runs of a row afterwards
     uint newRoom;  // pairs that each of them keeps
 };
@@ -142,7 +142,7 @@ void main() {
     uvec4 value = uvec4(0u);
     [[unroll]] for (uint lane = 0u; lane < 4u; lane++) {
         if (4u * q + lane < k) {
-            // A client that writes to x meanwhile can leave places of a run unwritten, with anything in them.
+            // If a client writes to x meanwhile, places of a run may be unwritten and hold anything.
             uint at = min(uint(run[row * k + 4u * q + lane].y), c - 1u);
             index[lane] = int(at);
             uint e = at * uint(ELEM); // bytes

@@ -3,7 +3,7 @@
 // and weights are those of TensorFlow Lite's reference_ops::ResizeBilinear.
 //
 //   TEXEL  x is read through a texel buffer
-//   WIDE   of bytes in pixels of whole groups of 16: a group in place of a quad
+//   WIDE   for bytes in pixels of whole groups of 16: a group takes the place of a quad
 #include "common.glsl"
 #include "divide.glsl"
 #include "tensor.glsl"
@@ -52,7 +52,7 @@ float source(uint p, float scale, int size, out uint a, out uint b) {
 }
 
 #ifdef ELEM_Q8
-// The bytes of words a, b, c and d, times weights that are scaled down as bytes lie.
+// Sums of the bytes of words a, b, c and d times weights, which are scaled down by the place of the byte.
 uint blend(uint a, uint b, uint c, uint d, vec4 wa, vec4 wb, vec4 wc, vec4 wd) {
     uint turned = off == 0u ? 0x80000000u : 0x00808080u;
     vec4 bias = off == 0u ? vec4(0.0, 0.0, 0.0, 2147483648.0) : vec4(-128.0, -32768.0, -8388608.0, 0.0);

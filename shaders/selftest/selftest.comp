@@ -1,6 +1,6 @@
 #version 450
-// Self-test of a device: one invocation writes one record of what kernels rely on, for the host to compare
-// with the right values (gpu/selftest.go). Small, because its compilation delays the first use of a device.
+// Self-test of a device: one invocation writes one record of behaviour that kernels rely on, for the host to
+// compare with the right values (gpu/selftest.go). Small, because compiling it delays the first use of a device.
 //
 // macro | meaning
 // DOT   | 1: with the packed integer dot product, as conv/gemm_q8.comp declares it
@@ -48,7 +48,7 @@ void main() {
     record[r + 1u] = uvec4(fold(floatBitsToUint(texelFetch(floats4, at))), fold(uvec4(texelFetch(signed4, at))),
                            fold(texelFetch(bytes4, at)), w);
 
-    // Last, because a device that ends loops early may end the invocation with them. The hash keeps a
+    // Last, because a device that ends loops early may end the invocation with them. The hash keeps the
     // compiler from computing the result without the loop.
     uint done = 0u;
     uint hash = w;
