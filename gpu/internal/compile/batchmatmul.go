@@ -10,7 +10,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// Numbers of multiplications from which a product is worth steps of its own: where groups are not whole tiles, and where they are.
+// A product is worth steps of its own from this many multiplications: where groups are not whole tiles, and where they
+// are.
 const (
 	apartWork      = 1 << 15
 	apartTiledWork = 1 << 20
@@ -19,12 +20,13 @@ const (
 // maxProducts bounds the steps that several products become.
 const maxProducts = 1 << 10
 
-// expandBatchMatmul: several products of floats are one BATCH_MATMUL of three dimensions with the right matrices transposed,
-// where the device computes that at once. Elsewhere products by a constant, or of few rows, are FULLY_CONNECTED with the
-// transposed right matrix as weights, each its own. Others are left to the kernels in the form that package lower has, where
-// they are large, and where there is one and the right matrix is no matrix of weights; but not one alone on GPUs, which bind
-// the transposed matrix as it is. All else are groups of a convolution whose pixels are the rows of the left matrices. Of int32,
-// which no such kernel takes, it is the sum of products.
+// expandBatchMatmul: several products of floats become one BATCH_MATMUL of three dimensions with the right matrices
+// transposed, where the device computes that at once. Elsewhere large ones by a constant, or of few rows, become a
+// FULLY_CONNECTED each, with the transposed right matrix as weights. Other large ones are left to the kernels in the
+// form that package lower has, and so is a single product on CPUs whose right matrix is not transposed; GPUs bind the
+// transposed matrix as it is. Any other single product is a FULLY_CONNECTED, and several are groups of a convolution
+// whose pixels are the rows of the left matrices. For int32, which no such kernel takes, the products are multiplied
+// out and summed.
 func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(len(x.nodes) + 10); err != nil {
 		return err
@@ -95,8 +97,8 @@ func expandBatchMatmul(x *expansion, n *ir.Node) error {
 	return x.rearrange(n.Out[0], product, []int{m, batch, units}, 1, 0, 2)
 }
 
-// products leaves the products to one node, of matrices as package lower takes them, and reports whether it can do them. left are
-// sizes and order of the left matrices.
+// products leaves the products to one node, with matrices as package lower takes them, and reports whether it can do
+// them. left has the sizes of the left matrices, and their order.
 func (x *expansion) products(n *ir.Node, left [2][]int, right ir.ID, rightSizes []int, rows bool, m, units int) (bool, error) {
 	batch := rightSizes[0]
 	bias, err := x.zeroBias(n, units)
@@ -118,7 +120,7 @@ func (x *expansion) products(n *ir.Node, left [2][]int, right ir.ID, rightSizes 
 	return true, nil
 }
 
-// productsApart makes of batch matrices in left, [m, depth], and right, [units, depth], one FULLY_CONNECTED each.
+// productsApart makes a FULLY_CONNECTED of each of the batch products of left, [m, depth], and right, [units, depth].
 func (x *expansion) productsApart(n *ir.Node, left, right ir.ID, batch, m, units, depth int) error {
 	if err := x.checkRoom(len(x.nodes) + batch + 6); err != nil {
 		return err
@@ -143,7 +145,7 @@ func (x *expansion) productsApart(n *ir.Node, left, right ir.ID, batch, m, units
 	return nil
 }
 
-// turnedMatrices is constant w, count matrices [rows, columns], as matrices [columns, rows].
+// turnedMatrices is constant w, count matrices [rows, columns], with each transposed to [columns, rows].
 func turnedMatrices(w *ir.Tensor, count, rows, columns int) ir.Tensor {
 	t, size := *w, w.Type.Bytes()
 	t.Shape, t.Const = []int{count, columns, rows}, make([]byte, 0, len(w.Const))
@@ -158,7 +160,7 @@ func turnedMatrices(w *ir.Tensor, count, rows, columns int) ir.Tensor {
 	return t
 }
 
-// arranged is arrange, but for orders that change nothing.
+// arranged is arrange, but does nothing for orders that change nothing.
 func (x *expansion) arranged(in ir.ID, sizes, perm []int) ir.ID {
 	for i, p := range perm {
 		if i != p {
@@ -173,7 +175,7 @@ func (x *expansion) reshaped(a ir.ID, shape ...int) ir.ID {
 	return x.into(x.shaped(a, shape...), nn.OpReshape, nil, a)
 }
 
-// zeroBias adds the bias of n zeros of the product of node p's inputs.
+// zeroBias adds a bias of n zeros for the product of the inputs of node p.
 func (x *expansion) zeroBias(p *ir.Node, n int) (ir.ID, error) {
 	if err := x.takeConstants(n); err != nil {
 		return ir.None, fmt.Errorf("a bias: %w", err)

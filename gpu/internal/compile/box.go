@@ -6,10 +6,10 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// Operations on boxes are computed in float32, as the reference implementation of the HAL does it: what is of another type is
-// converted at both ends.
+// Operations on boxes are computed in float32, as in the reference implementation of the HAL: other types are converted
+// at both ends.
 
-// inReal appends a node like n on tensors of float32 and int32, and what brings its results to the types of out.
+// inReal appends a node like n on tensors of float32 and int32, and the conversions of its results to the types of out.
 func (x *expansion) inReal(n *ir.Node, out ...ir.ID) error {
 	if err := x.checkRoom(len(n.In) + 2*len(out) + 1); err != nil {
 		return err

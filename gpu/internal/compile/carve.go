@@ -8,8 +8,8 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// carve makes a model of operations [r.first, r.last) of s, and what brings its parameters to the host. It returns nil
-// where nothing of it is used: then they are judged alone.
+// carve makes a model of operations [r.first, r.last) of s, and the steps that bring its parameters to the host. It
+// returns nil if nothing in it is used: then its operations are judged alone.
 func (c *cutter) carve(s *scope, r run) Sequence {
 	m := *c.model
 	m.Main, m.Referenced, m.Names = nn.Graph{}, nil, nn.Names{}
@@ -73,8 +73,8 @@ func (c *cutter) carve(s *scope, r run) Sequence {
 	return append(list, out)
 }
 
-// branch cuts the IF that is operation i of s. One whose condition is a constant is its branch, and the other one is only
-// judged.
+// branch cuts the IF that is operation i of s. If its condition is a constant, it becomes the branch taken, and the
+// other one is only judged.
 func (c *cutter) branch(s *scope, i int) Sequence {
 	op := &s.Operations[i]
 	then, otherwise := c.referred(s, op.Inputs[1]), c.referred(s, op.Inputs[2])
@@ -118,7 +118,7 @@ func (c *cutter) branch(s *scope, i int) Sequence {
 	return append(read, &Branch{If: w[0], Then: list[0], Else: list[1]})
 }
 
-// die marks what is judged alone.
+// die marks the regions that are only judged.
 func (s Sequence) die() {
 	for _, n := range s {
 		switch n := n.(type) {
@@ -184,7 +184,7 @@ func (c *cutter) loop(s *scope, i int) Sequence {
 	return list
 }
 
-// dimsOf are the first known dimensions of some operands that stand for one.
+// dimsOf are the first known dimensions among operands that stand for the same one.
 func dimsOf(list ...*nn.Operand) nn.Dims {
 	for _, o := range list {
 		if known(o) {
@@ -211,8 +211,8 @@ func (c *cutter) initial(s *scope, index uint32) (int, error) {
 	return v, nil
 }
 
-// join appends the operations of a condition to those of a body, whose results it reads. bodyGraph and conditionGraph are
-// those of the model that the scopes were made of.
+// join appends the operations of a condition to those of a body whose results it reads. bodyGraph and conditionGraph
+// are the graphs of the model that the scopes were made from.
 func join(body *scope, bodyGraph *nn.Graph, condition *scope, conditionGraph *nn.Graph) {
 	shift := uint32(len(body.Operands))
 	moved := make([]uint32, len(condition.Operands))
@@ -245,8 +245,9 @@ func join(body *scope, bodyGraph *nn.Graph, condition *scope, conditionGraph *nn
 // referred is the index of the graph that operand i stands for.
 func (c *cutter) referred(s *scope, i uint32) uint32 { return s.Operands[i].Location.Offset }
 
-// enter is the graph that operation i of s refers to, with the values of that in the place of its inputs and outputs. states
-// are those of the first inputs where they are not the operands'; an input that is a constant outside is one inside.
+// enter is the graph that operation i of s refers to, with the operation's values as its inputs and outputs. states are
+// the values of the first inputs where these differ from the operands'; an input that is a constant outside is one
+// inside.
 func (c *cutter) enter(s *scope, i int, graph uint32, args []uint32, states, results []int) (*scope, error) {
 	from := &c.model.Referenced[graph]
 	g := *from

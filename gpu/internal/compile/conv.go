@@ -8,17 +8,19 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// Groups of fewer channels, or more groups, are left to the kernel that has all of them in one dispatch, as are those of whole
-// tiles, which the matrix products read where they are.
+// Groups of fewer channels, or more groups, are left to the kernel that computes all of them in one dispatch, as are
+// groups of whole tiles, which the matrix products read where they are.
 const (
 	minGroupChannels = 16
 	maxGroups        = 64
 )
 
-// tiledGroups reports whether groups of so many channels of the input and the output are whole quads and whole tiles.
+// tiledGroups reports whether groups with in channels of the input and out of the output are whole quads and whole
+// tiles.
 func tiledGroups(in, out int) bool { return in%4 == 0 && out%8 == 0 }
 
-// expandGroupedConv makes a convolution of each group, whose filter is a part of the constant or, computed, of the tensor.
+// expandGroupedConv makes a convolution of each group. Its filter is a part of the constant or, where the filter is
+// computed, of that tensor.
 func expandGroupedConv(x *expansion, n *ir.Node) error {
 	a := n.Attrs.(ops.GroupedConv)
 	w := x.graph.T(n.In[1])
@@ -69,8 +71,8 @@ func (x *expansion) split(a ir.ID, n int) []ir.ID {
 	return list
 }
 
-// constantPart adds a tensor with part i of n equal parts of constant a along its first dimension, which scales by channel
-// belong to.
+// constantPart adds a tensor with part i of n equal parts of constant a along its first dimension, the one that scales
+// by channel belong to.
 func (x *expansion) constantPart(a ir.ID, n, i int) ir.ID {
 	part := *x.graph.T(a)
 	part.Shape = slices.Clone(part.Shape)

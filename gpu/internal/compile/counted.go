@@ -8,11 +8,12 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// count replaces the operations of s of which only the data tells how many rows their outputs have, each by what computes as many
-// as there could be, with their number (ops.Counted), and what takes so many of each (ops.TakeRows), for which the number is a
-// parameter that the host reads. They are all of the same origin.
+// count replaces the operations of s whose outputs have a number of rows that only the data tells. Each becomes one
+// that computes as many rows as there could be, and their number (ops.Counted), and one for each output that takes that
+// many of them (ops.TakeRows), for which the number is a parameter that the host reads. They are all of the same
+// origin.
 //
-// Precondition: the operands of s are its own, and have no values yet but those of inputs and outputs.
+// Precondition: the operands of s are its own, and only inputs and outputs have values yet.
 func (s *scope) count() {
 	fromData := func(op nn.Operation) bool { return hasRowsFromData(&op) }
 	if !slices.ContainsFunc(s.Operations, fromData) {

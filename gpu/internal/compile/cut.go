@@ -9,14 +9,14 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// What a model may become when the graphs that it refers to stand in each place where it does: a small model could
-// otherwise fill the memory by referring to graphs that refer twice to others.
+// How large a model may become when each reference to a graph is replaced by that graph: a small model could otherwise
+// fill the memory by referring to graphs that refer twice to others.
 const (
 	maxNesting   = 16
 	maxCutOps    = 1 << 16
 	maxStraights = 256
 	maxValues    = 1024
-	maxTogether  = 16 // operations with parameters that the host reads, of a run that begins with such
+	maxTogether  = 16 // operations of a run that begins with one whose parameters the host reads
 )
 
 // HasControl reports whether m has an operation that refers to other graphs.
@@ -24,8 +24,8 @@ func HasControl(m *nn.Model) bool {
 	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool { return isControl(&op) })
 }
 
-// NeedsTree reports whether m becomes a tree: it has an operation that refers to other graphs, or, its inputs being known,
-// one with a parameter that only the data tells, or results of so many rows.
+// NeedsTree reports whether m becomes a tree: it has an operation that refers to other graphs, or, its inputs being
+// known, one with a parameter, or with a number of rows in its results, that only the data tells.
 func NeedsTree(m *nn.Model) bool {
 	if HasControl(m) {
 		return true
@@ -42,26 +42,26 @@ func isControl(op *nn.Operation) bool { return op.Type == nn.OpIf || op.Type == 
 type cutter struct {
 	model *nn.Model
 	tree  *Tree
-	ops   int    // of all graphs so far, each as often as it is referred to
+	ops   int    // in all graphs so far, each counted as often as it is referred to
 	now   origin // what is being cut
-	// closed: inputs of the model are open, so that nothing is known of what is open besides.
+	// closed: inputs of the model are open, so that nothing is known of what else is open.
 	closed bool
 }
 
-// scope is a graph with what its operands are outside of its regions.
+// scope is a graph, with what its operands stand for outside of its regions.
 type scope struct {
 	*nn.Graph
 	at      []int    // by operand: its value
 	origins []origin // by operation
 	depth   int
-	// params has by operation the positions of the parameters that only the data tells; nil before complete.
+	// params has for each operation the positions of the parameters that only the data tells; nil before complete.
 	params [][]int
 }
 
-// errTooLarge says that a model becomes more regions than there may be.
+// errTooLarge says that a model becomes more regions than are allowed.
 var errTooLarge = errors.New("the graphs that it refers to become too many operations, regions or values, or are nested too deeply")
 
-// cut makes the tree of m, whose operations are not judged yet. What of it cannot be cut is among refused.
+// cut makes the tree of m, whose operations are not judged yet. Operations that cannot be cut are among refused.
 //
 // Precondition: m passed validate.Model, NeedsTree.
 func cut(m *nn.Model) *Tree {
@@ -79,7 +79,8 @@ func cut(m *nn.Model) *Tree {
 	for _, index := range m.Main.Inputs {
 		o := &main.Operands[index]
 		given := None
-		// What the host alone reads may have dimensions that only executions tell: it counts as left off in those without.
+		// A value that the host alone reads may have dimensions that only executions tell: it counts as left off in
+		// those without.
 		if u := uses[index]; u != (usage{}) && (known(o) || !o.Type.IsTensor() || u.host && !u.tensor && !c.closed) {
 			given = c.value(o, InRequest)
 			place := InMemory
@@ -104,13 +105,13 @@ func cut(m *nn.Model) *Tree {
 	return c.tree
 }
 
-// unplaced are the values of operands of which none has one.
+// unplaced are the values of operands that have none yet.
 func unplaced(g *nn.Graph) []int { return slices.Repeat([]int{None}, len(g.Operands)) }
 
 func known(o *nn.Operand) bool { return o.Dims.Known() && len(o.Dims) > 0 }
 
-// usage says for what an operand is read in runs other than that which writes it: by the device, or as a condition or a
-// parameter by the host.
+// usage says what an operand is read for in other runs than the one that writes it: as a tensor by the device, or as a
+// condition or a parameter by the host.
 type usage struct{ tensor, host bool }
 
 // usages are those of the operands of s.
@@ -136,7 +137,7 @@ func (s *scope) usages(runs []run) []usage {
 	return list
 }
 
-// value makes a value like o; of a scalar, a tensor that has one element of as many bytes.
+// value makes a value like o; for a scalar, a tensor of one element of the same size.
 func (c *cutter) value(o *nn.Operand, p Place) int {
 	if !o.Type.IsTensor() {
 		o = &nn.Operand{Type: tensorLike(o.Type), Dims: nn.Dims{1}}
@@ -165,16 +166,17 @@ func (o origin) wrap(err error) error {
 	return err
 }
 
-// full reports whether there is too much of it already.
+// full reports whether the tree is too large already.
 func (c *cutter) full(s *scope) bool {
 	return c.ops > maxCutOps || s.depth > maxNesting || len(c.tree.Straights) > maxStraights || len(c.tree.Values) > maxValues
 }
 
-// run is operations [first, last) of a graph: one that refers to others, or some that do not.
+// run is operations [first, last) of a graph: one that refers to other graphs, or several that do not.
 type run struct{ first, last int }
 
 // runs cuts the operations of s. One with a parameter that the host reads begins a run: what is before it need not be
-// compiled anew for other parameters. It goes on with one that others with such parameters begin, where these do not compute its.
+// compiled anew for other parameters. Where a run so far has only operations with such parameters, another one joins it
+// unless the run computes its parameters.
 func (s *scope) runs() (list []run) {
 	for i := range s.Operations {
 		n := len(list) - 1
@@ -187,7 +189,8 @@ func (s *scope) runs() (list []run) {
 	return list
 }
 
-// follows reports whether all operations of r, and that behind it, i, have parameters that the host reads, all from before r.
+// follows reports whether operation i, the next one, joins r: all of r have parameters that the host reads, and r
+// computes none of those of i.
 func (s *scope) follows(r run, i int) bool {
 	if r.last-r.first >= maxTogether {
 		return false
@@ -236,8 +239,8 @@ func (c *cutter) sequence(s *scope) (list Sequence) {
 	return list
 }
 
-// cross gives a value to each operand of s that is written in one run and read in another. It returns what is to be
-// copied in the end: results that others of the runs read, and that lie where these cannot.
+// cross gives a value to each operand of s that is written in one run and read in another. It returns the copies to be
+// made in the end: of results that other runs read, and that lie where these cannot read them.
 func (c *cutter) cross(s *scope, runs []run) *Straight {
 	after, uses := &Straight{}, s.usages(runs)
 	for _, r := range runs {
@@ -266,7 +269,7 @@ func (c *cutter) cross(s *scope, runs []run) *Straight {
 	return after
 }
 
-// words returns values of the host's that have what those of list have, and what brings it there.
+// words returns values in the host's memory with the contents of those in list, and the steps that bring them there.
 func (c *cutter) words(list []int) ([]int, Sequence) {
 	out, s := slices.Clone(list), &Straight{}
 	for k, v := range list {

@@ -2,7 +2,7 @@ package compile
 
 import "github.com/nngpu/nngpu/gpu/internal/ir"
 
-// removeDead drops nodes whose results nobody reads.
+// removeDead drops nodes whose results nothing reads.
 //
 // Numerics: none.
 func removeDead(g *ir.Graph) error {

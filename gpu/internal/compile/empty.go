@@ -11,12 +11,13 @@ import (
 // isEmpty reports whether operand i of g, whose dimensions are sizes, has no elements.
 func isEmpty(g *nn.Graph, i uint32) bool { return slices.Contains(g.Operands[i].Dims, 0) }
 
-// isNothing reports whether op, of a model that Straight.Instance made, is one that has nothing to compute. It keeps its place, so
+// isNothing reports whether op, of a model that Straight.Instance made, has nothing to compute. It keeps its place, so
 // that others keep their numbers.
 func isNothing(op nn.Operation) bool { return len(op.Outputs) == 0 }
 
-// addPresent appends to the operations of m what is to be computed of op, whose operands have their sizes, and whose inputs at
-// tensors are tensors: nothing where no result has elements. What has none takes no part in what has.
+// addPresent appends to the operations of m what remains to be computed of op, whose operands have their sizes, and
+// whose inputs at the positions tensors are tensors: nothing where no result has elements. Inputs without elements do
+// not count.
 func addPresent(m *nn.Model, op *nn.Operation, tensors []int) error {
 	empty := func(i uint32) bool { return isEmpty(&m.Main, i) }
 	present := *op
@@ -26,7 +27,7 @@ func addPresent(m *nn.Model, op *nn.Operation, tensors []int) error {
 	case !slices.ContainsFunc(tensors, func(k int) bool { return empty(op.Inputs[k]) }):
 	case op.Type == nn.OpConcatenation:
 		present.Inputs = slices.DeleteFunc(slices.Clone(op.Inputs), empty)
-	case ops.Plain(op.Type) != op.Type: // that nothing counts is all that is left of it
+	case ops.Plain(op.Type) != op.Type: // all that is left of it is a count of 0
 		count := op.Outputs[len(op.Outputs)-1]
 		present = nn.Operation{Type: nn.OpFill, Inputs: []uint32{
 			addInt32(m, nn.TensorInt32, nn.Dims{1}, 1), addInt32(m, nn.Int32, nil, 0),

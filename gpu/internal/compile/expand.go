@@ -12,7 +12,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// expansions are the operations that no kernel does, or few do: each becomes nodes that kernels do, perhaps itself.
+// expansions are the operations that no kernel does, or few do: each becomes nodes that kernels do, perhaps one like
+// itself.
 var expansions = map[nn.OperationType]func(x *expansion, n *ir.Node) error{
 	nn.OpAxisAlignedBboxTransform:   expandBoxes,
 	nn.OpBatchMatmul:                expandBatchMatmul,
@@ -57,13 +58,13 @@ const (
 	// maxExpanded is the number of nodes that expansions may add to a model: compiling takes that long, and no longer.
 	maxExpanded = 1 << 14
 	// maxExpandedConstants is the number of elements of the constants that they may add, which no constant of the model
-	// pays for where its weights are inputs.
+	// accounts for where its weights are inputs.
 	maxExpandedConstants = 1 << 22
 )
 
-// expand replaces operations by the nodes that they consist of; those on NCHW images by what they are in NHWC.
+// expand replaces operations by the nodes that they consist of, and those on NCHW images by their form for NHWC.
 //
-// Requires: ir.Inferred.   Ensures: expansions have nothing more to do; a node is refused that would become too many.
+// Requires: ir.Inferred.   Ensures: expansions have nothing more to do; a node that would become too many is refused.
 func (u *unit) expand() error {
 	nodes := make([]ir.Node, 0, len(u.graph.Nodes))
 	room, constants := maxExpanded, maxExpandedConstants
@@ -133,7 +134,7 @@ func (x *expansion) tensor(shape ...int) ir.ID {
 	return x.graph.Add(ir.Tensor{Type: nn.TensorFloat32, Shape: shape})
 }
 
-// shaped adds a tensor like that of a, of another shape.
+// shaped adds a tensor like a with another shape.
 func (x *expansion) shaped(a ir.ID, shape ...int) ir.ID {
 	t := *x.graph.T(a)
 	t.Shape, t.Const = shape, nil
@@ -200,7 +201,7 @@ func (x *expansion) product(a, weights, bias ir.ID) ir.ID {
 	return x.into(out, nn.OpFullyConnected, ops.FullyConnected{}, a, weights, bias)
 }
 
-// mean is that of a over axes, which stay, of size 1.
+// mean is the mean of a over axes, which stay, with size 1.
 func (x *expansion) mean(a ir.ID, axes ...int) ir.ID {
 	shape := slices.Clone(x.graph.T(a).Shape)
 	for _, i := range axes {

@@ -9,8 +9,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// expandFill makes a FILL a padding of a single element by more of its kind, and a reshape that is free, since it keeps the
-// innermost dimension.
+// expandFill makes a FILL a padding of a single element by more of the same, and a reshape, which is free, since it
+// keeps the innermost dimension.
 func expandFill(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(2); err != nil {
 		return err
@@ -29,7 +29,7 @@ func expandFill(x *expansion, n *ir.Node) error {
 	return nil
 }
 
-// expandRank gives out the rank, which the graph knows.
+// expandRank makes a RANK a constant, which the graph knows.
 func expandRank(x *expansion, n *ir.Node) error {
 	if err := x.takeConstants(1); err != nil {
 		return err
@@ -39,7 +39,7 @@ func expandRank(x *expansion, n *ir.Node) error {
 	return nil
 }
 
-// elementOf is the number that the bits of an element of type t are.
+// elementOf is the number that an element of type t with these bits has.
 func elementOf(t nn.OperandType, bits uint32) float64 {
 	switch t {
 	case nn.TensorFloat16:

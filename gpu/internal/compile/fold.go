@@ -7,9 +7,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
-// What folding makes may have foldedBytes times the bytes of the model's constants, and foldedRoom for small
-// ones: as much as when each is converted once. Conversions beyond it, which many nodes that read one constant
-// would be, are left to the device.
+// Folding may make foldedBytes times the bytes of the model's constants, and foldedRoom for small ones: as much as it
+// takes to convert each once. More conversions, where many nodes read one constant, are left to the device.
 const (
 	foldedBytes = 4
 	foldedRoom  = 1 << 20
@@ -18,7 +17,8 @@ const (
 // foldConstants computes nodes that only change the form of constants: CAST of float16 and DEQUANTIZE to
 // float32, reshapes, and concatenations of whole runs.
 //
-// Requires: ir.Inferred.   Ensures: no node writes a constant.   Numerics: exact; both conversions are products of one float32 multiplication at most.
+// Requires: ir.Inferred.   Ensures: no node writes a constant.
+// Numerics: exact; both conversions are products of one float32 multiplication at most.
 func foldConstants(g *ir.Graph) error {
 	f := folder{room: foldedRoom + foldedBytes*pack.ConstantBytes(g), made: map[conversion][]byte{}}
 	for i := range g.Nodes {
@@ -57,7 +57,7 @@ func foldConstants(g *ir.Graph) error {
 	return nil
 }
 
-// conversion names what a constant was converted to float32 from.
+// conversion names the constant that was converted to float32.
 type conversion struct {
 	from  *byte
 	n     int
@@ -72,7 +72,8 @@ type folder struct {
 	made map[conversion][]byte
 }
 
-// joined returns the inputs of concatenation n one behind the other, or nil where that is not its result, or left to the device.
+// joined returns the inputs of concatenation n one after the other, or nil where that is not its result, or is left to
+// the device.
 func (f *folder) joined(g *ir.Graph, n *ir.Node) []byte {
 	y := g.T(n.Out[0])
 	size := int64(y.Elements() * y.Type.Bytes())

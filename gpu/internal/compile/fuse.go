@@ -38,7 +38,7 @@ func fuseActivation(g *ir.Graph) error {
 
 // fusePad folds a PAD of height and width into the convolution that is its only reader.
 //
-// Ensures: the device runs the padded convolution: one that must be divided may be divisible without the padding only.
+// Ensures: the device runs the padded convolution: one that must be divided may be divisible only without the padding.
 // Numerics: bit-exact: convolutions read zero (the zero point) outside of the image.
 func (u *unit) fusePad() error {
 	g := u.graph

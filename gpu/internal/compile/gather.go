@@ -17,8 +17,8 @@ func expandEmbedding(x *expansion, n *ir.Node) error {
 	return nil
 }
 
-// expandPack makes a PACK a concatenation of inputs that have a dimension of 1 more, which is free where it is not the innermost.
-// Else what lies in one tensor each becomes a column.
+// expandPack makes a PACK a concatenation of inputs with one more dimension, of size 1; the reshape is free unless that
+// is the innermost. In that case each input becomes a column.
 func expandPack(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(len(n.In) + 3); err != nil {
 		return err

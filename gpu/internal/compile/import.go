@@ -11,8 +11,8 @@ import (
 // is an input, an output or a tensor of an operation.
 //
 // Requires: the model passed validate.Model.
-// Ensures: ir.Imported; an operation is refused whose constants cannot be read. Of model inputs that operations take to be
-// left off nothing remains but their place, so that requests cannot give them a value.
+// Ensures: ir.Imported; an operation whose constants cannot be read is refused. Of model inputs that operations count
+// as left off only their place remains, so that requests cannot give them a value.
 func (u *unit) importModel() error {
 	m := u.model
 	u.main = m.Main
@@ -71,8 +71,8 @@ func (u *unit) importOperation(i int) {
 	u.graph.Nodes = append(u.graph.Nodes, n)
 }
 
-// refuse takes node n out of the graph. What it would give counts as inputs, so that the nodes behind it are judged by
-// themselves.
+// refuse takes node n out of the graph. Its outputs count as inputs of the graph, so that the nodes behind it are
+// judged by themselves.
 func (u *unit) refuse(n *ir.Node, why error) {
 	u.refused[n.Source] = why
 	u.graph.Inputs = append(u.graph.Inputs, n.Out...)

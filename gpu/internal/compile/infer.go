@@ -11,10 +11,10 @@ import (
 )
 
 // infer decodes the parameters of operations and computes the shapes of their outputs. Of model inputs that no node
-// reads and whose shape is open, nothing is left but their place.
+// reads and whose shape is open, only their place remains.
 //
 // Requires: ir.Imported.
-// Ensures: ir.Inferred; an operation is refused of which shapes or parameters are not known.
+// Ensures: ir.Inferred; an operation whose shapes or parameters are not known is refused.
 func (u *unit) infer() error {
 	g := u.graph
 	nodes := g.Nodes[:0]
@@ -79,7 +79,7 @@ func (u *unit) settle(index uint32, dims nn.Dims) {
 }
 
 // runtimeParam returns the tensor of a parameter that is known only at run time. A model input of open shape gets the
-// dimensions that the only value that its reader takes has.
+// only dimensions that its reader takes.
 func (u *unit) runtimeParam(index uint32, dims nn.Dims) (ir.ID, error) {
 	id, err := u.operand(index)
 	if err != nil || u.graph.T(id).Known() {

@@ -11,8 +11,8 @@ var (
 	toNCHW = []int{0, 3, 1, 2}
 )
 
-// normaliseLayout puts NCHW nodes into their NHWC form between two transpositions, and gives FULLY_CONNECTED an input
-// whose rows are what it multiplies.
+// normaliseLayout puts NCHW nodes into their NHWC form between two transpositions, and reshapes the input of
+// FULLY_CONNECTED into the rows that it multiplies.
 //
 // Requires: ir.Inferred.   Numerics: bit-exact.
 // Ensures: ir.Normal; the innermost dimension of a matrix input is that of the weights.
@@ -76,13 +76,13 @@ func permuted(t *ir.Tensor, perm []int) ir.Tensor {
 	return u
 }
 
-// cancelTransposes removes a transposition that undoes the one before it, as neighbouring NCHW operations
-// leave them. Graph outputs keep their tensor, so that the node that writes one stays.
+// cancelTransposes removes a transposition that undoes the one before it, as neighbouring NCHW operations leave them.
+// Graph outputs keep their tensor, so the node that writes one stays.
 //
 // Requires: normaliseLayout.   Numerics: bit-exact.
 func cancelTransposes(g *ir.Graph) error {
 	producers := g.Producers()
-	instead := make([]ir.ID, len(g.Tensors)) // of which tensor this one is a copy
+	instead := make([]ir.ID, len(g.Tensors)) // the tensor that this one is a copy of
 	for i := range instead {
 		instead[i] = ir.ID(i)
 	}

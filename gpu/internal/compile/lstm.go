@@ -50,7 +50,7 @@ func expandLSTM(x *expansion, n *ir.Node) error {
 // expandSequenceLSTM multiplies the whole sequence with the input weights of each gate, or of all at once, then goes through the
 // steps.
 //
-// Numerics: float32, like the operation's formula; float16 is rounded at the end alone.
+// Numerics: float32, like the operation's formula; float16 is rounded only at the end.
 func expandSequenceLSTM(x *expansion, n *ir.Node) error {
 	a := n.Attrs.(ops.SequenceLSTM)
 	r, err := x.recurrence(n, a.TimeMajor)
@@ -94,7 +94,7 @@ func expandBidirectionalLSTM(x *expansion, n *ir.Node) error {
 	return nil
 }
 
-// lstm makes a cell, whose tensors are among those of the operation where at says.
+// lstm makes a cell. at says where its tensors are among those of the operation.
 func (r *recurrence) lstm(a ops.SequenceLSTM, at func(ops.LSTMTensor) int) (*lstm, error) {
 	l := &lstm{recurrence: r, attrs: a}
 	for t := ops.LSTMInput; t < ops.LSTMNormWeights+4; t++ {
@@ -192,7 +192,7 @@ func (l *lstm) step(fromInput [4]ir.ID) {
 	}
 }
 
-// projected is the output, of which h is what the cell gives.
+// projected is the output of the cell; h is its value before the projection.
 func (l *lstm) projected(h ir.ID) ir.ID {
 	if !l.has(ops.LSTMProjectionWeights) {
 		return h
@@ -208,7 +208,7 @@ func (l *lstm) projected(h ir.ID) ir.ID {
 	return h
 }
 
-// gate is what the activation of a gate takes. c is None for the gate without a peephole.
+// gate is the input of a gate's activation. c is None for the gate without a peephole.
 func (l *lstm) gate(gate int, fromInput [4]ir.ID, h, c ir.ID, peephole ops.LSTMTensor) ir.ID {
 	sum := l.add(fromInput[gate], l.product(h, l.in[int(ops.LSTMRecurrentWeights)+gate], l.zeroUnits))
 	if c != ir.None && l.has(peephole) {

@@ -7,8 +7,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/lower"
 )
 
-// A cell without peepholes and normalisation has one matrix of all gates' weights: a step is a product and what one kernel makes
-// of it.
+// A cell without peepholes and normalisation has one matrix with the weights of all gates: a step is a product, and one
+// kernel for the rest.
 
 // gateList are the gates that the cell has, by ops.GateInput and so on.
 func (l *lstm) gateList() []int {
@@ -42,7 +42,7 @@ func (l *lstm) stacked(tensor func(gate int) ir.ID) ir.ID {
 	return l.into(l.tensor(shape...), nn.OpConcatenation, ops.Concatenation{}, list...)
 }
 
-// from is stacked of tensors of the operation, of which first is that of the input gate.
+// from is stacked for tensors of the operation; first is the one of the input gate.
 func (l *lstm) from(first ops.LSTMTensor) ir.ID {
 	return l.stacked(func(gate int) ir.ID { return l.in[int(first)+gate] })
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// minLength is what a vector is divided by at least. From kEpsilon of packages/modules/NeuralNetworks,
+// minLength is the least that a vector is divided by. From kEpsilon of packages/modules/NeuralNetworks,
 // common/operations/L2Normalization.cpp.
 const minLength = 1e-6
 
 // expandL2Normalization divides vectors by the roots of their sums of squares.
 //
-// Numerics: float32, rounded at the end alone. The scale of stored integers cancels, and counts as 1.
+// Numerics: float32, rounded only at the end. The scale of stored integers cancels, and counts as 1.
 func expandL2Normalization(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(9); err != nil {
 		return err
@@ -35,7 +35,7 @@ func expandL2Normalization(x *expansion, n *ir.Node) error {
 
 // expandInstanceNormalization normalises each channel of each image, [n, h, w, c].
 //
-// Numerics: float32; float16 is rounded at the end alone.
+// Numerics: float32; float16 is rounded only at the end.
 func expandInstanceNormalization(x *expansion, n *ir.Node) error {
 	if err := x.checkRoom(len(x.nodes) + 11); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // MaxParamBytes bounds a parameter that the host reads.
 const MaxParamBytes = 4 * ops.MaxIndices
 
-// opensInputs reports whether dimensions of inputs of the model are open that an operation needs.
+// opensInputs reports whether the model leaves dimensions of its inputs open that an operation needs.
 func opensInputs(m *nn.Model) bool {
 	return slices.ContainsFunc(m.Main.Operations, func(op nn.Operation) bool {
 		call, row := &ops.Call{Model: m, Graph: &m.Main, Op: &op}, ops.Lookup(op.Type)
@@ -40,8 +40,8 @@ func tensorLike(t nn.OperandType) nn.OperandType {
 	return nn.TensorInt32
 }
 
-// runtimeParams returns the positions of the parameters of op that are computed or an input, and which no kernel takes from
-// memory; those that are among open none does.
+// runtimeParams returns the positions of the parameters of op that are computed or an input, unless a kernel takes them
+// from memory, which none does with those among open.
 func (s *scope) runtimeParams(m *nn.Model, op *nn.Operation, open map[uint32]bool) (list []int) {
 	row := ops.Lookup(op.Type)
 	if row == nil {
@@ -65,15 +65,15 @@ func (s *scope) runtimeParams(m *nn.Model, op *nn.Operation, open map[uint32]boo
 	return list
 }
 
-// complete gives the operands of s the dimensions that follow from those of what it reads, as far as they can be told, and
-// finds the parameters that the host reads.
+// complete gives the operands of s the dimensions that follow from those of the values it reads, as far as they can be
+// told, and finds the parameters that the host reads.
 func (s *scope) complete(m *nn.Model) {
 	if s.params != nil {
 		return
 	}
 	infer(m, s.Graph)
 	s.params = make([][]int, len(s.Operations))
-	open := map[uint32]bool{} // inputs of which no region knows the dimensions: all operations have them from the host
+	open := map[uint32]bool{} // inputs whose dimensions no region knows: all operations get them from the host
 	for range 2 {
 		for i := range s.Operations {
 			op := &s.Operations[i]
@@ -123,8 +123,8 @@ func mergeOutputs(g *nn.Graph, op *nn.Operation, shapes []nn.Dims) error {
 // maxRounds bounds how often states looks at the body of a loop.
 const maxRounds = 8
 
-// states are operands like the states of a loop, whose body is b, and which is called with args. The dimensions are those
-// that a state has in every iteration, and open where it may have others in each.
+// states are operands like the states of a loop with body b that is called with args. Dimensions are those that a state
+// has in every iteration, and open where they may change.
 func (s *scope) states(m *nn.Model, b *nn.Graph, args []uint32) []nn.Operand {
 	list, sure := make([]nn.Operand, len(b.Outputs)), make([]bool, len(b.Outputs))
 	for k, y := range b.Outputs {
@@ -209,9 +209,9 @@ func (t *Tree) KeptBytes() (n int64) {
 }
 
 // Instance returns the model of straight region s for inputs and parameters of these dimensions and parameters of these
-// bytes, nil for one that is left off, and the dimensions of its outputs. In both 0 is a size, of what has no elements: the model
-// has no such outputs. It shares with s what does not depend on all this. Where s copies, and where nothing is to be computed, there
-// is no model. Whether the device can run it is for Model to tell.
+// bytes, nil for one that is left off, and the dimensions of its outputs. In both, 0 is a size: outputs without
+// elements are not in the model. What does not depend on all this it shares with s. There is no model where s copies,
+// or nothing is to be computed. Whether the device can run it is for Model to tell.
 //
 // Errors: INVALID_ARGUMENT where dimensions or values contradict each other or s, or where a result would be larger than
 // tensors can be.
@@ -270,8 +270,8 @@ func (s *Straight) Instance(inputs, paramDims []nn.Dims, params [][]byte) (*nn.M
 	return &m, dims, nil
 }
 
-// settle checks an operation whose inputs have their sizes, gives its results theirs, and appends what is to be computed of it to
-// the operations of m.
+// settle checks an operation whose inputs have their sizes, gives its results theirs, and appends what remains to be
+// computed of it to the operations of m.
 func settle(m *nn.Model, op *nn.Operation) error {
 	row := ops.Lookup(op.Type)
 	if row == nil {

@@ -81,7 +81,7 @@ func (u *unit) run(first, last string) error {
 	return nil
 }
 
-// judge runs the passes that tell what the device can run, and fails with nn.ErrUnsupported where that is not all.
+// judge runs the passes that tell what the device can run, and fails with nn.ErrUnsupported unless that is everything.
 func (u *unit) judge() error {
 	if err := u.run("import", "support"); err != nil {
 		return err
@@ -103,8 +103,8 @@ func Supports(f *plan.Facts, m *nn.Model) ([]error, error) {
 	return u.refused, err
 }
 
-// Model compiles m. The plan refers to offsets in weights, the packed constants, which are made of m's when they are read. fits says when these become too
-// large; without it, the size of the model's constants bounds them alone.
+// Model compiles m. The plan refers to offsets in weights, the packed constants, which are made from m's when they are
+// read. fits says when they become too large; without it, only the size of the model's constants bounds them.
 //
 // Precondition: m passed validate.Model.
 //
@@ -151,5 +151,5 @@ func Graph(ctx context.Context, f *plan.Facts, g *ir.Graph, fits pack.Fits) (*pl
 	return u.plan, u.weights, nil
 }
 
-// Variants describes for people which kernels are chosen on a device.
+// Variants describes for people the kernels chosen on a device.
 func Variants(f *plan.Facts) string { return lower.Variants(f) }

@@ -11,11 +11,12 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
-// fuseElementwise makes one node of elementwise nodes that give each other what they compute, where a dispatch for each costs
-// more than the work (lower.Programmable), and there are enough of them (lower.ProgramsPay). It stands where the last of
-// them stood.
+// fuseElementwise makes one node of elementwise nodes that read each other's results, where a dispatch for each costs
+// more than the work (lower.Programmable), and there are enough of them (lower.ProgramsPay). It takes the place of the
+// last of them.
 //
-// Ensures: lower.Check has nothing against what it makes.   Numerics: those of the operations; float16 is rounded at the end alone.
+// Ensures: lower.Check has nothing against the new node.   Numerics: those of the operations; float16 is rounded only
+// at the end.
 func (u *unit) fuseElementwise() error {
 	g := u.graph
 	f := &fusion{unit: u, producers: g.Producers(), readers: make([][]int, len(g.Tensors)), of: make([]*ensemble, len(g.Nodes))}
@@ -40,16 +41,16 @@ type fusion struct {
 	*unit
 	producers []int       // by tensor, the node that writes it; -1: none
 	readers   [][]int     // by tensor, nodes
-	of        []*ensemble // by node, what it is a part of; nil: of none
+	of        []*ensemble // by node, the ensemble that it is a part of; nil: none
 }
 
-// ensemble is a set of nodes that one can do.
+// ensemble is a set of nodes that a single node can replace.
 type ensemble struct {
 	nodes []int   // in running order
-	node  ir.Node // that does them
+	node  ir.Node // that replaces them
 }
 
-// join puts node i into an ensemble with as many of those as it can that give it what it reads.
+// join puts node i into an ensemble with as many as it can of the nodes whose results it reads.
 func (f *fusion) join(i int) {
 	n := &f.graph.Nodes[i]
 	if !lower.Programmable(f.facts, f.graph, n) {
@@ -75,7 +76,7 @@ func (f *fusion) join(i int) {
 	}
 }
 
-// ensemble is that of nodes, in running order; nil where one node cannot do them, in the place of the last.
+// ensemble is the one of nodes, in running order; nil where no single node can replace them, in the place of the last.
 func (f *fusion) ensemble(nodes []int) *ensemble {
 	g, last := f.graph, nodes[len(nodes)-1]
 	shape := g.T(g.Nodes[last].Out[0]).Shape
@@ -116,7 +117,7 @@ func (f *fusion) ensemble(nodes []int) *ensemble {
 	return &ensemble{nodes, n}
 }
 
-// saved is how many nodes fewer there would be.
+// saved is how many nodes fewer there would be after replace.
 func (f *fusion) saved() (n int) {
 	for i, e := range f.of {
 		if e != nil && i != e.nodes[len(e.nodes)-1] {
@@ -126,7 +127,7 @@ func (f *fusion) saved() (n int) {
 	return n
 }
 
-// replace puts the nodes of ensembles of several in the place of the last of each.
+// replace puts the node of each ensemble of several in the place of its last.
 func (f *fusion) replace() {
 	var nodes []ir.Node
 	for i, n := range f.graph.Nodes {
@@ -149,10 +150,10 @@ type writing struct {
 	inputs  map[ir.ID]int // place among in
 	numbers map[ir.ID]int // place among values
 	steps   []ops.ProgramStep
-	at      map[ir.ID]int // value of what a step gives
+	at      map[ir.ID]int // value that a step gives
 }
 
-// read adds what n reads to the operands and numbers of the program; made tells what its steps give.
+// read adds what n reads to the operands and numbers of the program, unless made says that its steps give it.
 func (w *writing) read(n *ir.Node, made func(ir.ID) bool) {
 	for _, id := range n.In {
 		_, operand := w.inputs[id]

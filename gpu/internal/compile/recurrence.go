@@ -16,7 +16,7 @@ type recurrence struct {
 	timeMajor bool
 }
 
-// recurrence takes the tensors of n, of which the first is the sequence, [steps, batch, size] where timeMajor is set, else
+// recurrence takes the tensors of n. The first is the sequence, [steps, batch, size] where timeMajor is set, else
 // [batch, steps, size], or the input of a single step, [batch, size].
 func (x *expansion) recurrence(n *ir.Node, timeMajor bool) (*recurrence, error) {
 	shape := x.graph.T(n.In[0]).Shape
@@ -36,7 +36,7 @@ func (x *expansion) recurrence(n *ir.Node, timeMajor bool) (*recurrence, error) 
 	return r, nil
 }
 
-// rows are those of all steps, [steps * batch, size].
+// rows is a as the rows of all steps, [steps * batch, size].
 func (r *recurrence) rows(a ir.ID) ir.ID {
 	shape := r.graph.T(a).Shape
 	if len(shape) == 2 {
@@ -58,7 +58,8 @@ func (r *recurrence) timeFirst(a ir.ID) ir.ID {
 	return r.into(out, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0, 2}}, a)
 }
 
-// run goes through the steps, against the order of time if backward is set, and returns what each gives, in that order.
+// run goes through the steps, from the last to the first if backward is set, and returns what each gives, in the order
+// of time.
 func (r *recurrence) run(backward bool, step func(t int) ir.ID) ([]ir.ID, error) {
 	all := make([]ir.ID, r.length)
 	for k := range all {
@@ -74,7 +75,7 @@ func (r *recurrence) run(backward bool, step func(t int) ir.ID) ([]ir.ID, error)
 	return all, nil
 }
 
-// joined is what all steps gave, in the layout of the model.
+// joined is all results of steps, in the layout of the model.
 func (r *recurrence) joined(all []ir.ID) ir.ID {
 	a := all[0]
 	size := r.graph.T(a).Shape[1]
@@ -84,8 +85,8 @@ func (r *recurrence) joined(all []ir.ID) ir.ID {
 	return r.timeFirst(r.into(r.tensor(r.length, r.batch, size), nn.OpReshape, nil, a))
 }
 
-// linked returns the rows that the forward and the backward cell read, and those that both read besides, None for none: the
-// auxiliary input is the backward cell's where there are no auxiliary weights.
+// linked returns the rows that the forward and the backward cell read, and those that both read in addition, None for
+// none: the backward cell alone reads the auxiliary input where there are no auxiliary weights.
 func (r *recurrence) linked(aux, weights int) (input [2]ir.ID, both ir.ID) {
 	x, both := r.rows(r.in[0]), ir.None
 	input = [2]ir.ID{x, x}
@@ -99,8 +100,8 @@ func (r *recurrence) linked(aux, weights int) (input [2]ir.ID, both ir.ID) {
 	return input, r.rows(r.in[aux])
 }
 
-// merged are the outputs of two cells that gave all: a result for each or, if merge is set, one with the numbers of both; then
-// states.
+// merged are the outputs of two cells with results all: a result for each or, if merge is set, one with the numbers of
+// both; then states.
 func (r *recurrence) merged(merge bool, all [2][]ir.ID, states ...ir.ID) []ir.ID {
 	a, b := r.joined(all[0]), r.joined(all[1])
 	if !merge {

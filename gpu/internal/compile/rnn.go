@@ -53,8 +53,8 @@ func expandBidirectionalRNN(x *expansion, n *ir.Node) error {
 	return nil
 }
 
-// rnn goes through the steps of a cell, whose tensors begin with weights, recurrent weights, bias and state. input and aux,
-// which None is for none, are rows of all steps.
+// rnn goes through the steps of a cell, whose tensors begin with weights, recurrent weights, bias and state. input and
+// aux, None for none, are rows of all steps.
 func (r *recurrence) rnn(act ops.CellActivation, input, aux, auxWeights ir.ID, tensors []ir.ID, backward bool) ([]ir.ID, error) {
 	weights, recurrent, bias, h := tensors[0], tensors[1], tensors[2], tensors[3]
 	units := r.graph.T(h).Shape[1]

@@ -8,13 +8,13 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// segments cuts steps into runs of at most the bound by estimate, and returns the steps and the end of each run.
-// A step that is longer by itself is split into several over consecutive ranges of its workgroups, or of its
-// bytes where it is a copy, each the last of its segment but the last one. A single workgroup stays whole.
+// segments cuts steps into runs that are estimated to take the bound at most, and returns the steps and the end of each
+// run. A step that takes longer by itself is split into several over consecutive ranges of its workgroups, or of its
+// bytes where it is a copy; each of them but the last ends its segment. A single workgroup stays whole.
 //
 // The parts of a step write disjoint bytes, as the workgroups of one dispatch do: no barrier is between them.
 //
-// There are at most plan.MaxSegments, in a plan of minutes by joining some, evenly over the plan.
+// There are at most plan.MaxSegments: in a plan of minutes some are joined, evenly over the plan.
 func segments(f *plan.Facts, steps []plan.Step) (list []plan.Step, ends []int) {
 	room := maxParts
 	var sum time.Duration
@@ -34,7 +34,7 @@ func segments(f *plan.Facts, steps []plan.Step) (list []plan.Step, ends []int) {
 	return list, thin(append(ends, len(list)), plan.MaxSegments)
 }
 
-// thin leaves at most n of ends, the last among them, and joins as few segments to one as that takes.
+// thin leaves at most n of ends, including the last, and joins no more segments into one than that takes.
 func thin(ends []int, n int) []int {
 	if len(ends) <= n {
 		return ends
@@ -50,8 +50,8 @@ func thin(ends []int, n int) []int {
 // longer plan stays whole.
 const maxParts = plan.MaxSegments
 
-// split returns s in parts of at most the bound by estimate, where its workgroups allow, and of at most room
-// more than one.
+// split returns s in parts estimated to take the bound at most, where its workgroups allow it, and no more than room
+// additional ones.
 func split(f *plan.Facts, s *plan.Step, room int) []plan.Step {
 	isCopy := s.Kernel == shaders.Copy
 	units := [3]uint32{1, 1, 1}
@@ -68,7 +68,7 @@ func split(f *plan.Facts, s *plan.Step, room int) []plan.Step {
 	if f.StepTime(s) <= f.SegmentBound() || groups <= 1 {
 		return []plan.Step{*s}
 	}
-	// Of the estimate all but the dispatch itself is divided.
+	// All of the estimate but the dispatch itself is divided.
 	r := f.Rates()
 	overhead := r.Overhead(s)
 	work := f.StepTime(s) - overhead
@@ -102,7 +102,7 @@ func split(f *plan.Facts, s *plan.Step, room int) []plan.Step {
 	return parts
 }
 
-// copyUnit is what copies are counted in, in bytes: a multiple of plan.Align.
+// copyUnit is the unit in which copies are divided, in bytes: a multiple of plan.Align.
 const copyUnit = 1 << 16
 
 // copyPart returns the bindings of a copy of the units from to to; the last ends where the whole does.

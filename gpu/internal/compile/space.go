@@ -9,9 +9,9 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 )
 
-// What only moves elements is a transposition of a tensor with more dimensions. Attributes are those of NHWC.
+// Operations that only move elements are transpositions of a tensor with more dimensions. Attributes are those of NHWC.
 
-// rearrange takes in apart into dimensions of the given sizes, of which perm is the new order, and joins these to out.
+// rearrange takes in apart into dimensions of the given sizes, reorders them by perm, and joins them to out.
 func (x *expansion) rearrange(out, in ir.ID, sizes []int, perm ...int) error {
 	if err := x.checkRoom(len(x.nodes) + 3); err != nil {
 		return err
@@ -58,8 +58,8 @@ func expandSpaceToBatch(x *expansion, n *ir.Node) error {
 	return x.rearrange(n.Out[0], in, []int{s[0], s[1] / b[0], b[0], s[2] / b[1], b[1], s[3]}, 2, 4, 0, 1, 3, 5)
 }
 
-// images takes every b[0]th row and b[1]th column of an image, from each of the first ones, as images of a batch: unlike a
-// transposition it can be divided between rows.
+// images takes every b[0]th row and b[1]th column of an image, starting at each of the first ones, as images of a
+// batch: unlike a transposition it can be divided between rows.
 func (x *expansion) images(out, in ir.ID, b [2]int) error {
 	if err := x.checkRoom(len(x.nodes) + b[0]*b[1] + 1); err != nil {
 		return err

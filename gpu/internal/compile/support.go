@@ -2,10 +2,10 @@ package compile
 
 import "github.com/nngpu/nngpu/gpu/internal/lower"
 
-// support asks lower.Check, the same predicate that guards lowering, of every node. An operation of the model is refused
-// with the first of its nodes that is.
+// support asks lower.Check, the same predicate that guards lowering, about every node. An operation of the model is
+// refused with the error of the first of its nodes that is.
 //
-// Requires: ir.Normal.   Ensures: a model of which nothing is refused can be lowered.
+// Requires: ir.Normal.   Ensures: a model with nothing refused can be lowered.
 func (u *unit) support() error {
 	for i := range u.graph.Nodes {
 		n := &u.graph.Nodes[i]

@@ -6,8 +6,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// expandSVDF makes a step: what the input adds to the memory of each filter, its product with the weights in time, and the sum
-// over the filters of a unit, which is a product with ones.
+// expandSVDF makes a step: what the input adds to the memory of each filter, the product of the memory with the weights
+// in time, and the sum over the filters of a unit, which is a product with ones.
 func expandSVDF(x *expansion, n *ir.Node) error {
 	a := n.Attrs.(ops.SVDF)
 	r, err := x.recurrence(n, true)

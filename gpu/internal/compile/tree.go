@@ -10,15 +10,15 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// Tree is a model with IF or WHILE, or with sizes that only the data tells, cut where these are: what runs without a
-// decision is a straight region with a plan of its own, and what decides is a node that holds others. Tensors cross from
-// region to region in the device's form.
+// Tree is a model with IF or WHILE, or with sizes that only the data tells, cut where these are: a part that runs
+// without a decision is a straight region with a plan of its own, and a decision is a node that holds others. Tensors
+// cross from region to region in the device's form.
 type Tree struct {
 	Values    []Value
-	Straights []*Straight // all that Main holds, and those that are judged alone
+	Straights []*Straight // all that Main holds, and those that are only judged
 	Loops     []*Loop
 	Main      Sequence
-	// Inputs and Outputs are the values of the model's; of an input that nothing needs None.
+	// Inputs and Outputs are the values of the model's; None for an input that nothing needs.
 	Inputs, Outputs []int
 	refused         []error // by operation of the main graph
 }
@@ -38,10 +38,10 @@ const (
 
 // Value is a tensor that crosses the border of a region.
 type Value struct {
-	nn.Operand // Type, Scale, ZeroPoint; Dims, which executions find out as far as they are open
+	nn.Operand // Type, Scale, ZeroPoint; Dims, the open ones of which executions find out
 	Place      Place
 	Data       []byte // InConstant; a copy
-	of         origin // what first asked for it
+	of         origin // the operation that first asked for it
 }
 
 // Sequence is run from front to back.
@@ -55,7 +55,7 @@ type Straight struct {
 	Index   int // in Tree.Straights
 	In, Out []int
 	Model   *nn.Model // nil: what In holds is copied to Out
-	// Open: dimensions of In, or what Params hold, are known only when it runs. It has no plan, but Instance.
+	// Open: dimensions of In, or the values of Params, are known only when it runs. It has no plan, only Instance.
 	Open    bool
 	Params  []Param
 	origins []origin // by operation of Model
@@ -88,11 +88,11 @@ func (*Straight) node() {}
 func (*Branch) node()   {}
 func (*Loop) node()     {}
 
-// origin says which operation of the model became one of a region.
+// origin says which operation of the model an operation of a region comes from.
 type origin struct {
 	main  int    // index in the main graph: of the operation, or of the one that refers to its graph
 	where string // names the operation where it is in another graph; else empty
-	label string // as steps of plans name it, behind its type
+	label string // its name in the steps of plans, behind its type
 }
 
 // Relabel gives steps of p, the plan of s, the names of operations of the whole model.

@@ -9,8 +9,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// treeMagic begins every encoded tree; its last byte is the version of the encoding. Whatever changes the layout below, or
-// the meaning of a tree, changes the version. That of its plans is their own.
+// treeMagic begins every encoded tree; its last byte is the version of the encoding. Whatever changes the layout below,
+// or the meaning of a tree, changes the version. The plans have a version of their own.
 const treeMagic = "nntree\x00\x01"
 
 // The encoding: the magic, then what package codec writes.
@@ -27,12 +27,12 @@ const treeMagic = "nntree\x00\x01"
 //	1  a branch: its condition, two sequences
 //	2  a loop: its condition, list of states (three values: in the beginning, current, next), two sequences
 //
-// Regions of equal constants have them once. Those constants, numbered in the order of first use, lie one after the other
-// in the data part, each as long as the plans say, and after them the values InConstant in their order.
+// Equal constants of several regions are there once. Those constants, numbered in the order of first use, lie one after
+// the other in the data part, each as long as the plans say, and after them the values InConstant in their order.
 //
-// A tree has only one encoding. That what was read is no tree comes to light in Tree.Verify.
+// A tree has only one encoding. Data that is not a tree is found by Tree.Verify.
 
-// Stored is a tree as files have it. Straight regions and loops have the index at which they stand in the encoding.
+// Stored is a tree as files have it. Straight regions and loops have the indexes of their order in the encoding.
 type Stored struct {
 	*Tree
 	Weights []int // by straight region: which constants are its own
@@ -46,8 +46,9 @@ const (
 	nodeKinds
 )
 
-// EncodeTree returns the encoding of t, without what a compiler alone wants of it. weights says by straight region which
-// constants are its own, by numbers that only count where they are equal. Precondition: t.Verify is nil.
+// EncodeTree returns the encoding of t, without the parts that only a compiler needs. weights has a number for the
+// constants of each straight region, equal where the constants are; the numbers mean nothing else. Precondition:
+// t.Verify is nil.
 func EncodeTree(t *Tree, weights []int) []byte {
 	c := treeCoder{Coder: codec.Writer([]byte(treeMagic)), out: &Stored{Tree: t}, straights: map[*Straight][2]int{}}
 	plans, numbers := map[string]int{}, map[int]int{}
@@ -100,7 +101,7 @@ type treeCoder struct {
 	values  int      // how many there are
 	encoded [][]byte // plans
 
-	straights map[*Straight][2]int // of those that are written, the numbers of plan and constants
+	straights map[*Straight][2]int // of those written, the numbers of plan and constants
 	plans     []*plan.Plan         // that were read
 
 	planned, weighed int // plans and constants that regions so far have named
@@ -149,7 +150,7 @@ func (c *treeCoder) tree(t *Tree) {
 
 func (c *treeCoder) value(v *int) { c.Index(v, c.values) }
 
-// sequence is one that is nested so deeply.
+// sequence codes one at this depth of nesting.
 func (c *treeCoder) sequence(s *Sequence, depth int) {
 	if depth > maxNesting {
 		c.Fail("nested more than %d deep", maxNesting)
@@ -238,8 +239,8 @@ func (t *Tree) Order() (straights []*Straight, loops []*Loop) {
 	return straights, loops
 }
 
-// Sizes says how many bytes of data the constants of regions have, one after the other by their number, and how many all
-// data has, the values InConstant included.
+// Sizes says how many bytes of data the constants of regions have, one after the other by their number, and how many
+// data has in all, the values InConstant included.
 func (s *Stored) Sizes() (weights []int64, total int64, err error) {
 	add := func(n int64) bool {
 		total += n

@@ -13,9 +13,9 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// TreeOf cuts m, and asks of each of its operations, and of each of the graphs that it refers to, whether the device can
-// run it. Straight regions are to be compiled each by itself, by Model or Copy; those that are open, by Straight.Instance, when
-// they are to run. Of m nothing is retained that those need.
+// TreeOf cuts m, and asks for each of its operations, and for each of the graphs that it refers to, whether the device
+// can run it. Straight regions are to be compiled one by one, by Model or Copy; open ones by Straight.Instance, when
+// they are to run. The latter need nothing of m.
 //
 // Precondition: m passed validate.Model, NeedsTree.
 //
@@ -62,7 +62,7 @@ func (t *Tree) judge(f *plan.Facts) error {
 	return nil
 }
 
-// trim drops the regions that were only judged.
+// trim drops the regions that are only judged.
 func (t *Tree) trim() {
 	var list []*Straight
 	for _, s := range t.Straights {
@@ -78,7 +78,7 @@ func tensorOf(o *nn.Operand) *ir.Tensor {
 	return &ir.Tensor{Type: o.Type, Shape: shapeOf(o.Dims), Scale: o.Scale, Zero: o.ZeroPoint, Channel: o.Channel}
 }
 
-// Copy returns the plan that copies its inputs, which are like those of list, to its outputs.
+// Copy returns the plan that copies its inputs, operands like those in list, to its outputs.
 func Copy(ctx context.Context, f *plan.Facts, list []nn.Operand) (*plan.Plan, *pack.Weights, error) {
 	g := &ir.Graph{}
 	for i := range list {

@@ -12,8 +12,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// Bounds of trees that are stored: more than cut makes of any model that is not made to be large, so that what a file
-// says takes neither forever nor all memory. Nesting is bounded by maxNesting.
+// Bounds of trees that are stored: larger than any tree that cut makes of a model that is not made to be large, so that
+// a file can take neither forever nor all memory. Nesting is bounded by maxNesting.
 const (
 	maxStoredStraights = 2 * maxStraights
 	maxStoredNodes     = 2 * maxStoredStraights // straight regions, branches and loops
@@ -53,7 +53,7 @@ func (t *Tree) Verify(f *plan.Facts) error {
 	return nil
 }
 
-// side says of a value in a request which one it is.
+// side says whether a value in a request is an input or an output.
 type side uint8
 
 const (
@@ -130,7 +130,7 @@ func (c *treeVerifier) at(i int) *Value {
 	return &c.t.Values[i]
 }
 
-// sequence checks s, before which known have a value, and adds those that have one behind it.
+// sequence checks s. known says which values are known before it, and gets those known behind it.
 func (c *treeVerifier) sequence(s Sequence, known []bool, depth int) (err error) {
 	if depth > maxNesting {
 		return fmt.Errorf("nested more than %d deep", maxNesting)
@@ -197,8 +197,8 @@ func (c *treeVerifier) straight(n *Straight, known []bool) error {
 	return nil
 }
 
-// reads checks that a region can read value i as the input io of its plan. first says that it is what an execution begins
-// with.
+// reads checks that a region can read value i as the input io of its plan. first says that an execution begins with the
+// region.
 func (c *treeVerifier) reads(i int, io *plan.IO, known []bool, first bool) error {
 	v := c.at(i)
 	switch {
@@ -228,7 +228,7 @@ func (c *treeVerifier) writes(i int, io *plan.IO) error {
 	return v.fits(io)
 }
 
-// fits reports why io, of a plan, is not what v is.
+// fits reports why io, of a plan, does not match v.
 func (v *Value) fits(io *plan.IO) error {
 	n, _ := v.ByteSize() // which value has computed
 	if io.Size != int64(n) {
@@ -243,7 +243,7 @@ func (v *Value) fits(io *plan.IO) error {
 	return nil
 }
 
-// condition checks that i is one that is known.
+// condition checks that i is a condition that is known.
 func (c *treeVerifier) condition(i int, known []bool) error {
 	if v := c.at(i); v == nil || v.Place != InWord || !known[i] {
 		return fmt.Errorf("it depends on value %d, which is no condition that is known", i)
@@ -251,7 +251,7 @@ func (c *treeVerifier) condition(i int, known []bool) error {
 	return nil
 }
 
-// branch: behind it is known what both sides compute.
+// branch: known behind it is what both sides compute.
 func (c *treeVerifier) branch(n *Branch, known []bool, depth int) error {
 	if err := c.condition(n.If, known); err != nil {
 		return fmt.Errorf("branch: %w", err)
@@ -269,7 +269,7 @@ func (c *treeVerifier) branch(n *Branch, known []bool, depth int) error {
 	return nil
 }
 
-// enclosed checks loop n: behind it is known what its first condition computes, and its state.
+// enclosed checks loop n: known behind it are the results of its first condition, and its state.
 func (c *treeVerifier) enclosed(n *Loop, known []bool, depth int) error {
 	c.loops++
 	if n.Index < 0 || n.Index >= len(c.t.Loops) || c.t.Loops[n.Index] != n {

@@ -16,14 +16,15 @@ import (
 )
 
 // BATCH_MATMUL of matrices that are worth a dispatch each, in the form that package compile gives it: [batch, m, k] by
-// [batch, k, n] or, swapped, [batch, n, k], and a bias, which is 0. The right matrices become tiles in one dispatch, or are read
-// where they lie; then as many products as can be bound are one, and each a FULLY_CONNECTED where they go through shared memory.
+// [batch, k, n] or, swapped, [batch, n, k], and a bias, which is 0. The right matrices become tiles in one dispatch, or
+// are read where they lie; then one dispatch does as many products as can be bound, or each is a FULLY_CONNECTED if it
+// goes through shared memory.
 
 func init() {
 	register(rule{check: checkBatchMatmul, lower: lowerBatchMatmul, divide: divideBatchMatmul, scratch: scratchBatchMatmul}, nn.OpBatchMatmul)
 }
 
-// products are those of a BATCH_MATMUL, which differ by where their matrices lie.
+// products are those of a BATCH_MATMUL, which differ only in where their matrices lie.
 type products struct {
 	*conv             // of node, for the sizes of a product
 	graph   *ir.Graph // the tensors of one product, with which node computes it
@@ -71,7 +72,7 @@ func checkBatchMatmul(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-// scratchBatchMatmul bounds the tiles of all right matrices, and what is known of their channels.
+// scratchBatchMatmul bounds the tiles of all right matrices, and the records of their channels.
 func scratchBatchMatmul(g *ir.Graph, n *ir.Node) int64 {
 	const widest = 128 // output channels of a tile
 	if len(n.In) == 2 {
@@ -99,7 +100,7 @@ func lowerBatchMatmul(b *emit.Builder, n *ir.Node) {
 	x, y := b.Tensor(n.In[0]), b.Tensor(n.Out[0])
 	right := matrices{b.Tensor(n.In[1]), p.batch, p.columns}
 	var k family.Gemm
-	one := func(v emit.Value, t *ir.Tensor) emit.Value { // as much as is bound of a product's rows, wherever they begin
+	one := func(v emit.Value, t *ir.Tensor) emit.Value { // as much of a product's rows as is bound, wherever they begin
 		size := pack.LayoutOf(t).Bytes()
 		return b.View(v, 0, min(size+plan.Align, int64(p.batch)*size))
 	}
@@ -114,8 +115,8 @@ func lowerBatchMatmul(b *emit.Builder, n *ir.Node) {
 	}
 }
 
-// speedInPlace is how much faster the products are, about, by kernels that read the right matrices where they lie, as columns of
-// floats: by what it takes to pack them for few rows, if that is worth another kernel. 0 where none can.
+// speedInPlace is about how much faster the products are in kernels that read the right matrices where they lie, as
+// columns of floats: for few rows by the cost of packing them, if that is worth another kernel. 0 where no kernel can.
 func (p *products) speedInPlace(f *plan.Facts) float64 {
 	const fewRows, worth = 256, 1 << 18 // rows; elements of all matrices
 	if !p.columns || p.X.Type != nn.TensorFloat32 || int64(p.In*p.OutQuads())+plan.Align/16 > f.MaxTexelElements {
@@ -127,8 +128,8 @@ func (p *products) speedInPlace(f *plan.Facts) float64 {
 	return 1.2
 }
 
-// together appends the products k, as many in a dispatch as the device can bind the operands of: each reads and writes its
-// rows in x and y.
+// together appends the products k, in each dispatch as many as the device can bind the operands of: each reads and
+// writes its own rows in x and y.
 func (p *products) together(b *emit.Builder, k family.Gemm, q *pack.Quantized, x, y emit.Value, right matrices) {
 	in, out, tiles, rows := rowBytesOf(pack.LayoutOf(p.X)), rowBytesOf(pack.LayoutOf(p.Y)), p.tiles(k), p.rows(k)
 	filters := p.filters(b, k, right)
@@ -168,12 +169,12 @@ func (p *products) together(b *emit.Builder, k family.Gemm, q *pack.Quantized, x
 // rightMatrices says how products find their filters.
 type rightMatrices struct {
 	per      int // filters that can be bound at once
-	perSlab  int // tiles of a filter that can
+	perSlab  int // tiles of a filter that can be bound at once
 	distance int // texels from a filter to the next
 	of       func(b *emit.Builder, first, n, slab int) placed
 }
 
-// placed is a value with what a kernel reads as, and where in it that begins: the quad, or the texel.
+// placed is a value, the format in which a kernel reads it, and where in it the operand begins: the quad, or the texel.
 type placed struct {
 	value  emit.Value
 	first  int
@@ -204,8 +205,8 @@ func (p *products) filters(b *emit.Builder, k family.Gemm, right matrices) right
 	}}
 }
 
-// known is what the products k know of their channels, at multiples of align bytes, or the same for all of floats, and what
-// they take behind sizes.
+// known is what the products k need of their channels, at multiples of align bytes, or the same for all if they are
+// floats, and their push constants behind sizes.
 func (p *products) known(
 	b *emit.Builder, k family.Gemm, q *pack.Quantized, right matrices, align int64,
 ) (channels parts, push gemmPush) {
@@ -216,17 +217,17 @@ func (p *products) known(
 	return matrixChannels(b, p.conv, q, right, align), p.push8(q)
 }
 
-// rowBytes are those of the rows of a product in a tensor that has them one below the other.
+// rowBytes are the sizes of a quad and of the rows of one product in a tensor that has products one below the other.
 type rowBytes struct{ quad, size int64 }
 
 func rowBytesOf(l pack.Layout) rowBytes { return rowBytes{int64(4 * l.Elem), l.Bytes()} }
 
-// most is how many products' rows a texel buffer of format f holds, from wherever they begin.
+// most is the number of products whose rows a texel buffer of format f holds, wherever they begin.
 func (r rowBytes) most(f *plan.Facts, of plan.Format) int {
 	return max(1, int((f.MaxTexelElements*of.TexelBytes()-plan.Align)/r.size))
 }
 
-// part is where the rows of n products lie in v, from product i on: a value from a multiple of plan.Align on.
+// part is where the rows of n products from product i on lie in v: a value that begins at a multiple of plan.Align.
 func (r rowBytes) part(b *emit.Builder, v emit.Value, i, n int) placed {
 	at := int64(i) * r.size
 	from := at / plan.Align * plan.Align
@@ -264,14 +265,14 @@ type parts struct {
 	size, pitch int64
 }
 
-// together reports whether each of so many can be bound.
+// together reports whether each of count parts can be bound.
 func (p *parts) together(count int) bool { return count == 1 || p.pitch%plan.Align == 0 }
 
 func (p *parts) part(b *emit.Builder, i int) emit.Value {
 	return b.View(p.in, int64(i)*p.pitch, p.size)
 }
 
-// apart returns so many parts of tensor id, of layout l each, as they are or, where they cannot be bound there, copied.
+// apart returns count parts of tensor id, each of layout l, as they are or, where they cannot be bound there, copied.
 func apart(b *emit.Builder, id ir.ID, count int, l pack.Layout) parts {
 	p := parts{b.Tensor(id), l.Bytes(), l.Bytes()}
 	if p.together(count) {
@@ -283,7 +284,8 @@ func apart(b *emit.Builder, id ir.ID, count int, l pack.Layout) parts {
 	return p
 }
 
-// spread copies count parts of size bytes, which lie so many bytes apart on both sides, of elements of elem bytes.
+// spread copies count parts of size bytes, which lie from bytes apart in src and to bytes apart in dst, of elements of
+// elem bytes.
 func spread(b *emit.Builder, dst, src emit.Binding, count int, size, from, to int64, elem int) {
 	quad := int64(4 * elem)
 	b.CopyQuads(dst, src, emit.Strided{
@@ -304,7 +306,7 @@ func divideBatchMatmul(g *ir.Graph, n *ir.Node) []division {
 	}
 }
 
-// rowsOfOne is the number of rows of the matrix that y is, 0 where there are several.
+// rowsOfOne is the number of rows of y if it is one matrix, 0 if it is several.
 func rowsOfOne(y *ir.Tensor) int {
 	if y.Shape[0] > 1 {
 		return 0

@@ -20,8 +20,8 @@ type Products struct {
 	Batch, Rows, Units, Depth int
 }
 
-// AtOnce reports why a device does not compute p in one dispatch, as BATCH_MATMUL of tensors of these shapes; nil where it
-// does. Others are for package compile to make something else of.
+// AtOnce reports why a device does not compute p in one dispatch, as BATCH_MATMUL of tensors of these shapes; nil if it
+// does. If it does not, package compile turns them into something else.
 func (p *Products) AtOnce(f *plan.Facts) error {
 	if f.Class != plan.ClassGPU || f.Quick {
 		return fmt.Errorf("a device of class %s", f.Class)

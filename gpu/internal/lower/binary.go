@@ -58,7 +58,7 @@ func rescaleMul(a, b, z *ir.Tensor) [3]float64 {
 	return [3]float64{min(float64(a.Scale*b.Scale/z.Scale), 1<<13)}
 }
 
-// rescaleMax: each input to the scale of the output; they are shifted left by 20 before.
+// rescaleMax: each input is rescaled to the output; they are shifted left by 20 before that.
 func rescaleMax(a, b, z *ir.Tensor) [3]float64 {
 	ratio := func(t *ir.Tensor) float64 { return min(float64(t.Scale)/float64(z.Scale)/(1<<20), 1) }
 	return [3]float64{ratio(a), ratio(b)}

@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// relations between two elements, of which a comparison is true for some: the push constant `when` of compare.comp.
+// relations between two elements: the set for which a comparison is true, the push constant `when` of compare.comp.
 type relations uint32
 
 const (
@@ -23,7 +23,7 @@ const (
 	relUnordered // one is NaN
 )
 
-// swapped are those of b and a.
+// swapped are the relations of b to a.
 func (r relations) swapped() relations {
 	return r&(relEqual|relUnordered) | r&relLess<<2 | r&relGreater>>2
 }
@@ -35,14 +35,15 @@ var comparisons = map[nn.OperationType]relations{
 	nn.OpLessEqual:    relLess | relEqual,
 	nn.OpGreater:      relGreater,
 	nn.OpGreaterEqual: relGreater | relEqual,
-	// Of x and that for which mirrored stands.
+	// Between x and what mirrored makes of y.
 	nn.OpLogicalAnd: relEqual,
 	nn.OpLogicalOr:  relLess | relGreater,
 	nn.OpLogicalNot: relEqual,
 }
 
-// mirrored has of the logical operations on booleans 0 and 1 with what their second operand y becomes: zero - y. So x AND y
-// is x = 2 - y, x OR y is that x and -y differ, and NOT x is x = -x. All three stay true when x and y change places.
+// mirrored has for the logical operations on booleans 0 and 1 what becomes of their second operand y: zero - y. So x
+// AND y is x = 2 - y, x OR y is that x and -y differ, and NOT x is x = -x. All three stay true when x and y change
+// places.
 var mirrored = map[nn.OperationType]uint32{nn.OpLogicalAnd: 2, nn.OpLogicalOr: 0, nn.OpLogicalNot: 0}
 
 func init() {
@@ -55,7 +56,7 @@ func init() {
 	}
 }
 
-// compared are the operands of n: the only one with itself.
+// compared are the operands of n; a single operand is compared with itself.
 func compared(n *ir.Node) (x, y ir.ID) { return n.In[0], n.In[len(n.In)-1] }
 
 // comparedAs is the element type with which the kernel compares tensors of t; "" where it does not.
@@ -101,9 +102,9 @@ func lowerComparison(b *emit.Builder, n *ir.Node) {
 		emit.Cost{FLOP: float64(4 * quads)}, b.In(x), b.In(y), b.Out(n.Out[0]))
 }
 
-// comparedBytes are the push constants of compare.comp from off to the scales: of booleans, of which all but 0 are true,
-// or of numbers. The larger scale comes to lie between 1/2 and 1. Beside it the smaller one is as good as 2^-100 when it
-// is less: all that counts then is the sign.
+// comparedBytes are the push constants of compare.comp from off to the scales: for booleans, where anything but 0 is
+// true, or for numbers. The larger scale is brought between 1/2 and 1. The smaller one may then be taken as at least
+// 2^-100: below that only the sign counts.
 func comparedBytes(op nn.OperationType, x, y *ir.Tensor) []uint32 {
 	if zero, logical := mirrored[op]; logical {
 		return []uint32{0, 1, 0, zero, emit.F32(1), emit.F32(-1)}

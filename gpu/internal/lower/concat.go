@@ -65,7 +65,7 @@ func rescale(b *emit.Builder, dst emit.Value, in ir.ID, out *ir.Tensor) {
 
 // PlaceConcats lets the producers of a concatenation's inputs write to their places in its output, where these are
 // whole runs of memory: behind dimensions of 1, before the innermost. It comes between Builder.PlaceIO and the nodes;
-// what it cannot place lowerConcat copies.
+// lowerConcat copies what it cannot place.
 func PlaceConcats(b *emit.Builder) {
 	g := b.Graph
 	made := map[ir.ID]bool{} // by a node
@@ -97,8 +97,8 @@ func PlaceConcats(b *emit.Builder) {
 	}
 }
 
-// lowerConcat copies the inputs that PlaceConcats left to their places one after the other. Along the innermost dimension a quad
-// of the output can hold elements of several inputs: each step keeps what the steps before it wrote.
+// lowerConcat copies the inputs that PlaceConcats left, one after the other, to their places. Along the innermost
+// dimension a quad of the output can hold elements of several inputs: each step keeps what the steps before it wrote.
 func lowerConcat(b *emit.Builder, n *ir.Node) {
 	out := b.Graph.T(n.Out[0])
 	l := b.Layout(n.Out[0])
@@ -154,7 +154,7 @@ func concatUnaligned(b *emit.Builder, dst, src emit.Binding, to, from pack.Layou
 	b.Quads(k, count, push, emit.Cost{Bytes: 2 * moved}, src, dst)
 }
 
-// divideConcat divides outside of the axis, or along an axis that is outermost: between inputs, then within one.
+// divideConcat divides outside of the axis, or along it if it is outermost: between inputs, then within one.
 func divideConcat(g *ir.Graph, n *ir.Node) []division {
 	list := operands(g, n)
 	out := list[len(list)-1]

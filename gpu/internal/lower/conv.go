@@ -24,11 +24,11 @@ func init() {
 // it, a position outside of the image does not wrap around into it.
 const maxReach = 1 << 30
 
-// maxRuntimeChannels bounds the output channels of 8-bit filters that are not in the model: for each one the
-// compiler makes a multiplier, which else would be much more than the model itself.
+// maxRuntimeChannels bounds the output channels of 8-bit filters that are not in the model: the compiler makes a
+// multiplier for each, which could otherwise take much more than the model itself.
 const maxRuntimeChannels = 1 << 20
 
-// conv is a convolution in the form that all kernels share; FULLY_CONNECTED is one of 1x1 over rows.
+// conv is a convolution in the form that all kernels share; FULLY_CONNECTED is a 1x1 one over rows.
 type conv struct {
 	pack.Filter
 	node             *ir.Node
@@ -40,12 +40,12 @@ type conv struct {
 	dilH, dilW       int
 	padTop, padLeft  int
 	pad              ops.Pad
-	multiplier       int  // output channels for each input channel of a depthwise one, for each group of a grouped one
+	multiplier       int  // output channels per input channel of a depthwise one, per group of a grouped one
 	grouped          bool // In are the channels of a group
 	transposed       bool // windows lie in the output
 	turned           bool // the taps of the filter are in the opposite order
-	several          bool // the filter is one of several in a tensor, of which each is packed
-	// inPlace is how much faster products are that read the filter, [In, Out], where it lies; 0 where none can.
+	several          bool // the filter is one of several in a tensor, each packed by itself
+	// inPlace is how much faster products are that read the filter, [In, Out], where it lies; 0 if none can.
 	inPlace float64
 }
 
@@ -88,11 +88,11 @@ func (c *conv) window() bool {
 		c.outH != c.inH || c.outW != c.inW || c.grouped
 }
 
-// tiled reports whether the groups of a grouped convolution are whole quads of the input and whole tiles of the output, of
-// the narrowest kind.
+// tiled reports whether the groups of a grouped convolution are whole quads of the input and whole tiles, of the
+// narrowest kind, of the output.
 func (c *conv) tiled() bool { return c.In%4 == 0 && c.multiplier%8 == 0 }
 
-// groupQuads is the number of quads of the output's channels that are made of the same channels of the input.
+// groupQuads is the number of quads of output channels that are made from the same input channels.
 func (c *conv) groupQuads() int {
 	if c.grouped {
 		return c.multiplier / 4
@@ -100,8 +100,8 @@ func (c *conv) groupQuads() int {
 	return c.OutQuads()
 }
 
-// loops is the number of iterations of all loops of an invocation, whatever the kernel, as the lavapipe that has
-// a limit counts them: measured, a loop within a loop costs one or two iterations more than it has.
+// loops is the number of iterations of all loops of an invocation, for any kernel, as counted by the lavapipe that has
+// a limit: by measurement, a nested loop costs one or two iterations more than it has.
 func (c *conv) loops() int {
 	switch {
 	case c.Depthwise:
@@ -114,7 +114,8 @@ func (c *conv) loops() int {
 	return 3 + c.sumLoops()
 }
 
-// sumLoops is the number of iterations that the sum at one position of the window takes, that of 8 bits in pieces of 64 quads.
+// sumLoops is the number of iterations of the sum at one position of the window, where that of 8 bits goes in pieces of
+// 64 quads.
 func (c *conv) sumLoops() int {
 	if c.X.Type.IsQuant8() {
 		return c.InQuads() + 2*((c.InQuads()+63)/64)
@@ -122,7 +123,7 @@ func (c *conv) sumLoops() int {
 	return c.InQuads()
 }
 
-// push appends to fixed, of a kernel that has variants with and without a window, what describes that.
+// push appends to fixed the description of the window, if k has variants with and without one.
 func (c *conv) push(fixed emit.Push) emit.Push {
 	if c.window() {
 		return fixed.Ints(pack.LayoutOf(c.X).Quads, c.groupQuads()).Words(c.windowPush()...)
@@ -140,7 +141,7 @@ func (c *conv) flop() float64 {
 	if !c.Depthwise {
 		perOutput *= float64(c.In)
 	}
-	if c.transposed { // of the taps so many meet a pixel
+	if c.transposed { // only one tap in so many meets a pixel
 		perOutput /= float64(c.strideH * c.strideW)
 	}
 	return 2 * perOutput * float64(c.pixels) * float64(c.Out)
@@ -192,8 +193,8 @@ func checkConv(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, &m)
 }
 
-// mayBeDirect reports whether lowerDirect could be chosen, which binds the filter as a whole. It is true in
-// some cases where it is not: filters of depthwise convolutions are small.
+// mayBeDirect reports whether lowerDirect could be chosen, which binds the filter as a whole. It is also true in some
+// cases in which it is not: filters of depthwise convolutions are small.
 func (c *conv) mayBeDirect(f *plan.Facts) bool {
 	const widest = 16 // output channels of a tile
 	return c.Depthwise || c.grouped && !c.tiled() || c.transposed || !c.constant() || int64(c.Taps*c.InQuads()*widest) > f.MaxTexelElements ||
@@ -212,7 +213,8 @@ func lowerConv(b *emit.Builder, n *ir.Node) {
 	lowerProduct(b, c)
 }
 
-// lowerTransposed makes one of stride 1 a convolution with the filter turned round; package compile does where that is a constant.
+// lowerTransposed makes one of stride 1 a convolution with the filter turned round; package compile does so if the
+// filter is a constant.
 func lowerTransposed(b *emit.Builder, n *ir.Node) {
 	c := convOf(b.Graph, n)
 	if c.strideH != 1 || c.strideW != 1 {
@@ -243,7 +245,7 @@ func gemmLocal(f *plan.Facts) uint32 {
 	return 64
 }
 
-// slabs cuts count tiles of tileTexels texels each into runs of most texels.
+// slabs cuts count tiles of tileTexels texels each into runs of no more than most texels.
 func slabs(most int64, count, tileTexels int) [][2]int {
 	per := max(1, int(most)/tileTexels)
 	var runs [][2]int
@@ -283,7 +285,7 @@ func lowerGemmFloat(b *emit.Builder, c *conv) {
 	dispatchTiles(b, c, k, slab, floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))})
 }
 
-// floatBias is the bias of c, of so many channels where it is a constant.
+// floatBias is the bias of c, padded to so many channels if it is a constant.
 func floatBias(b *emit.Builder, c *conv, channels int) emit.Value {
 	if c.Bias.Const == nil {
 		return biasOnDevice(b, c)
@@ -333,7 +335,7 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 	dispatchTiles(b, c, k, slab, channels, c.push8(q))
 }
 
-// push8 is what products of 8 bits take behind sizes.
+// push8 has the push constants of 8-bit products behind sizes.
 func (c *conv) push8(q *pack.Quantized) gemmPush {
 	push := gemmPush{operands: emit.Push{q.Flip}.Ints(q.WZero), end: emit.Ints(q.Rounding, int(c.Y.Zero)).Words(pack.Bounds(c.Y, activation(c.node))...)}
 	if c.window() {
@@ -342,16 +344,16 @@ func (c *conv) push8(q *pack.Quantized) gemmPush {
 	return push
 }
 
-// gemmPush is what a matrix product takes behind sizes, in the order of its push constants: of operands, of what becomes
-// of sums, and what lies outside of the image.
+// gemmPush has the push constants of a matrix product behind sizes, in their order: for operands, for what becomes of
+// sums, and for what lies outside of the image.
 type gemmPush struct{ operands, end, outside emit.Push }
 
-// productPush is what products without a window take behind all else: the tiles of rows that each has, the first quads of its
-// operand and of the result, and the texels from one filter to the next.
+// productPush are the last push constants of products without a window: the tiles of rows that each has, the first
+// quads of its operand and of the result, and the texels from one filter to the next.
 func productPush(rows, x, y, filter int) emit.Push { return emit.Ints(rows, x, y, filter) }
 
-// dispatchTiles appends the product k of c. slab packs tiles run[0] to run[1] of the filter, of which there may be more
-// than one texel buffer holds; channels is what the kernel adds to sums.
+// dispatchTiles appends the product k of c. slab packs tiles run[0] to run[1] of the filter, which may have more than
+// one texel buffer holds; channels is what the kernel adds to sums.
 func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int) emit.Value, channels emit.Value, p gemmPush) {
 	if k.Shared {
 		dispatchShared(b, c, k, slab, channels, p)
@@ -378,7 +380,7 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	}
 }
 
-// filterTooLarge is why there is no tile.
+// filterTooLarge says why no tile can be bound.
 const filterTooLarge = "a tile of the filter exceeds a texel buffer"
 
 // lowerDirect uses the kernel that reads filter and bias as ordinary tensors.
@@ -401,8 +403,8 @@ func lowerDirect(b *emit.Builder, n *ir.Node, why string) {
 	b.Quads(k, c.pixels*c.OutQuads(), push, emit.Cost{FLOP: c.flop()}, bindings...)
 }
 
-// divideConv divides between images and, within one, between rows of the output; where the output's row needs
-// nothing but that of the input, anywhere between pixels.
+// divideConv divides between images and, within one, between rows of the output; where a row of the output needs only
+// the same row of the input, between any pixels.
 func divideConv(g *ir.Graph, n *ir.Node) []division {
 	c := convOf(g, n)
 	if c.transposed {

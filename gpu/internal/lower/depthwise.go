@@ -66,8 +66,8 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 		x, b.Read(weights, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
 }
 
-// chooseDepthwise returns the kernel for c with texels of the given format: one for its window, where there is one. shifted: sums
-// must be scaled with shifts.
+// chooseDepthwise returns the kernel for c with texels of the given format: one for its window, if there is one.
+// shifted: sums must be scaled by shifts.
 func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format, shifted bool) (k family.Depthwise, ok bool) {
 	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
 	return emit.Choose(b, emit.QuadLocal, func(k family.Depthwise) (speed float64, why string) {
@@ -87,7 +87,8 @@ func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format, shifted bool) 
 		if shifted && !k.Shift {
 			return 0, ""
 		}
-		// Shifts of vectors by variables are fast on GPUs, and on CPUs with vectors of 8 lanes (AVX2 has them, SSE has not).
+		// Shifts of vectors by variables are fast on GPUs, and on CPUs with vectors of 8 lanes (AVX2 has them, SSE does
+		// not).
 		if k.Shift == (b.Facts.Class != plan.ClassCPU || b.Facts.SubgroupSize >= 8) {
 			speed *= 1.1
 		}
@@ -99,15 +100,16 @@ func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format, shifted bool) 
 	})
 }
 
-// depthwiseGrid is how many invocations of k there are along a row of the output, and in all.
+// depthwiseGrid is the number of invocations of k along a row of the output, and in all.
 func (c *conv) depthwiseGrid(k family.Depthwise) (runs, count int) {
 	across, down := k.Pixels()
 	runs = (c.outW + across - 1) / across
 	return runs, c.Y.Shape[0] * ((c.outH + down - 1) / down) * runs * c.OutQuads()
 }
 
-// depthwiseRows is how many times as fast k, of rows, is as the kernel that goes through the rows of the filter, however that
-// reaches tensors: on GPUs by how long both take to load what they multiply. Processors have all of it in their caches.
+// depthwiseRows is how many times as fast k, a kernel of several rows, is as the one that goes through the rows of the
+// filter, however that one reaches tensors: on GPUs by how long both take to load what they multiply. Processors have
+// all of it in their caches.
 func (c *conv) depthwiseRows(f *plan.Facts, k family.Depthwise) (share float64, why string) {
 	const (
 		anyAccess = 1.65 // the fastest of emit.AccessSpeed

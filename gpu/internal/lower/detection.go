@@ -16,14 +16,14 @@ func init() {
 	register(rule{check: checkDetection, lower: lowerDetection}, nn.OpDetectionPostprocessing)
 }
 
-// detection is DETECTION_POSTPROCESSING of certain tensors.
+// detection is DETECTION_POSTPROCESSING with the sizes of its tensors.
 type detection struct {
 	ops.Detection
 	images, anchors, classes int // classes with the background
 	suppression
 	each   int // places of a detection
 	merged int // regular: scores of an image, as many as its classes have room for
-	best   int // regular: of which these are looked at
+	best   int // regular: the number of those that are looked at
 }
 
 func detectionOf(g *ir.Graph, n *ir.Node) detection {
@@ -70,7 +70,7 @@ func checkDetection(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("the %d best of %d classes", d.each, d.classes)
 	}
 	if d.Regular {
-		// Before the product of classes and room is taken it must be small.
+		// The product of classes and room must be known to be small before it is taken.
 		if err := checkScratch(f, d.groups, d.room, 16); err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func lowerDetection(b *emit.Builder, n *ir.Node) {
 		b.In(n.In[0]), in(boxes), in(to.pairs), in(from), b.Out(n.Out[0]), b.Out(n.Out[1]), b.Out(n.Out[2]), b.Out(n.Out[3]))
 }
 
-// merge sorts what was chosen in all classes of an image: keys and places in the room that these have.
+// merge sorts the boxes chosen in all classes of an image: keys, and places in the room of the classes.
 func (d *detection) merge(b *emit.Builder, of chosen) emit.Value {
 	pitch := (d.merged + 3) &^ 3
 	keys := b.Temp(int64(d.images) * int64(pitch) * 4)

@@ -22,13 +22,13 @@ func operands(g *ir.Graph, n *ir.Node) []*ir.Tensor {
 	return list
 }
 
-// cut is a tensor of which pieces have parts along a dimension, outside of which all dimensions are 1.
+// cut is a tensor that is divided along a dimension, outside of which all dimensions are 1.
 type cut struct {
 	t    *ir.Tensor
 	axis int
 }
 
-// cuts are those of all of list along one dimension.
+// cuts are the cuts of all tensors of list along one dimension.
 func cuts(list []*ir.Tensor, axis int) []cut {
 	all := make([]cut, len(list))
 	for i, t := range list {
@@ -48,8 +48,8 @@ func alike(attrs ops.Attrs, all ...cut) []division {
 	}}}
 }
 
-// divideElementwise divides a node whose tensors have one layout, each element of which has to do with those at
-// its place only: anywhere where nothing is padded, else between rows.
+// divideElementwise divides a node whose tensors have one layout, and each element of whose output depends only on
+// those at its place: anywhere if nothing is padded, else between rows.
 func divideElementwise(g *ir.Graph, n *ir.Node) []division {
 	if l := pack.LayoutOf(g.T(n.In[0])); l.Dense() {
 		return divideAs(g, n, elementsOf)
@@ -57,10 +57,10 @@ func divideElementwise(g *ir.Graph, n *ir.Node) []division {
 	return divideRows(g, n)
 }
 
-// divideRows divides a node between rows, of which all of its tensors have as many.
+// divideRows divides a node between rows, of which all of its tensors have the same number.
 func divideRows(g *ir.Graph, n *ir.Node) []division { return divideAs(g, n, rowsOf) }
 
-// divideAs divides a node along the outermost dimension that all of its tensors have in another shape.
+// divideAs divides a node along the outermost dimension that all of its tensors have in the given shape.
 func divideAs(g *ir.Graph, n *ir.Node, shape func(*ir.Tensor) *ir.Tensor) []division {
 	list := operands(g, n)
 	for i := range list {
@@ -102,8 +102,8 @@ func divideBinary(g *ir.Graph, n *ir.Node) []division {
 	}}}
 }
 
-// divideLines divides a node that computes lines along an axis: between rows where these are the lines, else outside of the
-// axis. attrs are the node's with another axis.
+// divideLines divides a node that computes lines along an axis: between rows if these are the lines, else outside of
+// the axis. attrs are those of the node with another axis.
 func divideLines(g *ir.Graph, n *ir.Node, axis int, attrs func(axis int) ops.Attrs) []division {
 	x, y := g.T(n.In[0]), shaped(g.T(n.Out[0]), g.T(n.In[0]).Shape)
 	at := outer(x.Shape)
@@ -140,7 +140,8 @@ type windows struct {
 }
 
 // divideWindows divides a node over images, [N, H, W, C], between images and between rows of an image. A part of the
-// input begins where a binding may, at or above the first row that is needed: the padding is less then, or negative.
+// input begins where a binding may, at or above the first row that is needed: the padding is reduced accordingly, and
+// may be negative.
 func divideWindows(g *ir.Graph, n *ir.Node, w windows) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	if x.Shape[0] != 1 {
@@ -184,8 +185,8 @@ func divideTransposed(g *ir.Graph, n *ir.Node, w windows) []division {
 	}}}
 }
 
-// divideWithout divides a node along the first dimension of all of its tensors but those that stay whole, by position among
-// n.In and n.Out.
+// divideWithout divides a node along the first dimension of all of its tensors except those that stay whole, by
+// position among n.In and n.Out.
 func divideWithout(g *ir.Graph, n *ir.Node, whole func(i int) bool) []division {
 	list := operands(g, n)
 	return []division{{list[len(list)-1].Shape[0], func(from, to int) ([]extent, ops.Attrs) {

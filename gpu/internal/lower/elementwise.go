@@ -11,7 +11,7 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// checkElementwise reports why the output of n is no elementwise image of its input.
+// checkElementwise reports why n does not map its input to its output element by element.
 func checkElementwise(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	if lx, ly := pack.LayoutOf(x), pack.LayoutOf(y); lx.C != ly.C || lx.Rows != ly.Rows {
@@ -20,9 +20,9 @@ func checkElementwise(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-// grid is where the operands of a broadcasting operation lie: the quads of the output as dimensions, the
-// innermost first, with the strides in quads of operands a and b (0: repeated). A splat operand has one
-// element in a row that holds more.
+// grid is where the operands of a broadcasting operation lie: the quads of the output as dimensions, the innermost
+// first, with the strides in quads of operands a and b (0: repeated). A splat operand has one element in a row, for all
+// elements of a longer one.
 type grid struct {
 	size           [4]int
 	strideA        [4]int
@@ -66,7 +66,7 @@ func broadcast(a, b, z *ir.Tensor) (*grid, error) {
 	return g, nil
 }
 
-// broadcastNode is broadcast of what a check has accepted.
+// broadcastNode is broadcast for a node that a check has accepted.
 func broadcastNode(graph *ir.Graph, a, b, z ir.ID) *grid {
 	g, err := broadcast(graph.T(a), graph.T(b), graph.T(z))
 	if err != nil {
@@ -106,7 +106,7 @@ func (g *grid) same() bool {
 	return !g.splatA && !g.splatB && (g.dims == 0 || g.dims == 1 && g.strideA[0] == 1 && g.strideB[0] == 1)
 }
 
-// row reports whether a lies as the output does and b is repeated: every size[0] quads, or one quad.
+// row reports whether a lies as the output does and b repeats every size[0] quads, or is one quad.
 func (g *grid) row() bool {
 	switch {
 	case g.splatA:
@@ -126,7 +126,7 @@ func (g *grid) swapped() *grid {
 	return &s
 }
 
-// operands is the form of the operands, with the kernel's word flags and the push constants behind it.
+// operands is the form of the operands, with the kernel's flags and the push constants behind them.
 func (g *grid) operands() (family.Operands, uint32, []uint32) {
 	flags, words := g.push()
 	switch {
@@ -157,8 +157,8 @@ func (g *grid) push() (flags uint32, words emit.Push) {
 	return flags, words.Ints(g.strideA[:]...).Ints(g.strideB[:]...)
 }
 
-// texelsPay reports whether a kernel should read float32 tensors as texel buffers: they fit, and the
-// device is one whose loads are faster that way. SwiftShader's, with its small limit, are not here.
+// texelsPay reports whether a kernel should read float32 tensors as texel buffers: they fit, and loads are faster that
+// way on the device. SwiftShader, with its small limit, is not among these.
 func texelsPay(b *emit.Builder, tensors ...ir.ID) bool {
 	if b.Facts.Class != plan.ClassCPU || b.Facts.MaxTexelElements < 1<<24 {
 		return false

@@ -41,7 +41,7 @@ func lowerGather(b *emit.Builder, n *ir.Node) {
 		return
 	}
 	from := b.Layout(n.In[0])
-	run := min(b.RunQuads(), from.Rows) // rows, for which a place is looked up once
+	run := min(b.RunQuads(), from.Rows) // rows per lookup of a place
 	count := (from.Rows + run - 1) / run * index.TotalQuads()
 	push := emit.Ints(count, run, from.Rows).Divisors(index.TotalQuads(), index.Quads).Ints(index.C, from.Quads*from.Elem, from.C)
 	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Move) (float64, string) {
@@ -58,7 +58,8 @@ func lowerGather(b *emit.Builder, n *ir.Node) {
 		emit.ReadBy(k.Access, b.In(n.In[0]), plan.FormatR32U), b.In(n.In[1]), b.Out(n.Out[0]))
 }
 
-// gatherRows takes positions along an axis of x before its innermost one, by indices in layout l; missing: those outside are zeros.
+// gatherRows takes positions along an axis of x before its innermost one, by indices in layout l; missing: those
+// outside give zeros.
 func gatherRows(b *emit.Builder, dst, src, indices emit.Binding, x *ir.Tensor, l pack.Layout, axis int, missing bool) {
 	from, last := pack.LayoutOf(x), len(x.Shape)-1
 	unit, inner := from.Elem, ir.Product(x.Shape[axis+1:last])*from.Quads

@@ -10,8 +10,8 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// chooseGemm returns the matrix product for c, which is of the type of x. flush: floats are not exact. Not ok: none
-// holds a tile of the filter.
+// chooseGemm returns the matrix product for c, which is of the type of x. flush: floats are not exact. Not ok: no
+// kernel can bind a tile of the filter.
 func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
 	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
@@ -25,7 +25,7 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 			return 0, ""
 		}
 		if c.grouped && (c.multiplier%k.N != 0 || k.Quad) {
-			return 0, "" // a tile is of one group, and the tiles of a quad may be of several
+			return 0, "" // a tile belongs to one group, and the tiles of a quad may belong to several
 		}
 		if matrix {
 			return matrixSpeed(b.Facts, c, k, b.Graph.Relaxed)
@@ -76,7 +76,7 @@ func lanes(k family.Gemm, tiles int) int {
 	return tiles
 }
 
-// tiles is the number of tiles that the output channels take, rows that of its pixels.
+// tiles is the number of tiles of the output channels, rows that of the pixels.
 func (c *conv) tiles(k family.Gemm) int { return (c.Out + k.N - 1) / k.N }
 func (c *conv) rows(k family.Gemm) int  { return (c.pixels + k.M - 1) / k.M }
 
@@ -100,10 +100,10 @@ func (c *conv) slabTexels(f *plan.Facts) int64 {
 	return min(f.MaxTexelElements, f.MaxStorageRange/16) // a kernel writes what it reads
 }
 
-// tileSpeed scores register tiles. One row alone needs no pixels to share weights with, and the tile of one row compiles
-// fastest; elsewhere the widest tile that the registers of the device hold. Measured: 8x16 is best where a subgroup has 8
-// lanes or more, 8x8 on 4. It takes twice as long to compile, so that a window of little work (a network's first layer)
-// does without.
+// tileSpeed scores register tiles. A single row has no other pixels to share weights with, and the tile of one row
+// compiles fastest; elsewhere the widest tile that the registers of the device hold is best. Measured: 8x16 where a
+// subgroup has 8 lanes or more, 8x8 on 4. It takes twice as long to compile, so a window of little work (a network's
+// first layer) does without it.
 func tileSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
 	const littleWork = 50e6 // floating-point operations
 	narrow := ""            // why a narrow tile is enough
@@ -145,14 +145,14 @@ func tileSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string
 	return speed, fmt.Sprintf("tile %dx%d: %s", k.M, k.N, narrow)
 }
 
-// hasQuads reports whether tiles of which four invocations share the pixels are fast: on processors whose subgroups are one
-// quad, where reading is dear and quads are invocations in a row.
+// hasQuads reports whether tiles whose pixels are shared by four invocations are fast: on processors whose subgroups
+// are one quad, where reading is expensive and quads are consecutive invocations.
 func hasQuads(f *plan.Facts) bool {
 	return f.Class == plan.ClassCPU && f.SubgroupSize == 4 && f.SubgroupOps&family.SubgroupQuad != 0
 }
 
-// quadSpeed scores tiles of which four invocations share the pixels, where these are whole tiles and channels whole quads;
-// what is not wastes the rest, more of it than narrow tiles do. Measured.
+// quadSpeed scores tiles whose pixels are shared by four invocations, if these are whole tiles and channels whole
+// quads; otherwise the rest is wasted, more of it than by narrow tiles. Measured.
 func quadSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
 	if !hasQuads(f) {
 		return 0, ""
@@ -162,7 +162,7 @@ func quadSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string
 	return 1.6 * filled, "four invocations share what they read"
 }
 
-// productSpeed scores 8-bit products: packed dot products are fast where the device says so, and on CPUs whose vectors are
+// productSpeed scores 8-bit products: packed dot products are fast if the device says so, and on CPUs whose vectors are
 // 8 lanes wide or more; on narrower ones sums of floats are three times faster.
 func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
 	switch {
@@ -174,8 +174,8 @@ func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
 	return 0.2, "packed dot products, which are slow"
 }
 
-// Quick is what plan.Facts.Quick would make of the kernel of s: kernels that are fewer, and compile fast; not ok for one that it
-// has none for.
+// Quick is the kernel that plan.Facts.Quick would put in place of that of s: such kernels are fewer, and compile fast.
+// Not ok for one that has no such counterpart.
 func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 	p := s.Pipeline()
 	switch k := p.Kernel.Key().(type) {
@@ -206,8 +206,8 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 	return p, true
 }
 
-// quickAccess is how the kernel of any window would reach tensors of so many bytes that k, of rows, reads and writes; see
-// emit.Builder.AccessSpeed.
+// quickAccess is how the kernel of any window would reach tensors of x and y bytes that k, of rows, reads and writes;
+// see emit.Builder.AccessSpeed.
 func quickAccess(f *plan.Facts, k family.Depthwise, x, y int64) family.Access {
 	format := plan.FormatRGBA32F
 	if k.Elem == family.Q8 {

@@ -10,20 +10,22 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// What a GPU takes for a matrix product is estimated in cycles of one of its compute units, the busiest, by gpuGrid.cycles.
-// The constants are those of NVIDIA's server GPUs; others differ in all of them by less than the estimate does.
+// The time of a matrix product on a GPU is estimated in cycles of its busiest compute unit, by gpuGrid.cycles. The
+// constants are those of NVIDIA's server GPUs; the error of the estimate is larger than the difference of others from
+// these.
 const (
 	// unitProducts are multiply-adds of floats that a compute unit begins in a cycle.
 	unitProducts = 128
-	// unitBytes is what memory gives to one unit in a cycle: 4.8 TB/s between 132 units at 1.8 GHz.
+	// unitBytes is what memory delivers to one unit in a cycle: 4.8 TB/s between 132 units at 1.8 GHz.
 	unitBytes = 20
-	// unitInvocations are those that one unit holds at a time, at the registers that tiles take (about 64).
+	// unitInvocations are those that one unit holds at a time, with the registers that tiles take (about 64).
 	unitInvocations = 1024
-	// waitCycles go by from a load from memory until the value is there; a step of a tile waits that long at least.
+	// waitCycles pass from a load from memory until the value is there; a step of a tile waits at least that long.
 	waitCycles = 600
-	// dispatchCycles is what a dispatch takes that waits for the one before: 1 to 2.5 µs.
+	// dispatchCycles is the cost of a dispatch that waits for the one before: 1 to 2.5 µs.
 	dispatchCycles = 3000
-	// splitLoss is how much faster sums in parts have to be for one more dispatch: the estimate is not better than that.
+	// splitLoss is how much faster sums in parts must be to be worth another dispatch: the estimate is no better than
+	// that.
 	splitLoss = 1.2
 	// unknownUnits stands for the number of compute units of a device that does not say.
 	unknownUnits = 32
@@ -34,7 +36,7 @@ const (
 	registerPeak = 0.05
 )
 
-// gpuGrid is the work of a dispatch as a GPU is given it.
+// gpuGrid is the work of a dispatch as a GPU gets it.
 type gpuGrid struct {
 	groups      int     // workgroups
 	invocations int     // of a workgroup
@@ -43,20 +45,21 @@ type gpuGrid struct {
 	peak        float64 // part of unitProducts that the kernel reaches where all units are full
 }
 
-// cycles is the time of g on a device of so many compute units: the busiest unit computes its workgroups at the kernel's
-// rate, unless waiting for memory takes longer. Of workgroups that a unit holds at a time, one waits while others compute.
+// cycles is the time of g on a device with so many compute units: the busiest unit computes its workgroups at the
+// kernel's rate, unless waiting for memory takes longer. Of the workgroups that a unit holds, one waits while others
+// compute.
 func (g *gpuGrid) cycles(units int) float64 {
 	busiest := (g.groups + units - 1) / units
 	return max(float64(busiest)*g.products/(unitProducts*g.peak), float64(g.rounds(units)*g.steps*waitCycles))
 }
 
-// rounds is how often the busiest unit takes as many workgroups as it holds at a time.
+// rounds is how many times the busiest unit takes as many workgroups as it can hold.
 func (g *gpuGrid) rounds(units int) int {
 	busiest := (g.groups + units - 1) / units
 	return (busiest*g.invocations + unitInvocations - 1) / unitInvocations
 }
 
-// units is the number of compute units to go by.
+// units is the number of compute units to assume.
 func units(f *plan.Facts) int {
 	if f.ComputeUnits == 0 {
 		return unknownUnits
@@ -67,13 +70,14 @@ func units(f *plan.Facts) int {
 // depth is the number of products in each sum of c, with the padding.
 func (c *conv) depth() int { return c.Taps * c.InQuads() * 4 }
 
-// gpuSpeed is the score of a product that takes so many cycles: 1 for register tiles that fill the device.
+// gpuSpeed is the score of a product that takes this many cycles: 1 for register tiles that fill the device.
 func (c *conv) gpuSpeed(f *plan.Facts, cycles float64) float64 {
 	ideal := float64(c.pixels) * float64(c.Out) * float64(c.depth()) / (unitProducts * float64(units(f)))
 	return ideal / cycles / registerPeak
 }
 
-// registerShare is the part of their speed that register tiles reach on a GPU by the shape alone; 1 on other devices.
+// registerShare is the part of their full speed that register tiles reach on a GPU, by the shape alone; 1 on other
+// devices.
 func registerShare(f *plan.Facts, c *conv, k family.Gemm) float64 {
 	if f.Class != plan.ClassGPU || f.Quick {
 		return 1
@@ -94,7 +98,7 @@ func sharedStep(k family.Gemm) int {
 	return 16
 }
 
-// sharedGrid is the work of c by tiles of k in shared memory, whose sums are cut into so many parts.
+// sharedGrid is the work of c in tiles of k in shared memory, with sums cut into so many parts.
 func (c *conv) sharedGrid(k family.Gemm, parts int) gpuGrid {
 	local := shaders.Of(k).Info().Workgroup
 	g := gpuGrid{groups: c.rows(k) * c.tiles(k) * parts, invocations: int(local[0] * local[1])}
@@ -105,7 +109,7 @@ func (c *conv) sharedGrid(k family.Gemm, parts int) gpuGrid {
 		return g
 	}
 	// An invocation multiplies m pixels by n channels: for 4 products of each of these it loads m + n quads from shared
-	// memory, at the cost of 8 multiply-adds each. That comes out as 67 % of the peak for 8x8 and 50 % for 4x4.
+	// memory, at the cost of 8 multiply-adds each. That gives 67 % of the peak for 8x8 and 50 % for 4x4.
 	m, n := float64(k.M)/float64(local[1]), float64(k.N)/float64(local[0])
 	g.peak = m * n / (m*n + 2*(m+n))
 	if k.Dot {
@@ -117,8 +121,8 @@ func (c *conv) sharedGrid(k family.Gemm, parts int) gpuGrid {
 	return g
 }
 
-// parts is the number of parts into which the sums of c are best cut for k, and the cycles that it takes with them; parts
-// is 0 where k cannot do it.
+// parts is the number of parts into which the sums of c are best cut for k, and the cycles that it takes then; parts is
+// 0 if k cannot do it.
 func (c *conv) parts(f *plan.Facts, k family.Gemm) (parts int, cycles float64) {
 	if !k.Split {
 		g := c.sharedGrid(k, 1)
@@ -128,9 +132,9 @@ func (c *conv) parts(f *plan.Facts, k family.Gemm) (parts int, cycles float64) {
 	return c.cut(f, steps, func(parts int) gpuGrid { return c.sharedGrid(k, parts) })
 }
 
-// cut is the number of parts, two or more, into which sums of so many steps are best cut, and the cycles of the work, which
-// is grid in so many parts, with what adds them up; parts is 0 where they cannot be cut. The last part may be shorter than
-// the others, and none is empty.
+// cut is the number of parts, two or more, into which sums of so many steps are best cut, and the cycles of the work,
+// which is grid of the parts, and of adding them up; parts is 0 if they cannot be cut. The last part may be shorter
+// than the others, and none is empty.
 func (c *conv) cut(f *plan.Facts, steps int, grid func(parts int) gpuGrid) (parts int, cycles float64) {
 	sums := int64(c.pixels*c.OutQuads()) * 16
 	cycles = math.Inf(1)
@@ -147,12 +151,12 @@ func (c *conv) cut(f *plan.Facts, steps int, grid func(parts int) gpuGrid) (part
 	return parts, cycles
 }
 
-// tooDeep reports whether the sums of c take more iterations of loops than an invocation may have, see conv.loops: of k they
-// are 12 for each step at most.
+// tooDeep reports whether the sums of c take more loop iterations than an invocation may have (see conv.loops), which
+// are at most 12 for each step of k.
 func tooDeep(c *conv, k family.Gemm) bool { return c.depth()/sharedStep(k)*12 > emit.MaxLoop }
 
-// sharedSpeed scores products through shared memory. On a GPU loads that a whole workgroup shares decide, and whether there
-// are workgroups for all of its units; on the software devices barriers cost more than loads.
+// sharedSpeed scores products through shared memory. On a GPU it depends on the loads that a whole workgroup shares,
+// and on whether there are workgroups for all of its units; on the software devices barriers cost more than loads.
 func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string) {
 	const fewRows = 8 // beyond, rows share what tiles load
 	rows, tiles := c.rows(k), c.tiles(k)
@@ -189,7 +193,7 @@ func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why stri
 	return speed, why
 }
 
-// dispatchShared is dispatchTiles of a product through shared memory.
+// dispatchShared is dispatchTiles for a product through shared memory.
 func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int) emit.Value, channels emit.Value, p gemmPush) {
 	rows, tiles := c.rows(k), c.tiles(k)
 	cost := emit.Cost{FLOP: c.flop()}
@@ -207,7 +211,7 @@ func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]in
 		return
 	}
 	sizes := emit.Ints(c.pixels, c.InQuads(), c.OutQuads())
-	own := func(push emit.Push) emit.Push { // behind those that say how products are counted
+	own := func(push emit.Push) emit.Push { // behind those that tell how products are counted
 		if k.Rows {
 			push = push.Ints(c.Out)
 		}
@@ -228,12 +232,12 @@ func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]in
 	addSums(b, c, k.Elem, parts, sums, last, p.end)
 }
 
-// sums is room for the sums of c in so many parts.
+// sums is scratch for the sums of c in so many parts.
 func (c *conv) sums(b *emit.Builder, parts int) emit.Value {
 	return b.Temp(int64(parts) * int64(c.pixels*c.OutQuads()) * 16)
 }
 
-// addSums appends what makes the output of sums in parts; end is what becomes of them.
+// addSums appends the step that adds up the parts of sums and makes the output; end says what becomes of the sums.
 func addSums(b *emit.Builder, c *conv, elem family.Elem, parts int, sums emit.Value, channels emit.Binding, end emit.Push) {
 	count := c.pixels * c.OutQuads()
 	b.Instead("adds up the parts of sums")

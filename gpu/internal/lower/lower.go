@@ -23,10 +23,10 @@ type rule struct {
 	check func(f *plan.Facts, g *ir.Graph, n *ir.Node) error
 	// lower appends the steps of n. Precondition: check has nothing against it.
 	lower func(b *emit.Builder, n *ir.Node)
-	// divide returns the ways to divide n where its tensors are too large, none where there are none; nil: never.
+	// divide returns the ways to divide n if its tensors are too large, none if there are none; nil: never.
 	// Precondition: check has nothing against n but the size of its tensors.
 	divide func(g *ir.Graph, n *ir.Node) []division
-	// scratch is how many bytes of its own the largest binding of n has, where that may be more than any tensor's.
+	// scratch is the size in bytes of n's largest binding of its own, if that may be larger than any tensor.
 	scratch func(g *ir.Graph, n *ir.Node) int64
 	// inPlace: lower gives the output the memory of the first input if both are of the same size.
 	inPlace bool
@@ -76,7 +76,7 @@ func Check(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return nil
 }
 
-// Node appends the steps of n to b, whose graph it is of. Precondition: Check(n) is nil.
+// Node appends the steps of n, a node of b's graph. Precondition: Check(n) is nil.
 //
 // Errors: those of pack.Weights.
 func Node(b *emit.Builder, n *ir.Node) error {

@@ -17,7 +17,7 @@ func init() {
 	register(rule{check: checkLSH, lower: lowerLSH}, nn.OpLshProjection)
 }
 
-// lshChunk is how many bytes of a row one iteration of shaders/lsh/hash.comp takes.
+// lshChunk is the number of bytes of a row that one iteration of shaders/lsh/hash.comp takes.
 const lshChunk = 64
 
 func checkLSH(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -50,7 +50,7 @@ func checkLSH(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // unpadded is t as one row, in which there is no padding between elements.
 func unpadded(t *ir.Tensor) *ir.Tensor { return &ir.Tensor{Type: t.Type, Shape: []int{t.Elements()}} }
 
-// lowerLSH hashes all rows for each bit, adds up what makes a bit, and joins the bits of a hash.
+// lowerLSH hashes all rows for each bit, adds up the hashes for a bit, and joins the bits of a hash.
 func lowerLSH(b *emit.Builder, n *ir.Node) {
 	seeds, x, from := b.Layout(n.In[0]), b.Tensor(n.In[1]), b.Layout(n.In[1])
 	rows := from.Dims[0]
@@ -67,7 +67,7 @@ func lowerLSH(b *emit.Builder, n *ir.Node) {
 	b.Quads(shaders.LshHash, bits*rows, push, emit.Cost{FLOP: float64(bits*rows) * float64(100+5*size)},
 		b.In(n.In[0]), b.Read(x, plan.FormatNone), b.Write(hashes, plan.FormatNone))
 
-	weights, weightBytes := b.In(n.In[0]), 0 // those that the kernel does not read are any tensor
+	weights, weightBytes := b.In(n.In[0]), 0 // any tensor will do where the kernel reads no weights
 	if n.In[2] != ir.None {
 		weights, weightBytes = b.In(n.In[2]), seeds.Elem
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// LSTM in the form that package compile gives it is what comes behind the products of a step: from [batch, gates * units] of the
-// input, as much of the output state, and the cell state, [batch, units], the output and the cell state. Gates are three or four.
+// LSTM in the form that package compile gives it is the rest of a step behind its products: from [batch, gates * units]
+// of the input, the same of the output state, and the cell state, [batch, units], it makes the output and the cell
+// state. There are three or four gates.
 
 func init() {
 	register(rule{check: checkLSTM, lower: lowerLSTM, divide: divideLSTM}, nn.OpLstm)
@@ -61,8 +62,8 @@ func divideLSTM(g *ir.Graph, n *ir.Node) []division {
 	return alike(n.Attrs, cuts...)
 }
 
-// LSTMFits reports whether LSTM can be one node of so many units and gates for rows rows of the input and of the output state, of
-// inputs and outputs numbers.
+// LSTMFits reports whether LSTM can be one node with so many units and gates, for this many rows of the input and of
+// the output state, and these sizes of inputs and outputs.
 func LSTMFits(f *plan.Facts, units, gates, rows int, sizes ...int) bool {
 	fits := func(rows, columns int) bool {
 		return rows <= emit.MaxElements/(columns+4) && emit.Bindable(f, pack.LayoutOf(&ir.Tensor{Type: nn.TensorFloat32, Shape: []int{rows, columns}}))

@@ -35,7 +35,7 @@ func checkLSTM8(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return err
 	}
 	units := pack.LayoutOf(state)
-	// Sums of 16-bit numbers of a row stay below 2^31, too.
+	// Sums of 16-bit numbers of a row also stay below 2^31.
 	if size := pack.LayoutOf(g.T(n.In[ops.LSTMInput])).C + pack.LayoutOf(y).C + units.C; size > emit.MaxLoop {
 		return fmt.Errorf("rows of %d elements", size)
 	}
@@ -67,7 +67,8 @@ type lstm8 struct {
 	units pack.Layout
 }
 
-// lowerLSTM8 computes the gates, each in a step or more, from them the cell state, and with that the output gate and the result.
+// lowerLSTM8 computes the gates, each in one or more steps, from them the cell state, and with that the output gate and
+// the result.
 func lowerLSTM8(b *emit.Builder, n *ir.Node) {
 	c := &lstm8{b, n, n.Attrs.(ops.LSTM8), b.Layout(n.In[ops.LSTMCellState])}
 	state, next := n.In[ops.LSTMCellState], n.Out[1]
@@ -106,8 +107,8 @@ func (c *lstm8) tensor(t ops.LSTMTensor) *ir.Tensor { return c.Graph.T(c.node.In
 
 func (c *lstm8) in(t ops.LSTMTensor) emit.Binding { return c.In(c.node.In[t]) }
 
-// gate computes gate g with its peephole connection to a cell state, if it may have one (peephole >= 0) and does, normalised where
-// the cell normalises.
+// gate computes gate g with its peephole connection to a cell state, where there is one (never with peephole < 0),
+// normalised if the cell normalises.
 func (c *lstm8) gate(g ops.LSTMTensor, peephole ops.LSTMTensor, state ir.ID) emit.Value {
 	count, rows := c.units.TotalQuads(), c.units.Rows
 	x, h := c.tensor(ops.LSTMInput), c.tensor(ops.LSTMOutputState)
@@ -151,7 +152,7 @@ func (c *lstm8) normalise(gate emit.Value, g ops.LSTMTensor) emit.Value {
 	return normal
 }
 
-// project makes the result from what is hidden.
+// project makes the result from the hidden values.
 func (c *lstm8) project(result ir.ID, hidden emit.Value) {
 	l, y, w := c.Layout(result), c.Graph.T(result), c.tensor(ops.LSTMProjectionWeights)
 	bias := c.in(ops.LSTMProjectionWeights) // not read
@@ -167,8 +168,8 @@ func (c *lstm8) project(result ir.ID, hidden emit.Value) {
 		c.Read(hidden, plan.FormatNone), c.in(ops.LSTMProjectionWeights), bias, c.Out(result))
 }
 
-// quantClip is a clip in steps of a scale, as the HAL's reference implementation has it: a clip that comes to less than one step is
-// none, for which the result is beyond largest.
+// quantClip is a clip in steps of a scale, as in the HAL's reference implementation: one of less than a step is no
+// clip, for which the result is beyond largest.
 func quantClip(clip, scale float32, largest int) int {
 	if q := int(min(clip/scale, float32(largest))); q > 0 {
 		return q
@@ -176,7 +177,7 @@ func quantClip(clip, scale float32, largest int) int {
 	return largest + 1
 }
 
-// multiplierWords are those of a multiplier that the HAL's reference implementation computes in float32.
+// multiplierWords are the words of a multiplier that the HAL's reference implementation computes in float32.
 func multiplierWords(real float32) []uint32 {
 	words := pack.MultiplierWords(float64(real))
 	return words[:]

@@ -12,12 +12,12 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// matrixPeak is how many times unitProducts a compute unit multiplies of half floats by cooperative matrices: of the 2,048 in
-// a cycle of an H100, products of one subgroup reach 63 % (arXiv 2501.12084). Of bytes it is twice as many.
+// matrixPeak is how many times unitProducts a compute unit reaches with half floats in cooperative matrices: of the
+// 2,048 in a cycle of an H100, products of one subgroup reach 63 % (arXiv 2501.12084). With bytes it is twice as many.
 const matrixPeak = 10
 
-// matrixGrid is the work of c by cooperative matrices, whose sums are cut into so many parts. A step of a workgroup brings
-// 64 bytes of each row; the narrower the tile, the more of the time goes into that, as of the tiles that are known from
+// matrixGrid is the work of c by cooperative matrices, with sums cut into so many parts. A step of a workgroup brings
+// 64 bytes of each row; the narrower the tile, the larger the share of time for that, as is known of the tiles of
 // others.
 func (c *conv) matrixGrid(f *plan.Facts, k family.Gemm, parts int) gpuGrid {
 	elem := matrixElem(k)
@@ -33,8 +33,8 @@ func (c *conv) matrixGrid(f *plan.Facts, k family.Gemm, parts int) gpuGrid {
 	return g
 }
 
-// matrixParts is the number of parts into which the sums of c are best cut for k, 1 for whole ones, and the cycles that it
-// takes.
+// matrixParts is the number of parts into which the sums of c are best cut for k, 1 for whole ones, and the cycles that
+// it takes then.
 func (c *conv) matrixParts(f *plan.Facts, k family.Gemm) (parts int, cycles float64) {
 	whole := c.matrixGrid(f, k, 1)
 	cycles = whole.cycles(units(f))
@@ -45,9 +45,9 @@ func (c *conv) matrixParts(f *plan.Facts, k family.Gemm) (parts int, cycles floa
 	return 1, cycles
 }
 
-// matrixSpeed scores products by cooperative matrices, which compute as one what else is dozens of instructions: on GPUs
-// that list the shape. Software that lists one does it slower than anything else. Floats of 32 bits are rounded to 16 on the
-// way, which a model has to permit. relaxed: it does.
+// matrixSpeed scores products by cooperative matrices, which compute in one what otherwise takes dozens of
+// instructions: on GPUs that list the shape. Software that lists one is slower with it than with anything else. Floats
+// of 32 bits are rounded to 16 on the way, which a model has to permit. relaxed: it does.
 func matrixSpeed(f *plan.Facts, c *conv, k family.Gemm, relaxed bool) (speed float64, why string) {
 	rows, tiles := c.rows(k), c.tiles(k)
 	switch {
@@ -67,7 +67,7 @@ func matrixSpeed(f *plan.Facts, c *conv, k family.Gemm, relaxed bool) (speed flo
 	return speed * largest(k.Matrix), why
 }
 
-// largest prefers of several shapes that are as fast the largest.
+// largest prefers the largest of several shapes that are equally fast.
 func largest(m family.Matrix) float64 { return 1 + float64(m.M*m.N*m.K)*1e-6 }
 
 // matrixElem is the size of an element of the filter.
@@ -78,8 +78,8 @@ func matrixElem(k family.Gemm) int {
 	return 2
 }
 
-// wholeCells reports whether a filter that is known at run time only can be bound as it is: its rows, of floats of 16 bits,
-// are whole cells of 16 bytes.
+// wholeCells reports whether a filter that is known only at run time can be bound as it is: its rows, of floats of 16
+// bits, are whole cells of 16 bytes.
 func (c *conv) wholeCells() bool {
 	return !c.X.Type.IsQuant8() && !c.turned && !c.several && c.Taps*c.InQuads()%2 == 0
 }
@@ -95,7 +95,7 @@ func lowerMatrixFloat(b *emit.Builder, c *conv, k family.Gemm) {
 	dispatchMatrix(b, c, k, w, 0, channels, p)
 }
 
-// halfFilter returns the filter id, which is known at run time only, in floats of 16 bits.
+// halfFilter returns the filter id, which is known only at run time, in floats of 16 bits.
 func halfFilter(b *emit.Builder, id ir.ID) emit.Value {
 	w, l := b.Tensor(id), b.Layout(id)
 	if b.Graph.T(id).Type == nn.TensorFloat16 {
@@ -110,7 +110,7 @@ func halfFilter(b *emit.Builder, id ir.ID) emit.Value {
 	})
 }
 
-// lowerMatrixQ8 appends the product k of q, which c is.
+// lowerMatrixQ8 appends the product k of c, whose constants q has.
 func lowerMatrixQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) {
 	s := q.Signed()
 	bias, _ := s.FoldZeroPoints()
@@ -123,8 +123,8 @@ func lowerMatrixQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) {
 	dispatchMatrix(b, c, k, w, 0, b.WeightsU32(c.Channels(c.OutQuads(), bias)), p)
 }
 
-// dispatchMatrix appends the product k of c. w is the filter, of rows of so many cells, or packed in tiles for 0; channels is
-// what the kernel adds to sums.
+// dispatchMatrix appends the product k of c. w is the filter, in rows of so many cells, or packed in tiles if cells is 0;
+// channels is what the kernel adds to sums.
 func dispatchMatrix(b *emit.Builder, c *conv, k family.Gemm, w emit.Value, cells int, channels emit.Value, p gemmPush) {
 	partSteps, rows := 0, c.tiles(k)*k.N
 	if cells > 0 {
@@ -150,7 +150,7 @@ func dispatchMatrix(b *emit.Builder, c *conv, k family.Gemm, w emit.Value, cells
 	}
 }
 
-// unpacked is the variant without cooperative matrices that computes what k does, as far as k tells.
+// unpacked is the variant without cooperative matrices that computes the same as k, as far as k tells.
 func unpacked(f *plan.Facts, k family.Gemm) family.Gemm {
 	k.Matrix = family.Matrix{}
 	if k.Elem == family.Q8 {

@@ -19,7 +19,7 @@ func init() {
 	register(rule{check: checkMean, lower: lowerMean, divide: divideReduced}, nn.OpMean)
 }
 
-// maxByteSum is the number of bytes whose sum fits an int32 whatever they are.
+// maxByteSum is the number of bytes, of any value, whose sum fits an int32.
 const maxByteSum = math.MaxInt32 / 256
 
 func checkMean(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -51,7 +51,7 @@ func lowerMean(b *emit.Builder, n *ir.Node) {
 	average(b, n.Out[0], n.In[0], axes, meanFinish(in, out, count))
 }
 
-// average reduces the axes of in to out by their sums, which f finishes.
+// average reduces the axes of in to out by their sums, each of which f finishes.
 func average(b *emit.Builder, out, in ir.ID, axes []int, f finish) {
 	t := b.Graph.T(in)
 	count, off := reducedCount(t.Shape, axes), int(pack.SignOffset(t.Type))
@@ -62,13 +62,13 @@ func average(b *emit.Builder, out, in ir.ID, axes []int, f finish) {
 				if k.Column != w.column || k.From != from || k.To != to || k.Team != family.Alone {
 					return 0, ""
 				}
-				// The sums of sixteen columns are more than narrow subgroups have registers for.
+				// Sums of sixteen columns take more registers than narrow subgroups have.
 				if k.Wide && w.column && b.Facts.SubgroupSize < 8 {
 					return 0, ""
 				}
 				return w.speed(b, k.Wide, k.Access), ""
 			})
-			if !ok { // in a trial of teams, which is to have nothing else for rows
+			if !ok { // in a trial of teams, where nothing else may sum rows
 				k = family.Sum{Column: w.column, From: from, To: to}
 			}
 			return reader{shaders.Of(k), k.Wide, k.Access, plan.FormatRGBA32F}

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// nmsRows is the largest number of boxes of a class: kernels of shaders/box search in so many.
+	// nmsRows is the largest number of boxes of a class that the kernels of shaders/box can search.
 	nmsRows = 1<<15 - 1
 	// nmsLevels are the levels of sums of nmsRun elements each, constants of shaders/box/nms_take.comp and nms.glsl.
 	nmsLevels = 5
 	nmsRun    = 64
 	// nmsUnrolled is how many boxes a round of the loop of nms_select.comp looks at.
 	nmsUnrolled = 4
-	// nmsBytes is what is kept of a selected box.
+	// nmsBytes is the size of the record of a selected box.
 	nmsBytes = 16
 	// nmsSteps bounds the steps in which boxes are selected.
 	nmsSteps = 1 << 11
@@ -30,12 +30,12 @@ func init() {
 	register(rule{check: checkNMS, lower: lowerNMS}, ops.Counted(nn.OpBoxWithNmsLimit))
 }
 
-// nms is what lowering needs to know of a node.
+// nms is what the lowering of a node needs.
 type nms struct {
 	ops.BoxNMS
 	rows, classes, stride int
 	limit                 int // of boxes of a list
-	rounds                int // of a step: boxes that it selects; below 1: a single one takes too long
+	rounds                int // of a step: the boxes that it selects; below 1: even one takes too long
 }
 
 func nmsOf(g *ir.Graph, n *ir.Node) nms {
@@ -45,16 +45,16 @@ func nmsOf(g *ir.Graph, n *ir.Node) nms {
 	if x.limit = x.rows; x.Limit >= 0 {
 		x.limit = min(x.limit, x.Limit)
 	}
-	// A round looks at what is left, once more than boxes are selected; making a list looks at all.
+	// A round looks at the boxes that are left, once more than boxes are selected; making a list looks at all.
 	x.rounds = (emit.MaxLoop-x.rows)/((x.rows+nmsUnrolled-1)/nmsUnrolled+1) - 1
 	x.rounds = min(x.rounds, x.limit)
 	return x
 }
 
-// steps is in how many the boxes are selected.
+// steps is the number of steps in which the boxes are selected.
 func (x *nms) steps() int {
 	if x.limit == 0 {
-		return 1 // which says that there are none
+		return 1 // it says that there are none
 	}
 	return (x.limit + x.rounds - 1) / x.rounds
 }
@@ -75,7 +75,7 @@ func checkNMS(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		return fmt.Errorf("%d boxes of each class", x.rows)
 	case x.classes*16 > emit.MaxLoop:
 		return fmt.Errorf("%d classes", x.classes)
-	case slots*nmsBytes > f.MaxStorageRange || slots > 1<<24: // which nmsLevels sums add
+	case slots*nmsBytes > f.MaxStorageRange || slots > 1<<24: // as many as nmsLevels levels of sums can add up
 		return fmt.Errorf("needs %d bytes to select boxes, more than the device binds", slots*nmsBytes)
 	}
 	return emit.CheckTensors(f, g, n)
@@ -96,7 +96,7 @@ func lowerNMS(b *emit.Builder, n *ir.Node) {
 		}
 		push := emit.Ints(count).Divisors(each).Ints(x.rows, x.classes, x.stride, begin, x.rounds, x.limit, int(x.Kernel)).
 			Floats(float64(x.Score), float64(x.Overlap), float64(x.Sigma), float64(x.Lowered))
-		// Only the data tells how many there are to be selected.
+		// Only the data tells how many boxes are selected.
 		b.Quads(shaders.NmsSelect, count, push, emit.Cost{FLOP: 20 * float64(each) * float64(x.rows) * float64(min(x.rounds, 32))},
 			b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), write(left), write(counts), write(kept))
 	}

@@ -39,7 +39,7 @@ func checkLocalResponse(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-// responseWindow is the number of quads that the kernel reads for one of the output, at most.
+// responseWindow is the most quads that the kernel reads for one of the output.
 func responseWindow(l pack.Layout, a ops.LocalResponse) int {
 	n := l.Dims[a.Axis]
 	r := min(a.Radius, n)
@@ -49,7 +49,7 @@ func responseWindow(l pack.Layout, a ops.LocalResponse) int {
 	return min(2*r+1, n)
 }
 
-// responseCost: a power is some 40 operations, an element of a window up to 4.
+// responseCost: a power is about 40 operations, an element of a window up to 4.
 func responseCost(l pack.Layout, window int) emit.Cost {
 	return emit.Cost{FLOP: float64(l.TotalQuads()) * (160 + 16*float64(window))}
 }

@@ -27,7 +27,7 @@ func elem(t nn.OperandType) family.Elem {
 	return ""
 }
 
-// quadTexels is the format of texels that hold a quad of a tensor of t each.
+// quadTexels is the format of texels that each hold a quad of a tensor of type t.
 func quadTexels(t nn.OperandType) plan.Format {
 	if t.IsQuant8() {
 		return plan.FormatR32U
@@ -53,7 +53,7 @@ func checkMoved(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 // isFloatTensor reports whether kernels compute t in float32.
 func isFloatTensor(t nn.OperandType) bool { return t == nn.TensorFloat32 || t == nn.TensorFloat16 }
 
-// activation is the fused one of n, none for operations that fuse none.
+// activation is the fused activation of n, none for operations that cannot have one.
 func activation(n *ir.Node) nn.Activation {
 	if a, ok := n.Attrs.(ops.Activated); ok {
 		return a.Activation()
@@ -61,7 +61,7 @@ func activation(n *ir.Node) nn.Activation {
 	return nn.ActNone
 }
 
-// checkScales reports a quantised tensor whose scale is no positive number.
+// checkScales reports a quantised tensor whose scale is not a positive number.
 func checkScales(tensors ...*ir.Tensor) error {
 	for _, t := range tensors {
 		if (t.Type.IsQuant8() || isQuant16(t.Type)) && (!(t.Scale > 0) || math.IsInf(float64(t.Scale), 1)) {
@@ -71,7 +71,8 @@ func checkScales(tensors ...*ir.Tensor) error {
 	return nil
 }
 
-// checkNumbers reports the first of tensors of one type that are neither floats nor bytes with a scale, for operation op.
+// checkNumbers reports the first of several tensors of one type that are neither floats nor bytes with a scale, for
+// operation op.
 func checkNumbers(op nn.OperationType, tensors ...*ir.Tensor) error {
 	if t := tensors[0].Type; !isFloatTensor(t) && !t.IsQuant8() {
 		return fmt.Errorf("%v of %v", op, t)
@@ -87,7 +88,7 @@ func checkSameType(in, out *ir.Tensor) error {
 	return nil
 }
 
-// firstInputOnly is n without its parameters, which may still be listed when they are decoded.
+// firstInputOnly is n without its parameters, which may still be listed after they were decoded.
 func firstInputOnly(n *ir.Node) *ir.Node {
 	m := *n
 	m.In = n.In[:1]

@@ -59,7 +59,7 @@ func number(set bool) int {
 	return 0
 }
 
-// fillOf is what node n fills tensors of type t with; nothing where it mirrors.
+// fillOf is the element with which node n fills tensors of type t; 0 if it mirrors.
 func fillOf(n *ir.Node, t nn.OperandType) uint32 {
 	if a, ok := n.Attrs.(ops.Padding); ok {
 		return fillBits(t, a.Value)
@@ -86,7 +86,7 @@ func newPadding(shape []int, pads [][2]int, mirror bool) padding {
 	for i := range shape {
 		k := len(p.shape) - 1
 		if i < last && k >= 0 && pads[i] == [2]int{} && (!mirror || p.pads[k] == [2]int{}) {
-			// Positions of an unpadded dimension just repeat what is in front of it.
+			// Positions of an unpadded dimension only repeat the dimensions before it.
 			d := shape[i]
 			p.shape[k] *= d
 			p.pads[k][0] *= d
@@ -115,7 +115,7 @@ func lowerPad(b *emit.Builder, n *ir.Node) {
 	src := b.In(in)
 	shape := b.Graph.T(in).Shape
 	pads = slices.Clone(pads)
-	// One dimension is padded independently of the others: what the kernel cannot do at once takes steps.
+	// Dimensions are padded independently: what the kernel cannot do at once takes several steps.
 	for {
 		now := make([][2]int, len(pads))
 		next := slices.Clone(shape)
@@ -199,7 +199,7 @@ func fillBits(t nn.OperandType, value float64) uint32 {
 	return uint32(int32(value)) & uint32(uint64(1)<<(8*t.Bytes())-1)
 }
 
-// dividePad divides outside of what is padded, or between the rows of the input that are.
+// dividePad divides outside of the padded dimensions, or between the rows of the input that are padded.
 func dividePad(g *ir.Graph, n *ir.Node) []division {
 	if hasRuntimeParam(n) {
 		return nil

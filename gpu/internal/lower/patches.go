@@ -11,22 +11,23 @@ import (
 // patchElements bounds the window of a convolution by patches, in elements: for each there is a record of 16 bytes.
 const patchElements = 1024
 
-// patchWork is the work, in floating-point operations, of which nothing is worth another dispatch.
+// patchWork is the work, in floating-point operations, below which another dispatch does not pay.
 const patchWork = 1e6
 
-// patchRows is what the pixels of a band are a multiple of: of whole tiles of the products, which begin where the device
-// can bind them.
+// patchRows divides the number of pixels of a band, so that it is whole tiles of the products, which begin where the
+// device can bind them.
 const patchRows = 16
 
-// patches is a convolution whose windows become the rows of a matrix: of fewer than four channels, which padded to a quad
-// would be multiplied with zeroes. The matrix is scratch, so that large images go in bands.
+// patches is a convolution whose windows become the rows of a matrix: one of fewer than four channels, which padded to
+// a quad would be multiplied by zeroes. The matrix is scratch, so large images are done in bands.
 type patches struct {
 	c    *conv
 	rows int   // of a band
 	of   *conv // the product with all rows
 }
 
-// choosePatches returns c by patches where that is faster than a window: measured on processors, whenever it has some work.
+// choosePatches returns c by patches if that is faster than a window: on processors, by measurement, whenever it has
+// some work.
 func choosePatches(f *plan.Facts, c *conv) (p *patches, ok bool) {
 	if f.Class != plan.ClassCPU || c.flop() < patchWork {
 		return nil, false
@@ -34,7 +35,7 @@ func choosePatches(f *plan.Facts, c *conv) (p *patches, ok bool) {
 	return patchesOf(f, c)
 }
 
-// patchesOf returns c by patches; not ok where c is another convolution.
+// patchesOf returns c by patches; not ok if c is another kind of convolution.
 func patchesOf(f *plan.Facts, c *conv) (p *patches, ok bool) {
 	if elem(c.X.Type) != family.F32 || c.In >= 4 || !c.window() || c.grouped || c.transposed ||
 		!c.constant() || c.Taps*c.In > patchElements {
@@ -51,7 +52,7 @@ func patchesOf(f *plan.Facts, c *conv) (p *patches, ok bool) {
 	return p, true
 }
 
-// lowerPatches appends the steps of p; not ok, and nothing appended, where no product can do it.
+// lowerPatches appends the steps of p; not ok, with nothing appended, if no product can do it.
 func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 	c, in, out := p.c, p.of.InQuads(), p.of.OutQuads()
 	v, y := b.Temp(int64(min(p.rows, c.pixels)*in)*16), b.Tensor(c.node.Out[0])

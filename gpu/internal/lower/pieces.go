@@ -12,22 +12,22 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// A node with a tensor that is larger than what the device binds is lowered in pieces: the same operation on parts of
-// its tensors, each a run of memory, by the same kernels. What an operation's parts are, its rule's divide says;
-// whether a piece can be lowered, its check.
+// A node with a tensor that is larger than the device can bind is lowered in pieces: the same operation on parts of its
+// tensors, each a run of memory, by the same kernels. The divide of an operation's rule says what the parts are, and
+// its check whether a piece can be lowered.
 
 // division is a way to divide a node.
 type division struct {
-	size int // positions, of which each piece has some
-	// part returns what a piece of the positions from to to has of the node's tensors, n.In before n.Out, and its
+	size int // positions, which are shared out among the pieces
+	// part returns what a piece with the positions from to to has of the node's tensors, n.In before n.Out, and its
 	// attributes.
 	part func(from, to int) ([]extent, ops.Attrs)
 }
 
-// extent is what a piece has of a tensor: all of it, nothing, or a part of its memory.
+// extent is the part of a tensor that a piece has: all of it, nothing, or a part of its memory.
 type extent struct {
 	whole bool
-	omit  bool // the piece does without this input
+	omit  bool // the piece does not have this input
 	shape []int
 	at    int64 // bytes from the beginning
 }
@@ -46,7 +46,7 @@ type source struct {
 	whole bool
 }
 
-// oversized reports whether n binds more than the device can, as a tensor or of its own.
+// oversized reports whether n binds more than the device can, in a tensor or in scratch of its own.
 func oversized(f *plan.Facts, g *ir.Graph, n *ir.Node) bool {
 	scratch := rules[n.Op].scratch
 	return emit.Oversized(f, g, n) || scratch != nil && scratch(g, n) > f.MaxStorageRange
@@ -92,7 +92,7 @@ func divide(f *plan.Facts, g *ir.Graph, n *ir.Node, tooLarge error) ([]piece, er
 	return pieces, nil
 }
 
-// divide appends pieces that the device can run, and that do the work of p together, to list.
+// divide appends to list pieces that the device can run, and that do the work of p together.
 func (p *piece) divide(f *plan.Facts, list []piece) ([]piece, bool) {
 	r := rules[p.node.Op]
 	for _, d := range r.divide(p.graph, &p.node) {
@@ -195,10 +195,10 @@ func along(t *ir.Tensor, axis, from, to int) extent {
 	return x
 }
 
-// outer returns the outermost dimension of shape that is more than 1, or -1.
+// outer returns the outermost dimension of shape that is larger than 1, or -1.
 func outer(shape []int) int { return slices.IndexFunc(shape, func(d int) bool { return d > 1 }) }
 
-// shaped is t with another shape, in which it must lie as it does.
+// shaped is t with another shape, of the same form in memory.
 func shaped(t *ir.Tensor, shape []int) *ir.Tensor {
 	u := *t
 	u.Shape = shape

@@ -18,7 +18,7 @@ func init() {
 	register(rule{check: checkPool, lower: lowerPool, divide: dividePool}, nn.OpAveragePool2D, nn.OpMaxPool2D, nn.OpL2Pool2D)
 }
 
-// longWindow is the number of positions of a global pool from which the stages of MEAN are quicker.
+// longWindow is the number of positions of a global pool from which the stages of MEAN are faster.
 const longWindow = 1024
 
 func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -66,7 +66,7 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 		if max(rows.loops(), columns.loops()) > emit.MaxLoop {
 			return fmt.Errorf("windows of %v positions", a.Window)
 		}
-		// What is between must be bound, too.
+		// The result between the two steps must also be bound.
 		l := pack.LayoutOf(&ir.Tensor{Type: in.Type, Shape: []int{in.Shape[0], in.Shape[1], out.Shape[2], in.Shape[3]}})
 		if !emit.Bindable(f, l) {
 			return fmt.Errorf("maxima of rows of %d bytes, more than the device binds", l.Bytes())
@@ -77,7 +77,7 @@ func checkPool(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return cmp.Or(emit.CheckWork(4*float64(p.count())*float64(min(p.loops(), emit.MaxLoop))), emit.CheckTensors(f, g, n))
 }
 
-// globalPool reports whether each channel has one window, all of the image.
+// globalPool reports whether each channel has one window, which is all of the image.
 func globalPool(in, out *ir.Tensor, a ops.Pool) bool {
 	return out.Shape[1] == 1 && out.Shape[2] == 1 && a.Pad.Top == 0 && a.Pad.Left == 0 &&
 		a.Window[0] >= in.Shape[1] && a.Window[1] >= in.Shape[2]
@@ -115,7 +115,7 @@ type pool struct {
 	bounds        []uint32
 }
 
-// newPool describes node n but for its activation.
+// newPool describes node n except for its activation.
 func newPool(n *ir.Node, in, out *ir.Tensor) pool {
 	a := n.Attrs.(ops.Pool)
 	p := pool{
@@ -126,8 +126,8 @@ func newPool(n *ir.Node, in, out *ir.Tensor) pool {
 	return p.flat()
 }
 
-// flat returns p with windows of one column turned into windows of one row: all columns of a row of pixels are
-// then channels. Nested loops of one iteration each are twice the iterations.
+// flat returns p with windows of one column turned into windows of one row: all columns of a row of pixels are then
+// channels. Otherwise nested loops of one iteration each would take twice the iterations.
 func (p pool) flat() pool {
 	if p.window[1] != 1 || p.stride[1] != 1 || p.pad[1] != 0 || p.out[1] != p.size[1] {
 		return p
@@ -139,7 +139,7 @@ func (p pool) flat() pool {
 	return p
 }
 
-// split returns two pools, the second of the first's result, for a maximum: of each row, then of those.
+// split returns two pools, the second on the result of the first, for a maximum: first of each row, then of these.
 func (p pool) split() (rows, columns pool) {
 	rows, columns = p, p
 	rows.window[0], rows.stride[0], rows.pad[0], rows.out[0] = 1, 1, 0, p.size[0]

@@ -36,8 +36,8 @@ var programCodes = map[nn.OperationType]uint32{
 	nn.OpAbs: 9, nn.OpNeg: 10, nn.OpSqrt: 11, nn.OpRsqrt: 12, nn.OpHardSwish: 13, nn.OpExp: 14, nn.OpLogistic: 15, nn.OpTanh: 16,
 }
 
-// Programmable reports whether n can be a part of a program (ops.Elementwise) and is small enough for that: what a dispatch
-// costs decides then, and not that the work of a program takes longer than that of kernels made for one operation.
+// Programmable reports whether n can be a part of a program (ops.Elementwise) and is small enough for that: then the
+// cost of a dispatch matters more than that programs take longer for the work than kernels made for one operation.
 func Programmable(f *plan.Facts, g *ir.Graph, n *ir.Node) bool {
 	if _, ok := programCodes[n.Op]; !ok || len(n.Out) != 1 {
 		return false
@@ -53,16 +53,16 @@ func Programmable(f *plan.Facts, g *ir.Graph, n *ir.Node) bool {
 	return pack.LayoutOf(z).TotalQuads() <= most
 }
 
-// ProgramsPay reports whether programs pay that save so many dispatches. On software devices the kernel takes a fifth of a
-// second to compile, longer than some that do one operation each, and a dispatch 10 to 20 microseconds: there it
-// is for recurrent cells, which have hundreds.
+// ProgramsPay reports whether programs pay that save so many dispatches. On software devices the kernel takes a fifth
+// of a second to compile, longer than some kernels for one operation each, and a dispatch takes 10 to 20 microseconds:
+// there they pay for recurrent cells, which have hundreds.
 func ProgramsPay(f *plan.Facts, saved int) bool {
 	return f.Class != plan.ClassCPU || saved >= 100 && !f.Quick
 }
 
-// program is what the kernel is told.
+// program is the form of a program that the kernel reads.
 type program struct {
-	run     int      // quads after which an operand repeats or goes on; 0: none does
+	run     int      // quads after which an operand repeats or advances; 0: none does
 	forms   []uint32 // of operands
 	steps   []uint32
 	numbers []float32
@@ -112,7 +112,7 @@ func programOf(g *ir.Graph, n *ir.Node) (*program, error) {
 	return p, nil
 }
 
-// bounds returns where the bounds of act are among the numbers.
+// bounds returns the place of the bounds of act among the numbers.
 func (p *program) bounds(act nn.Activation) uint32 {
 	lo, hi := pack.FloatRange(act)
 	for i := 1; i < len(p.numbers); i++ {
@@ -130,10 +130,10 @@ const (
 	formRepeat        // every so many quads
 	formAbove         // one quad for so many
 	formOne           // one quad
-	formSplat         // beside these: the first element stands for all four
+	formSplat         // added to these: the first element stands for all four
 )
 
-// formOf is how operand t lies beside result z, and after how many quads it repeats or goes on.
+// formOf is how operand t lies relative to result z, and after how many quads it repeats or advances.
 func formOf(t, z *ir.Tensor) (form uint32, run int, err error) {
 	g, err := broadcast(t, t, z)
 	if err != nil {
@@ -216,7 +216,7 @@ func lowerProgram(b *emit.Builder, n *ir.Node) {
 	b.Quads(shaders.Of(family.Program{Elem: elem(b.Graph.T(n.Out[0]).Type)}), l.TotalQuads(), push, cost, bindings...)
 }
 
-// place lets results of n lie where operands lay that nobody reads again.
+// place lets results of n take the memory of operands that nothing reads again.
 func (p *program) place(b *emit.Builder, n *ir.Node) {
 	taken := map[ir.ID]bool{}
 	for _, out := range n.Out {

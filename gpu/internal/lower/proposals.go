@@ -15,7 +15,7 @@ func init() {
 	register(rule{check: checkProposals, lower: lowerProposals}, ops.Counted(nn.OpGenerateProposals))
 }
 
-// proposals is GENERATE_PROPOSALS of certain tensors.
+// proposals is GENERATE_PROPOSALS with the sizes of its tensors.
 type proposals struct {
 	ops.Proposals
 	images, height, width, each int // each: anchors of a position

@@ -33,14 +33,15 @@ func requantize(x, m int32, shift int) int32 {
 
 func isQuant16(t nn.OperandType) bool { return t == nn.TensorQuant16Asymm || t == nn.TensorQuant16Symm }
 
-// lut8 makes the single output of n from its first input through a table; both are 8-bit tensors of one
-// layout. f maps stored integers.
+// lut8 computes the single output of n from its first input by a table; both are 8-bit tensors of one layout. f maps
+// stored integers.
 func lut8(b *emit.Builder, n *ir.Node, f func(q int32) int32) {
 	count := b.Layout(n.Out[0]).TotalQuads()
 	lookUp(b, b.Graph.T(n.In[0]).Type, b.Out(n.Out[0]), b.In(n.In[0]), count, emit.Cost{FLOP: float64(4 * count)}, f)
 }
 
-// lookUp appends the step that makes count quads of dst from those of src, which is of 8-bit type t, through a table of f.
+// lookUp appends the step that computes count quads of dst from those of src, which is of 8-bit type t, by a table of
+// f.
 func lookUp(b *emit.Builder, t nn.OperandType, dst, src emit.Binding, count int, c emit.Cost, f func(q int32) int32) {
 	signed := pack.SignOffset(t) != 0
 	table := make([]uint32, 256)
@@ -135,7 +136,7 @@ func dequantizeScales(x *ir.Tensor, l pack.Layout) (scales []float32, inner int)
 	return scales, inner
 }
 
-// divideDequantize divides anywhere where all elements have one scale, else outside of the channels.
+// divideDequantize divides anywhere if all elements have one scale, else outside of the channels.
 func divideDequantize(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	if x.Channel == nil {

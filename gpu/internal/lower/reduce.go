@@ -16,8 +16,8 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// folds has of each operation what reduce/fold.comp makes of elements. Of booleans, 0 and 1, any is the largest and all the
-// smallest.
+// folds has for each operation how reduce/fold.comp combines elements. For booleans, 0 and 1, any is the largest and
+// all the smallest.
 var folds = map[nn.OperationType]family.FoldOp{
 	nn.OpReduceMax:  family.FoldMax,
 	nn.OpReduceMin:  family.FoldMin,
@@ -51,7 +51,7 @@ func reducedCount(shape, axes []int) int {
 	return n
 }
 
-// checkReduced reports axes that are none of in's, or do not reduce it to the elements of out.
+// checkReduced reports axes that in does not have, or that do not reduce it to the elements of out.
 func checkReduced(in, out *ir.Tensor, axes []int) error {
 	last := -1
 	for _, a := range axes {
@@ -66,9 +66,9 @@ func checkReduced(in, out *ir.Tensor, axes []int) error {
 	return nil
 }
 
-// checkStages reports an input of a reduction whose partial results the device cannot bind. Between stages an element takes
-// 4 bytes, and the first one halves their number at least; a key with its place takes 8, after a stage that leaves less
-// than a twentieth of them.
+// checkStages reports an input of a reduction whose partial results the device cannot bind. Between stages an element
+// takes 4 bytes, and the first stage at least halves their number; a key with its place takes 8, after a stage that
+// leaves less than a twentieth of them.
 func checkStages(f *plan.Facts, in *ir.Tensor) error {
 	if need := int64(pack.LayoutOf(in).TotalQuads()) * 8; need > f.MaxStorageRange {
 		return fmt.Errorf("partial results of %d bytes are more than the %d that the device binds", need, f.MaxStorageRange)
@@ -78,7 +78,7 @@ func checkStages(f *plan.Facts, in *ir.Tensor) error {
 
 func checkSum(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
-	if !isFloatTensor(in.Type) && in.Type != nn.TensorInt32 { // of integers it is a part of matrix products
+	if !isFloatTensor(in.Type) && in.Type != nn.TensorInt32 { // for integers it is a part of matrix products
 		return fmt.Errorf("%v of %v", n.Op, in.Type)
 	}
 	return cmp.Or(checkSameType(in, out), checkReduced(in, out, reducedAxes(n)), checkStages(f, in), emit.CheckTensors(f, g, n))
@@ -135,7 +135,7 @@ func lowerFold(b *emit.Builder, n *ir.Node) {
 				return w.speed(b, k.Wide, k.Access), ""
 			})
 			texels := plan.FormatRGBA32F
-			if op == family.FoldPlace { // which compares bits
+			if op == family.FoldPlace { // it compares bits
 				texels = plan.FormatRGBA32U
 			}
 			return reader{shaders.Of(k), k.Wide, k.Access, texels}
@@ -154,20 +154,20 @@ type partial struct {
 	reduced []bool
 	row     int  // elements of a row
 	quads   int  // of a row
-	across  bool // the next stage reduces rows, of elements that lie in quads
+	across  bool // the next stage reduces rows whose elements lie in quads
 }
 
 // stages are the dispatches of a reduction, by element types before and after each.
 type stages struct {
 	between func(from family.Elem) family.Elem // the type of partial results
 	kernel  func(w work, from, to family.Elem) reader
-	// team chooses who sums rows of floats; nil: one invocation alone.
+	// team chooses the invocations that sum rows of floats; nil: a single one.
 	team func(from, to family.Elem, w *rowWork) family.Sum
-	// push are the push constants behind those of the dimensions. p is what the stage reads.
+	// push has the push constants behind those of the dimensions. p is the input of the stage.
 	push func(p *partial, to family.Elem, final bool) emit.Push
 }
 
-// work is what a stage does, as far as the choice of its kernel goes by it.
+// work is the work of a stage as far as the choice of its kernel depends on it.
 type work struct {
 	column bool
 	x      emit.Value
@@ -202,9 +202,9 @@ func (r *reader) bind(x emit.Binding) emit.Binding {
 	return emit.ReadBy(r.access, x, r.texels)
 }
 
-// reduceAxes reduces the axes of in to out: first the outer dimensions, one group of neighbours after the
-// other, then the innermost. Long ones are split in two stages, which keeps loops short, gives enough
-// invocations and rounds less.
+// reduceAxes reduces the axes of in to out: first the outer dimensions, one group of neighbours after the other, then
+// the innermost. Long ones are split into two stages, which keeps loops short, gives enough invocations and rounds
+// less.
 func reduceAxes(b *emit.Builder, out, in ir.ID, axes []int, by stages) {
 	t := b.Graph.T(in)
 	l, to := b.Layout(in), b.Layout(out)
@@ -213,7 +213,7 @@ func reduceAxes(b *emit.Builder, out, in ir.ID, axes []int, by stages) {
 		reduced[a] = true
 	}
 	last := len(l.Dims) - 1
-	// One element a row and one in the output: nothing to do along the rows.
+	// One element per row, and one in the output: nothing to do along the rows.
 	rows := reduced[last] && !(l.C == 1 && to.C == 1)
 	p := partial{
 		memory: b.In(in), elem: comparedAs(t.Type), row: l.C, quads: l.Quads,
@@ -242,7 +242,7 @@ func reduceAxes(b *emit.Builder, out, in ir.ID, axes []int, by stages) {
 	if rows {
 		s.row(&p, to)
 	} else if p.elem != s.final || p.memory.Value != b.Tensor(out) {
-		// Only dimensions of size 1 went: a column of one element.
+		// Only dimensions of size 1 are dropped: a column of one element.
 		p.dims, p.reduced = append(p.dims, 1), append(p.reduced, true)
 		s.column(&p, len(p.dims)-1, true)
 	}
@@ -268,8 +268,8 @@ func (s *reduction) column(p *partial, i int, final bool) {
 	p.dims[i] = 1
 }
 
-// segment is the number of elements that one invocation reduces of n for each of `columns` quads: all of
-// them where that is quick and exact enough, else about the square root.
+// segment is the number of elements, out of n, that one invocation reduces for each of `columns` quads: all of them if
+// that is fast and exact enough, else about the square root.
 func segment(n, columns int) int {
 	const short, long = 256, 1024
 	if n <= short || (n <= long && columns >= short) {
@@ -327,7 +327,7 @@ func lastBytes(row int) uint32 {
 	return 0xffffffff
 }
 
-// dispatch appends a stage that does w and makes p its result, of count quads. place are its invocations and the push
+// dispatch appends a stage that does w and makes p its result, of count quads. place gives its invocations and the push
 // constants of its dimensions.
 func (s *reduction) dispatch(p *partial, w *work, count, quads int, final bool, place func(r *reader) (int, emit.Push)) {
 	to := s.between(p.elem)

@@ -31,7 +31,7 @@ func checkResize(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	if len(in.Shape) != 4 || len(out.Shape) != 4 || in.Shape[0] != out.Shape[0] || in.Shape[3] != out.Shape[3] {
 		return fmt.Errorf("resizing %v to %v", in.Shape, out.Shape)
 	}
-	// Positions are float32, with which half of one is lost beyond 2^22: the last ones would lie outside.
+	// Positions are float32, which cannot represent a half beyond 2^22: the last ones would lie outside.
 	if max(in.Shape[1], in.Shape[2], out.Shape[1], out.Shape[2]) > 1<<22 {
 		return fmt.Errorf("resizing %v to %v", in.Shape, out.Shape)
 	}
@@ -59,7 +59,7 @@ func lowerResize(b *emit.Builder, n *ir.Node) {
 	var wide bool
 	switch {
 	case n.Op == nn.OpResizeNearestNeighbor:
-		// Nothing but words move: count in the largest unit that a pixel divides into.
+		// Only words are moved: count in the largest unit that divides a pixel.
 		for unit < 4 && units%2 == 0 {
 			units, unit = units/2, unit*2
 		}
@@ -114,7 +114,7 @@ func lowerResize(b *emit.Builder, n *ir.Node) {
 }
 
 // divideResize divides between images and, where the nearest row does not depend on rounding, between rows of the
-// input: one becomes 2^k rows of the output. Weights of a bilinear one count from the image's first row.
+// input: one becomes 2^k rows of the output. Bilinear weights are relative to the first row of the image.
 func divideResize(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	scale := y.Shape[1] / x.Shape[1]

@@ -12,7 +12,7 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// roiUnrolled is a constant of shaders/include/roi.glsl: columns of a cell in a round of its loop.
+// roiUnrolled is a constant of shaders/include/roi.glsl: the columns of a cell that a round of its loop takes.
 const roiUnrolled = 8
 
 func init() {
@@ -37,7 +37,7 @@ func checkReal(g *ir.Graph, n *ir.Node, integers ...ir.ID) error {
 	return nil
 }
 
-// roiOf are the attributes that both operations have, and the samples of a cell of ROI_ALIGN.
+// roiOf has the attributes that both operations share, and the samples of a cell of ROI_ALIGN.
 func roiOf(n *ir.Node) (a ops.Roi, samples [2]int) {
 	switch a := n.Attrs.(type) {
 	case ops.RoiAlign:
@@ -47,7 +47,7 @@ func roiOf(n *ir.Node) (a ops.Roi, samples [2]int) {
 	}
 }
 
-// roiLoops is the most that a cell takes: a box may be such that a single one has all of the image.
+// roiLoops is the most iterations that a cell takes: the box may be such that a single cell covers all of the image.
 func roiLoops(n *ir.Node, x *ir.Tensor) float64 {
 	_, samples := roiOf(n)
 	var in [2]float64
@@ -56,7 +56,7 @@ func roiLoops(n *ir.Node, x *ir.Tensor) float64 {
 		switch {
 		case n.Op == nn.OpRoiPooling:
 			in[i] = size
-		case samples[i] == 0: // each is more than half a pixel from the next
+		case samples[i] == 0: // they are more than half a pixel apart
 			in[i] = 2*size + 8
 		default:
 			in[i] = min(float64(samples[i]), 4*size+16)
@@ -96,6 +96,6 @@ func lowerRoi(b *emit.Builder, n *ir.Node) {
 	if n.Op == nn.OpRoiPooling {
 		k, perCell = shaders.RoiPool, 16.0
 	}
-	perCell *= cmp.Or(float64(samples[0]*samples[1]), 4) // what a box takes only the data tells
+	perCell *= cmp.Or(float64(samples[0]*samples[1]), 4) // only the data tells what a box takes
 	b.Quads(k, count, push, emit.Cost{FLOP: perCell * float64(count)}, b.In(n.In[0]), b.In(n.In[1]), b.In(n.In[2]), b.Out(n.Out[0]))
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// Paddings, permutations and axes that are known only at run time lie in memory, as the second input of
-// their node, and the kernels read them there. They may hold anything: the shapes are those that the model
-// states, and values that contradict them give wrong results, but never an access outside of a tensor.
+// Paddings, permutations and axes that are known only at run time lie in memory, as the second input of their node, and
+// the kernels read them there. They may hold anything: the shapes are those that the model states, and values that
+// contradict them give wrong results, but never an access outside of a tensor.
 
 // maxRuntimeRank bounds the loops over dimensions.
 const maxRuntimeRank = 64
@@ -87,8 +87,8 @@ func lowerTransposeRuntime(b *emit.Builder, n *ir.Node) {
 	moveRuntime(b, k, n, strides, push)
 }
 
-// moveRuntime dispatches a kernel that gathers the output's quads. of is what it wants to know of each dimension
-// of the input.
+// moveRuntime dispatches a kernel that gathers the output's quads. of has what the kernel needs to know of each
+// dimension of the input.
 func moveRuntime(b *emit.Builder, k shaders.Kernel, n *ir.Node, of []int, push []uint32) {
 	to := b.Layout(n.Out[0])
 	var table emit.Push
@@ -99,8 +99,8 @@ func moveRuntime(b *emit.Builder, k shaders.Kernel, n *ir.Node, of []int, push [
 		b.Read(b.WeightsU32(table), plan.FormatNone), b.Out(n.Out[0]))
 }
 
-// maxRuntimeSum is the number of elements that the kernel of MEAN sums up for one of the output: it has a single
-// stage, and its loops over elements and axes stay below 60,000 iterations.
+// maxRuntimeSum is the number of elements that the kernel of MEAN sums up for one of the output: it has a single stage,
+// and its loops over elements and axes together stay below 60,000 iterations.
 const maxRuntimeSum = 50_000
 
 // maxRuntimeAxes is the number of axes that the kernel of MEAN looks at.

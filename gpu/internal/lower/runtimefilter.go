@@ -9,13 +9,13 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// Filters that are known at run time only are brought to the form that the matrix products read by the device, once for all
-// nodes that have the same. So are those of transposed convolutions that come to here.
+// The device itself brings filters that are known only at run time to the form that the matrix products read, once for
+// all nodes with the same filter. It does so too with filters of transposed convolutions that are lowered here.
 
-// PackedRows is the number of output rows from which that is faster than reading the filter as it is for each of them.
+// PackedRows is the number of output rows from which that is faster than reading the filter as it is for each row.
 const PackedRows = 4
 
-// packing names what the device makes of a tensor.
+// packing names a tensor that the device has packed, and how.
 type packing struct {
 	of     emit.Value
 	kernel shaders.Kernel
@@ -31,15 +31,15 @@ func packedOnDevice(b *emit.Builder, c *conv, k family.Gemm, run [2]int) emit.Va
 	})
 }
 
-// matrices are so many filters of one form in w, one below the other.
+// matrices are count filters of one form in w, one below the other.
 type matrices struct {
 	w       emit.Value
 	count   int
 	columns bool // a filter is [In, Out], not [Out, taps, In]
 }
 
-// packMatrices returns tiles run[0] to run[1] of each of the matrices for k, which have the sizes of c's filter: slabs of perSlab
-// tiles, as many for each matrix, at multiples of plan.Align.
+// packMatrices returns tiles run[0] to run[1] for k of each of the matrices, which have the sizes of c's filter: slabs
+// of perSlab tiles, the same number for each matrix, at multiples of plan.Align.
 func packMatrices(b *emit.Builder, c *conv, k family.Gemm, m matrices, run [2]int, perSlab int) parts {
 	slabs, size := (run[1]-run[0]+perSlab-1)/perSlab, int64(perSlab*c.tileTexels(k))*16
 	pitch := plan.AlignUp(size)
@@ -60,7 +60,7 @@ func packMatrices(b *emit.Builder, c *conv, k family.Gemm, m matrices, run [2]in
 	return parts{tiles, size, pitch}
 }
 
-// unsignedFilter returns what makes words of an 8-bit filter unsigned, and its zero point then.
+// unsignedFilter returns the bits that make words of an 8-bit filter unsigned when flipped, and its zero point then.
 func (c *conv) unsignedFilter() (flip uint32, zero int) {
 	off := pack.SignOffset(c.W.Type)
 	if c.W.Type.IsQuant8() {

@@ -30,8 +30,8 @@ func checkSlice(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkMoved(f, g, n)
 }
 
-// lowerSlice is a padding by fewer than no elements: its kernels find where an element of the output lies in the input by
-// subtracting what is in front of it.
+// lowerSlice is a padding by negative numbers of elements: the kernels find the place of an output element in the input
+// by subtracting the padding before it.
 func lowerSlice(b *emit.Builder, n *ir.Node) {
 	a := n.Attrs.(ops.Slice)
 	pads := make([][2]int, len(a.Begin))

@@ -18,8 +18,8 @@ func init() {
 	register(rule{check: checkSoftmax, lower: lowerSoftmax, divide: divideSoftmax}, nn.OpSoftmax, nn.OpLogSoftmax)
 }
 
-// longRow is the number of quads of a row from which softmax handles four an iteration of its loops, not two: the kernel is
-// half again as long.
+// longRow is the number of quads of a row from which an iteration of the loops of softmax handles four instead of two:
+// the kernel is then half as long again.
 const longRow = 512
 
 func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
@@ -47,7 +47,8 @@ func checkSoftmax(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return emit.CheckTensors(f, g, n)
 }
 
-// checkLines checks a node that computes lines along an axis from those of its input, and returns the layout of both.
+// checkLines checks a node that computes lines along an axis from the same lines of its input, and returns the layout
+// of both.
 func checkLines(g *ir.Graph, n *ir.Node, axis int) (l pack.Layout, err error) {
 	in, out := g.T(n.In[0]), g.T(n.Out[0])
 	if err := checkSameType(in, out); err != nil {
@@ -76,7 +77,7 @@ func lowerSoftmax(b *emit.Builder, n *ir.Node) {
 		count = ir.Product(l.Dims[:axis]) * inner
 	}
 	t := b.Graph.T(n.In[0])
-	// An exponential is some 20 operations.
+	// An exponential is about 20 operations.
 	cost := emit.Cost{FLOP: 40 * float64(l.Rows) * float64(l.C)}
 	if t.Type.IsQuant8() {
 		softmaxQ8(b, n, l, column, inner, steps, count, cost)
@@ -122,7 +123,7 @@ func softmaxQ8(b *emit.Builder, n *ir.Node, l pack.Layout, column bool, inner, s
 	}
 	rate := -float64(in.Scale) * n.Attrs.(ops.Softmax).Beta * math.Log2E
 	push := emit.Ints(count).Divisors(inner).Ints(steps, l.C).Floats(rate).Words(pack.SignOffset(in.Type))
-	// Results are unsigned numbers from 0 to 255 until their signs are turned.
+	// Results are unsigned numbers from 0 to 255 until their signs are flipped.
 	off := pack.SignOffset(out.Type)
 	zero := uint32(out.Zero) + off
 	const each = 0x01010101 // of the bytes of a word

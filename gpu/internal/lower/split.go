@@ -50,8 +50,8 @@ func partRows(t *ir.Tensor, n int) ir.Tensor {
 	return ir.Tensor{Type: t.Type, Shape: []int{ir.Product(t.Shape[:last]) * n, t.Shape[last] / n}}
 }
 
-// lowerSplit lets parts lie where they are, if each is a run of memory that can be bound, and copies them else: runs of whole
-// quads. Parts of rows become rows first, unless they are whole quads.
+// lowerSplit lets parts lie where they are, if each is a run of memory that can be bound; otherwise it copies them, in
+// runs of whole quads. Parts of rows become rows first, unless they are whole quads.
 func lowerSplit(b *emit.Builder, n *ir.Node) {
 	in, axis := b.Graph.T(n.In[0]), n.Attrs.(ops.Split).Axis
 	if len(n.Out) == 1 {

@@ -18,13 +18,13 @@ func init() {
 	register(rule{check: checkStrided, lower: lowerStrided, divide: divideStrided}, nn.OpStridedSlice, nn.OpTile)
 }
 
-// walk is where along a dimension of the input the positions of the output lie: position p at first + p%size*step.
+// walk says where along a dimension of the input the positions of the output lie: position p at first + p%size*step.
 type walk struct{ times, size, first, step int }
 
 // still is the walk along all n positions of a dimension.
 func still(n int) walk { return walk{times: 1, size: n, step: 1} }
 
-// walks are those of a STRIDED_SLICE or TILE, nil for attributes of another rank than its input.
+// walks are those of a STRIDED_SLICE or TILE, nil if the rank of the attributes is not that of the input.
 func walks(g *ir.Graph, n *ir.Node) []walk {
 	shape := g.T(n.In[0]).Shape
 	list := make([]walk, len(shape))
@@ -82,7 +82,7 @@ func checkStrided(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkMoved(f, g, n)
 }
 
-// walked is a tensor like t of what walks take of it.
+// walked is a tensor like t, of the shape that the walks take of it.
 func walked(t *ir.Tensor, list []walk) *ir.Tensor {
 	shape := make([]int, len(list))
 	for i, w := range list {
@@ -94,8 +94,8 @@ func walked(t *ir.Tensor, list []walk) *ir.Tensor {
 // maxWalked is the number of dimensions before the innermost that the kernels handle at once.
 const maxWalked = 4
 
-// walkedRows are the rows of a tensor that a walk takes, as a walk over fewer dimensions: positions of each, and how many rows
-// of the input lie between neighbours; first is the row that the first one is.
+// walkedRows are the rows of a tensor that a walk takes, as a walk over fewer dimensions: the positions of each, and
+// the distance of neighbours in rows of the input; first is the first of the rows.
 func walkedRows(shape []int, list []walk) (dims, steps []int, first int) {
 	pitch := ir.Product(shape)
 	for i, w := range list[:len(list)-1] {
@@ -116,8 +116,8 @@ func walkedRows(shape []int, list []walk) (dims, steps []int, first int) {
 	return dims, steps, first
 }
 
-// lowerStrided goes along as many dimensions at once as a kernel can: they do not depend on each other. Where a slice drops the
-// innermost dimension, rows of one element become others in the end.
+// lowerStrided walks along as many dimensions at once as a kernel can: they do not depend on each other. Where a slice
+// drops the innermost dimension, a last step turns rows of one element into others.
 func lowerStrided(b *emit.Builder, n *ir.Node) {
 	t, left := b.Graph.T(n.In[0]), walks(b.Graph, n)
 	full, to := pack.LayoutOf(walked(t, left)), b.Layout(n.Out[0])
@@ -134,7 +134,7 @@ func lowerStrided(b *emit.Builder, n *ir.Node) {
 	b.Reshape(b.Tensor(n.Out[0]), v, to, full)
 }
 
-// walkAll copies from a tensor like t what the walks left take of it.
+// walkAll copies what the walks in left take of a tensor like t.
 func walkAll(b *emit.Builder, dst emit.Value, src emit.Binding, t *ir.Tensor, left []walk) {
 	for {
 		now, more := stills(t.Shape), false
@@ -166,7 +166,7 @@ func stills(shape []int) []walk {
 	return list
 }
 
-// walkQuads copies from a tensor like t what the walks take of it: whole quads where it can.
+// walkQuads copies what the walks take of a tensor like t, in whole quads if it can.
 func walkQuads(b *emit.Builder, dst, src emit.Binding, t *ir.Tensor, list []walk) {
 	from := pack.LayoutOf(t)
 	dims, steps, first := walkedRows(t.Shape, list)
@@ -198,8 +198,8 @@ func walkQuads(b *emit.Builder, dst, src emit.Binding, t *ir.Tensor, list []walk
 	b.Quads(shaders.Of(family.Move{Op: family.Strided, Bytes: from.Elem}), count, push, emit.Cost{}, src, dst)
 }
 
-// divideStrided divides along the outermost dimension: between repetitions, or between positions, of which each piece takes a
-// run of the input.
+// divideStrided divides along the outermost dimension: between repetitions, or between positions, where each piece
+// reads a run of the input.
 func divideStrided(g *ir.Graph, n *ir.Node) []division {
 	x, y := g.T(n.In[0]), g.T(n.Out[0])
 	at := outer(y.Shape)

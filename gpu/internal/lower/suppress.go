@@ -16,14 +16,14 @@ const (
 	suppressUnrolled = 8   // boxes in a round of a loop
 )
 
-// maxCandidates bounds those of a group: what is appended for them is two steps a round, whatever the data make of them.
+// maxCandidates bounds those of a group: two steps are appended for each round of them, whatever the data make of them.
 const maxCandidates = 1 << 17
 
-// suppression finds in groups of boxes those that do not overlap with a better one.
+// suppression finds, in groups of boxes, those that do not overlap with a better one.
 type suppression struct {
 	groups, perImage int // groups, and those of an image
 	candidates       int // of a group, the first of its boxes by score
-	scores           int // of a group, of which these are
+	scores           int // of a group, which the candidates are the best of
 	boxes            int // of an image
 	room             int // most that are chosen of a group
 	least            float32
@@ -53,7 +53,8 @@ func checkSorted(f *plan.Facts, rows, n, k int) error {
 	return checkScratch(f, rows, (n+3)&^3, 4)
 }
 
-// checkScratch reports values too large to be bound or indexed, of so many elements of so many bytes for each of rows.
+// checkScratch reports values too large to be bound or indexed. elements has pairs of a number of elements for each of
+// rows and their size in bytes.
 func checkScratch(f *plan.Facts, rows int, elements ...int) error {
 	for i := 0; i < len(elements); i += 2 {
 		n := float64(rows) * float64(elements[i])
@@ -64,13 +65,13 @@ func checkScratch(f *plan.Facts, rows int, elements ...int) error {
 	return nil
 }
 
-// chosen is what a suppression leaves of each group, with room for as many as it may have.
+// chosen is what a suppression leaves of each group, with room for the most that it may leave.
 type chosen struct {
 	pairs  emit.Value // keys and indices of boxes, in order
 	counts emit.Value // how many there are
 }
 
-// suppress appends the steps of s: run are the pairs of sortRows for each group, boxes those of the images.
+// suppress appends the steps of s: run has the pairs of sortRows for each group, boxes the boxes of the images.
 func suppress(b *emit.Builder, s *suppression, run, boxes emit.Value) chosen {
 	g := int64(s.groups)
 	to := chosen{pairs: b.Temp(g * int64(s.room) * topKPair), counts: b.Temp(g * 4)}
@@ -82,7 +83,7 @@ func suppress(b *emit.Builder, s *suppression, run, boxes emit.Value) chosen {
 			return emit.Ints(count).Divisors(s.perImage).Ints(from, s.candidates, s.room, s.boxes).Floats(float64(s.least))
 		}
 		count := s.groups * suppressRound
-		// Mostly few are chosen, and most of what comes later is not looked at.
+		// Usually few are chosen, and most of the later candidates are not looked at.
 		cost := emit.Cost{FLOP: 20 * float64(count) * suppressRound / 2, Bytes: 48 * float64(count)}
 		if from > 0 {
 			cost.FLOP /= 8
@@ -94,12 +95,12 @@ func suppress(b *emit.Builder, s *suppression, run, boxes emit.Value) chosen {
 	return to
 }
 
-// sortKeys sorts the first k of n keys in each of rows.
+// sortKeys sorts the first k of n keys in each row.
 func sortKeys(b *emit.Builder, keys emit.Value, rows, n, k int) emit.Value {
 	return sortRows(b, sorted{of: b.Read(keys, plan.FormatNone), elem: family.I32, rows: rows, c: n, k: k})
 }
 
-// floatKey is x as shaders/include/order.glsl orders it. Precondition: x is no NaN.
+// floatKey is the key of x in the order of shaders/include/order.glsl. Precondition: x is not NaN.
 func floatKey(x float32) int32 {
 	v := int32(math.Float32bits(x) & 0x7fffffff)
 	if math.Signbit(float64(x)) {

@@ -9,20 +9,20 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// Rows of which each is a sum or the like are the work of teams of invocations on GPUs: one alone would wait for every few
-// quads of its row, and load what its neighbours do not.
+// On GPUs rows that are each reduced to a sum or the like are the work of teams of invocations: a single one would wait
+// for every few quads of its row, and load quads that its neighbours do not.
 
 const (
-	// loadsAtOnce are those of a loop that one invocation has under way at a time.
+	// loadsAtOnce is the number of loads of a loop that one invocation has under way at a time.
 	loadsAtOnce = 4
-	// subgroupWait and workgroupWait are what a team takes to put its results together, in waits for memory.
+	// subgroupWait and workgroupWait are the cost of combining the results of a team, in waits for memory.
 	subgroupWait, workgroupWait = 0.25, 0.75
 )
 
-// rowWork is the work of so many teams: of each so many rows of so many quads, one row after the other.
+// rowWork is the work of that many teams: for each, so many rows of so many quads, one row after the other.
 type rowWork struct{ teams, rows, quads int }
 
-// loads is how many quads one of so many invocations loads.
+// loads is the number of quads that each of members invocations loads.
 func (w *rowWork) loads(members int) float64 {
 	return float64(w.rows * ((w.quads + members - 1) / members))
 }

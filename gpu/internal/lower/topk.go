@@ -20,18 +20,19 @@ const (
 	topKPair     = 8  // bytes of a key with its index
 )
 
-// topKScratch is how much memory the runs of a step should take at most: more rows are sorted one part after another.
+// topKScratch is the memory that the runs of a step should not exceed: if there are more rows, one part is sorted after
+// the other.
 const topKScratch = 64 << 20
 
 func init() {
 	register(rule{check: checkTopK, lower: lowerTopK, divide: divideRows}, nn.OpTopkV2)
 }
 
-// topKRuns is what one step leaves of a row: sorted runs.
+// topKRuns is the result of one step for a row: sorted runs.
 type topKRuns struct {
 	count int
-	span  int // elements that each is of; less for the last
-	room  int // of which it keeps so many
+	span  int // elements that each run covers; fewer for the last
+	room  int // the number of these that it keeps
 }
 
 func (r topKRuns) bytes() int64 { return int64(r.count) * int64(r.room) * topKPair }
@@ -99,7 +100,7 @@ func topKRows(b *emit.Builder, n *ir.Node, first, rows int) {
 		b.In(n.In[0]), b.Read(pairs, plan.FormatNone), b.Out(n.Out[0]), b.Out(n.Out[1]))
 }
 
-// sorted is what sortRows sorts: from row first on, rows of c elements, of which each has the k largest in the end.
+// sorted is the input of sortRows: from row first on, rows of c elements, of which the k largest of each are wanted.
 type sorted struct {
 	of                emit.Binding
 	elem              family.Elem

@@ -39,9 +39,8 @@ func checkTranspose(f *plan.Facts, g *ir.Graph, n *ir.Node) error {
 	return checkMoved(f, g, firstInputOnly(n))
 }
 
-// moves is a transposition in its shortest form: dimensions of size 1 dropped, neighbours that stay
-// together joined. The innermost dimension of input and output is kept apart, whatever its size, because
-// its rows are padded.
+// moves is a transposition in its shortest form: dimensions of size 1 dropped, and neighbours that stay together
+// joined. The innermost dimension of input and output is kept apart, whatever its size, because its rows are padded.
 type moves struct {
 	shape []int // of the input
 	perm  []int
@@ -66,7 +65,7 @@ func newMoves(shape, perm []int) moves {
 		}
 		groups = append(groups, []int{p})
 	}
-	// Renumber by the order in the input.
+	// Renumber in the order of the input.
 	order := make([]int, len(groups))
 	for i := range order {
 		order[i] = i
@@ -84,7 +83,7 @@ func newMoves(shape, perm []int) moves {
 	return m
 }
 
-// adjacent reports whether only dimensions of size 1 lie between p and q in the input, p before q.
+// adjacent reports whether only dimensions of size 1 lie between p and q in the input; p is before q.
 func adjacent(shape []int, p, q int) bool {
 	if q <= p {
 		return false
@@ -184,8 +183,8 @@ func quarters(quads []int) []int {
 	return groups
 }
 
-// rowStrides returns for each dimension of a tensor the distance in quads of neighbours along it; that of
-// the innermost is 1, between quads.
+// rowStrides returns for each dimension of a tensor the distance in quads between neighbours along it; for the
+// innermost it is 1, between quads.
 func rowStrides(shape []int) []int {
 	s := make([]int, len(shape))
 	n := 1

@@ -123,7 +123,7 @@ func (u *unaryOp) table(n *ir.Node, x, y *ir.Tensor) func(q int32) int32 {
 	}
 	lo, hi := pack.TypeRange(y.Type)
 	return func(q int32) int32 {
-		// In float32, as LUTPopulate of tensorflow/lite/kernels/internal/common.h.
+		// In float32, like LUTPopulate of tensorflow/lite/kernels/internal/common.h.
 		real := x.Scale * float32(q-x.Zero)
 		v := math.Round(float64(float32(u.f(n.Attrs, float64(real))) * (1 / y.Scale)))
 		if math.IsNaN(v) { // RSQRT or LOG of a number below zero

@@ -11,9 +11,9 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// winograd is a convolution of 3x3, stride 1, by F(m, 3) in both directions (shaders/include/winograd.glsl): a kernel brings
-// the input to (m+2)^2 points, matrix products multiply it there with the filter, another kernel makes results of them. What
-// lies between is scratch, so that large images go in bands of tiles.
+// winograd is a convolution of 3x3, stride 1, by F(m, 3) in both directions (shaders/include/winograd.glsl): one kernel
+// brings the input to (m+2)^2 points, matrix products multiply it there with the filter, and another kernel makes
+// results of the products. What lies between is scratch, so large images are done in bands of tiles.
 type winograd struct {
 	c              *conv
 	m              int // a tile is m x m results
@@ -23,7 +23,7 @@ type winograd struct {
 	rows           int // tiles of a band, in whole tiles of the products
 }
 
-// winogradRows is the number of tiles that the scratch of a band is a multiple of: pixels of a tile of the products.
+// winogradRows divides the number of tiles in the scratch of a band: the pixels of a tile of the products.
 func winogradRows(f *plan.Facts) int {
 	if hasQuads(f) {
 		return 16
@@ -31,11 +31,11 @@ func winogradRows(f *plan.Facts) int {
 	return 8
 }
 
-// scratchQuads is the most that a band of an image may have of what lies between two kernels: 8 MiB, so that it stays in the
+// scratchQuads is the most scratch that a band of an image may have between two kernels: 8 MiB, so that it stays in the
 // caches of the processor.
 const scratchQuads = 1 << 19
 
-// winogradOf returns c by F(m, 3); not ok where c is another convolution, or the device binds no band of it.
+// winogradOf returns c by F(m, 3); not ok if c is another kind of convolution, or the device can bind no band of it.
 func winogradOf(f *plan.Facts, c *conv, m int) (w *winograd, ok bool) {
 	if c.kH != 3 || c.kW != 3 || c.strideH != 1 || c.strideW != 1 || c.dilH != 1 || c.dilW != 1 ||
 		c.grouped || c.transposed || !c.constant() {
@@ -66,7 +66,7 @@ func (w *winograd) product() *conv {
 	}
 }
 
-// together is the number of points whose filters one dispatch binds in tiles of k; 0: not even one.
+// together is the number of points whose filters, in tiles of k, one dispatch can bind; 0: not even one.
 func (w *winograd) together(f *plan.Facts, k family.Gemm) int {
 	p := w.product()
 	filter := p.tiles(k) * p.tileTexels(k)
@@ -74,7 +74,7 @@ func (w *winograd) together(f *plan.Facts, k family.Gemm) int {
 	if n == w.points {
 		return n
 	}
-	for ; n > 0; n-- { // what it binds has to begin where the device lets it
+	for ; n > 0; n-- { // its bindings must begin where the device lets them
 		if n*filter*16%plan.Align == 0 && n*w.rows*p.InQuads()*16%plan.Align == 0 && n*w.rows*p.OutQuads()*16%plan.Align == 0 {
 			break
 		}
@@ -88,8 +88,8 @@ const (
 	dispatchWork = 2e5 // of another dispatch
 )
 
-// Below these the time saved is not worth two more kernels to compile: so many times as fast, with so many floating-point
-// operations.
+// Below these the time saved is not worth two more kernels to compile: this many times as fast, with this many
+// floating-point operations.
 const (
 	winogradGain = 1.4
 	littleWork   = 20e6
@@ -108,8 +108,8 @@ func (w *winograd) speed(f *plan.Facts) float64 {
 	return direct / (points*(rows+moved)*4*in*out + points*rows*moved*(in+out) + (3*bands-1)*dispatchWork)
 }
 
-// chooseWinograd returns the fastest way to compute c by Winograd's algorithm, nil where a window is faster. RATIONALE.md
-// says why its rounding is good enough for float32. On GPUs nothing was measured yet.
+// chooseWinograd returns the fastest way to compute c by Winograd's algorithm, nil if a window is faster. RATIONALE.md
+// says why its rounding is good enough for float32. Nothing was measured on GPUs yet.
 func chooseWinograd(f *plan.Facts, c *conv) (best *winograd) {
 	if f.Class != plan.ClassCPU || f.Quick || c.flop() < littleWork {
 		return nil
@@ -123,7 +123,7 @@ func chooseWinograd(f *plan.Facts, c *conv) (best *winograd) {
 	return best
 }
 
-// lowerWinograd appends the steps of w; not ok, and nothing appended, where no product can do it.
+// lowerWinograd appends the steps of w; not ok, with nothing appended, if no product can do it.
 func lowerWinograd(b *emit.Builder, w *winograd) (ok bool) {
 	c := w.c
 	scratch := func(quads int) emit.Value { return b.Temp(int64(w.points*w.rows*quads) * 16) }
@@ -165,7 +165,7 @@ func (w *winograd) output(b *emit.Builder, m emit.Value, first, tiles int) {
 	b.Quads(shaders.Of(k), count, push, emit.Cost{}, read, b.Read(floatBias(b, c, c.OutQuads()*4), plan.FormatNone), write)
 }
 
-// chooseTransform returns the variant of k, whose access is open, for what it reads and writes.
+// chooseTransform returns the variant of want, whose access is open, for what it reads and writes.
 func chooseTransform(b *emit.Builder, want family.Winograd, x, y emit.Value) family.Winograd {
 	k, ok := emit.Choose(b, emit.QuadLocal, func(k family.Winograd) (float64, string) {
 		want.Access = k.Access
@@ -189,8 +189,8 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 	})
 }
 
-// chooseProduct returns the matrix product for c, of float32 rows in scratch; reach says what a dispatch of k binds of the
-// rows and the result, and whether the device can bind that and a filter in its tiles.
+// chooseProduct returns the matrix product for c, of float32 rows in scratch; reach says which rows and results a
+// dispatch of k binds, and whether the device can bind these and a filter in its tiles.
 func chooseProduct(b *emit.Builder, c *conv, reach func(k family.Gemm) (x, y emit.Value, ok bool)) (k family.Gemm, ok bool) {
 	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
 		if k.Elem != family.F32 || k.Window || k.Shared || k.Columns || k.Matrix != (family.Matrix{}) {
@@ -205,7 +205,7 @@ func chooseProduct(b *emit.Builder, c *conv, reach func(k family.Gemm) (x, y emi
 	})
 }
 
-// part is v or m, whose rows are so many quads, at n points from the first on.
+// part is v or m, with rows of so many quads, at n points from the first on.
 func (w *winograd) part(b *emit.Builder, v emit.Value, quads, first, n int) emit.Value {
 	row := int64(w.rows*quads) * 16
 	return b.View(v, int64(first)*row, int64(n)*row)
