@@ -1,7 +1,7 @@
-// Package codec has the elements of which stored forms of compiled models are made: numbers as unsigned varints of the
-// shortest form (encoding/binary), strings as their length and bytes, lists as their length and elements. What is stored
-// names its parts to a Coder once, in their order, and so says both how it is written and how it is read. Equal contents have
-// equal encodings: a Coder reads nothing that it would have written otherwise. It knows neither plans nor trees.
+// Package codec has the elements of the stored forms of compiled models: numbers as unsigned varints of the shortest
+// form (encoding/binary), strings as their length and bytes, lists as their length and elements. A type that is stored
+// names its parts to a Coder once, in order, which says both how it is written and how it is read. Equal contents have
+// equal encodings: a Coder refuses any other encoding of what it reads. It knows neither plans nor trees.
 package codec
 
 import (
@@ -10,8 +10,8 @@ import (
 	"math"
 )
 
-// Coder writes an encoding, or reads one, which may be anything, from front to back. Its functions take places: they write what
-// is there, or put there what they read. After the first error every read gives zero.
+// Coder writes an encoding, or reads one, which may be anything, from front to back. Its functions take pointers: they
+// write what is there, or store there what they read. After the first error every read gives zero.
 type Coder struct {
 	reading bool
 	b       []byte // what was written, or is left to read
@@ -21,8 +21,8 @@ type Coder struct {
 // Writer returns a Coder that writes behind b.
 func Writer(b []byte) Coder { return Coder{b: b} }
 
-// Reader returns a Coder that reads b, which it borrows, behind its magic, the last byte of which is a version. what names the
-// content in errors.
+// Reader returns a Coder that reads b, which it borrows. b begins with magic, whose last byte is a version. what names
+// the content in errors.
 func Reader(b []byte, magic, what string) (Coder, error) {
 	last := len(magic) - 1
 	if len(b) <= last || string(b[:last]) != magic[:last] {
@@ -40,7 +40,7 @@ func (c *Coder) Reading() bool { return c.reading }
 // Written is all that c wrote.
 func (c *Coder) Written() []byte { return c.b }
 
-// Fail is how an error is found in what was read. The first one counts.
+// Fail reports an error in what was read. The first one counts.
 func (c *Coder) Fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
@@ -51,7 +51,7 @@ func (c *Coder) Fail(format string, args ...any) {
 // Err is the first error.
 func (c *Coder) Err() error { return c.err }
 
-// End is the first error, or that there is more to read than was.
+// End is the first error, or one that says that not all was read.
 func (c *Coder) End() error {
 	if len(c.b) > 0 {
 		c.Fail("%d bytes behind the end", len(c.b))
@@ -101,8 +101,8 @@ func (c *Coder) Index(v *int, n int) {
 	Number(c, v, uint64(n-1))
 }
 
-// count is the length of a list, or n if c writes. What is read has as many elements of at least each bytes left, so that room
-// for the list can be allocated.
+// count is the length of a list, or n if c writes. For a length that is read, at least each bytes an element are left,
+// so that room for the list can be allocated.
 func (c *Coder) count(n, each int) int {
 	Number(c, &n, math.MaxInt)
 	if c.reading && n > len(c.b)/each {
@@ -112,8 +112,8 @@ func (c *Coder) count(n, each int) int {
 	return n
 }
 
-// List is a list whose elements take at least each bytes, element by element. What f is given is a copy where c writes. A list
-// of nothing is read as nil.
+// List is a list whose elements take at least each bytes, element by element. Where c writes, f is given copies. An
+// empty list is read as nil.
 func List[T any](c *Coder, list *[]T, each int, f func(*T)) {
 	n := c.count(len(*list), each)
 	if !c.reading {
@@ -132,7 +132,7 @@ func List[T any](c *Coder, list *[]T, each int, f func(*T)) {
 	}
 }
 
-// Text is a string, or bytes, with its length before it. Bytes that are read are no copy.
+// Text is a string, or bytes, with its length before it. Bytes that are read are not copied.
 func Text[T ~string | ~[]byte](c *Coder, v *T) {
 	n := c.count(len(*v), 1)
 	if !c.reading {

@@ -39,8 +39,8 @@ type Binding struct {
 	Offset int64 // multiple of plan.Align
 	Size   int64
 	Write  bool
-	// Apart is a number of Builder.Apart that several bindings have of which no two touch the same bytes, although their ranges
-	// overlap: no barrier is between them for that. 0: nothing is known.
+	// Apart is a number of Builder.Apart that several bindings share of which no two touch the same bytes, although
+	// their ranges overlap, so that no barrier is needed between them. 0: nothing is known.
 	Apart int
 }
 
@@ -82,10 +82,10 @@ func NewBuilder(f *plan.Facts, g *ir.Graph) *Builder {
 	}
 }
 
-// Begin says whose steps follow: a label for people.
+// Begin says what the following steps are for: a label for people.
 func (b *Builder) Begin(label string) { b.label, b.why, b.asked = label, nil, 0 }
 
-// Because notes for profiles what made the kernel of the steps that follow the right one.
+// Because notes for profiles why the kernel of the following steps is the right one.
 func (b *Builder) Because(why string) {
 	if !slices.Contains(b.why, why) { // an operation may have thousands of steps that are chosen alike
 		b.why = append(b.why, why)
@@ -111,7 +111,8 @@ func (b *Builder) Host(size, offset int64, of plan.IORef) Value {
 	return v
 }
 
-// Once returns what do made when it was asked for with the same key before: scratch that several nodes read, and none writes.
+// Once returns what do made when it was first asked for with the same key: scratch that several nodes read, and none
+// writes.
 func (b *Builder) Once(key any, do func() Value) Value {
 	v, ok := b.made[key]
 	if !ok {
@@ -148,15 +149,15 @@ func (b *Builder) Tensor(id ir.ID) Value {
 	return b.tensors[id]
 }
 
-// Bound is pack.Weights.Bound. Without it, the model has the constants of the graph.
+// Bound is pack.Weights.Bound. Without it, the model's constants are taken to be those of the graph.
 func (b *Builder) Bound(ctx context.Context, n int64, fits pack.Fits) { b.weights.Bound(ctx, n, fits) }
 
-// Packed places n bytes that do makes of constant c by recipe r; what was made once is not made again.
+// Packed places n bytes that do makes from constant c by recipe r; the same are not made again.
 func (b *Builder) Packed(c []byte, r pack.Recipe, n int64, do func() []byte) Value {
 	return b.newValue(plan.Weights, n, b.weights.Make(b.label, c, r, n, do))
 }
 
-// Weights places packed constants, which it retains; what has the same bytes has the same place.
+// Weights places packed constants, which it retains; equal bytes share a place.
 func (b *Builder) Weights(data []byte) Value {
 	return b.newValue(plan.Weights, int64(len(data)), b.weights.Place(b.label, data))
 }
@@ -192,7 +193,7 @@ type Cost struct {
 	Bytes float64 // read and written; 0: the sum of the bindings
 }
 
-// QuadLocal is the workgroup size of kernels that handle one quad an invocation.
+// QuadLocal is the workgroup size of kernels in which one invocation handles one quad.
 const QuadLocal = 64
 
 // Quads appends a dispatch of count invocations in workgroups of QuadLocal; see Dispatch.
@@ -209,7 +210,7 @@ func (b *Builder) Dispatch(k shaders.Kernel, localX uint32, count int, push []ui
 	b.dispatch(k, plan.Flat(localX), Grid((count+int(localX)-1)/int(localX)), push, c, bindings)
 }
 
-// Grid is a dispatch of so many workgroups that kernels count through, or of a few more.
+// Grid is the shape of a dispatch of that many workgroups, or a few more, which kernels count through.
 func Grid(groups int) [3]uint32 {
 	if groups > rowGroups {
 		return [3]uint32{rowGroups, uint32((groups + rowGroups - 1) / rowGroups), 1}
@@ -217,7 +218,7 @@ func Grid(groups int) [3]uint32 {
 	return [3]uint32{uint32(groups), 1, 1}
 }
 
-// DispatchGroups appends a dispatch of so many workgroups, whose shape follows from the kernel's description.
+// DispatchGroups appends a dispatch of these workgroups, whose shape follows from the kernel's description.
 func (b *Builder) DispatchGroups(k shaders.Kernel, groups [3]uint32, push []uint32, c Cost, bindings ...Binding) {
 	b.dispatch(k, b.Facts.Workgroup(k.Info(), 0), groups, push, c, bindings)
 }
@@ -265,7 +266,7 @@ func (b *Builder) bytes(r Binding) int64 {
 	return b.values[r.Value.id].size - r.Offset
 }
 
-// reasons is what was noted, and what the bindings of s tell.
+// reasons are those that were noted, and those that follow from the bindings of s.
 func (b *Builder) reasons(s *step) string {
 	list := b.why
 	if slices.ContainsFunc(s.refs, func(r Binding) bool {

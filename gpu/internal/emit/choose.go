@@ -10,14 +10,14 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// A family with several variants for one piece of work has one function that gives each a score: the speed that it is
-// expected to have there, as a multiple of what the family has at least anywhere, from the device's facts and the shape;
-// 0 where it cannot do it. Ratios come from docs/measurements.md. Rates that were measured are no part of it: plans for
-// equal facts are equal, however busy the machine was.
+// A family with several variants for one piece of work has one function that gives each a score: its expected speed
+// there as a multiple of the least that the family has anywhere, from the device's facts and the shape; 0 where it
+// cannot do the work. Ratios come from docs/measurements.md. Measured rates play no part: plans for equal facts are
+// equal, however busy the machine was.
 
 // Choose returns the variant with the highest score that the device can run in workgroups of localX, where the
-// description leaves them open; the first in the registry's order among equals. It notes for profiles why, and what
-// would have been next. Where plan.Facts.Choices has an answer, that is taken.
+// description leaves them open; among equals the first in the registry's order. It notes for profiles why, and which
+// one would have been next. An answer of plan.Facts.Choices takes precedence.
 func Choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed float64, why string)) (key K, ok bool) {
 	type candidate struct {
 		key   K
@@ -49,7 +49,7 @@ func Choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed floa
 			b.Because(why)
 		}
 	}
-	if next := 1 - min(taken, 1); next < len(list) { // the best that is not taken
+	if next := 1 - min(taken, 1); next < len(list) { // the best that was not taken
 		b.Because(fmt.Sprintf("score %.2f, next %s %.2f", best.speed, list[next].key.Name(), list[next].speed))
 	}
 	return best.key, true
@@ -74,8 +74,8 @@ func (b *Builder) AccessSpeed(a family.Access, x, y Value, f plan.Format) float6
 	return load / store
 }
 
-// MoveSpeed scores how a kernel that only moves x, or folds it, reads it: processors load texels of 16 bytes at once, and a
-// storage buffer word by word. What GPUs gain nobody has measured.
+// MoveSpeed scores how a kernel that only moves x, or folds it, reads it: processors load texels of 16 bytes at once,
+// and a storage buffer word by word. The gain on GPUs was never measured.
 func (b *Builder) MoveSpeed(a family.Access, x Value, f plan.Format) float64 {
 	const load = 1.4
 	switch {
@@ -87,8 +87,8 @@ func (b *Builder) MoveSpeed(a family.Access, x Value, f plan.Format) float64 {
 	return load
 }
 
-// WideSpeed is MoveSpeed of a kernel that loads 16 bytes for an invocation, beside one that loads 4 for each of more of them.
-// count of them are left.
+// WideSpeed is MoveSpeed of a kernel in which an invocation loads 16 bytes, compared with one that loads 4 in each of
+// more of them. count is the number of invocations of the former.
 func (b *Builder) WideSpeed(count int, a family.Access, x Value) float64 {
 	const wider, enough = 1.2, 256
 	if b.Facts.Class != plan.ClassCPU || count < enough {

@@ -25,9 +25,9 @@ func (b *Builder) repack(dst, src Value, l pack.Layout, pad bool) {
 	}
 }
 
-// RunQuads is how many neighbouring quads one invocation of a moving kernel handles: on the software
-// implementations several, because finding the place costs more than moving, elsewhere one, so that
-// neighbouring invocations touch neighbouring memory.
+// RunQuads is how many neighbouring quads one invocation of a moving kernel handles: several on the software
+// implementations, because finding the place costs more than moving, elsewhere one, so that neighbouring invocations
+// touch neighbouring memory.
 func (b *Builder) RunQuads() int {
 	if b.Facts.Class == plan.ClassCPU {
 		return 8
@@ -35,7 +35,7 @@ func (b *Builder) RunQuads() int {
 	return 1
 }
 
-// PlaceQuads is RunQuads where the place of a run costs more than its quads.
+// PlaceQuads is RunQuads where finding the place of a run costs more than moving its quads.
 func (b *Builder) PlaceQuads() int {
 	if n := b.RunQuads(); n > 1 {
 		return 4 * n
@@ -50,7 +50,7 @@ func (b *Builder) Reshape(dst, src Value, to, from pack.Layout) {
 	if limit := b.Facts.MaxStorageRange; to.Bytes() > limit || from.Bytes() > limit {
 		runs = reshapeRanges(b.Facts, to, from)
 	}
-	if len(runs) <= 1 { // none: no check has seen it, and Finish refuses it
+	if len(runs) <= 1 { // none: no check has seen the tensors, and Finish refuses them
 		b.reshapePart(dst, src, stretch{to, 0}, stretch{from, 0})
 		return
 	}
@@ -65,7 +65,7 @@ func (b *Builder) reshapePart(dst, src Value, yPart, xPart stretch) {
 	total, run := to.TotalQuads(), b.RunQuads()
 	count := (total + run - 1) / run
 	push := Ints(count, run, total, to.C).Divisors(to.Quads, from.C).Ints(4 * from.Quads)
-	// Not more than the elements: behind them may be memory of a client.
+	// No more than the elements: the memory behind them may be a client's.
 	b.Quads(shaders.Of(family.Move{Op: family.Reshape, Bytes: to.Elem}), count, push, Cost{},
 		Binding{Value: src, Offset: xPart.at, Size: from.Bytes()}, Binding{Value: dst, Offset: yPart.at, Size: to.Bytes(), Write: true})
 }

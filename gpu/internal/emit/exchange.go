@@ -6,9 +6,9 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// Exchange returns the plans that convert a tensor of layout l from its dense form, at the start of plan.Host, to
-// its device form, at the start of plan.Arena, and back. They are nil where the dense form is the beginning of the
-// device's. Segments are not set.
+// Exchange returns the plans that convert a tensor of layout l from its dense form, at the start of plan.Host, to its
+// device form, at the start of plan.Arena, and back. They are nil where the dense form is a prefix of the device form.
+// Segments are not set.
 func Exchange(f *plan.Facts, l pack.Layout) (pad, unpad *plan.Plan, err error) {
 	if l.Dense() {
 		return nil, nil, nil

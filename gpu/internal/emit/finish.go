@@ -46,11 +46,11 @@ func (b *Builder) Finish() (p *plan.Plan, weights *pack.Weights, err error) {
 	return p, b.weights, nil
 }
 
-// steadyViews makes texel views longer whose size in bytes has zeroes in bits 8 to 15. Mesa 22.3.6 reads
-// these bits of a buffer view as the last mipmap level of a texture, and compiles a kernel anew for views
-// that have "one level only": 20 to 200 ms in the middle of an execution. What is added is never read; each
-// memory ends with room for it. Barriers are placed afterwards, because a view that reaches into a neighbour
-// counts as an access to it. To go when that version does.
+// steadyViews makes texel views longer whose size in bytes has zeroes in bits 8 to 15. Mesa 22.3.6 reads these bits of
+// a buffer view as the last mipmap level of a texture, and compiles a kernel anew for views that have "one level only":
+// 20 to 200 ms in the middle of an execution. The added bytes are never read; each memory ends with room for them.
+// Barriers are placed afterwards, because a view that reaches into a neighbour counts as an access to it. To be removed
+// when that version is no longer supported.
 func (b *Builder) steadyViews(p *plan.Plan) {
 	for i := range p.Steps {
 		for k := range p.Steps[i].Bindings {

@@ -9,7 +9,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// MaxLoop bounds the iterations of the rolled loops of one invocation, in all: an old lavapipe, before Mesa 23, ends an
+// MaxLoop bounds the sum of iterations of the rolled loops of one invocation: an old lavapipe, before Mesa 23, ends an
 // invocation silently after 65,535.
 const MaxLoop = 60_000
 
@@ -32,7 +32,7 @@ func CheckWork(flop float64) error {
 // MaxElements keeps element indexes, with the padding, below 2^31.
 const MaxElements = 1<<31 - 1
 
-// Bindable reports whether kernels can index a tensor of layout l, and the device binds all of it.
+// Bindable reports whether kernels can index a tensor of layout l and the device can bind all of it.
 func Bindable(f *plan.Facts, l pack.Layout) bool {
 	return l.TotalQuads() <= MaxElements/4 && l.Bytes() <= f.MaxStorageRange
 }
@@ -84,7 +84,7 @@ func CheckReshape(f *plan.Facts, to, from pack.Layout) error {
 	return nil
 }
 
-// CheckExchange reports why t cannot be brought to the device's form and back, as an input or output of a model is.
+// CheckExchange reports why t, as an input or output of a model, cannot be brought to the device's form and back.
 func CheckExchange(f *plan.Facts, t *ir.Tensor) error {
 	l := pack.LayoutOf(t)
 	if l.Dense() {

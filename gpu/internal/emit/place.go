@@ -76,7 +76,7 @@ func (b *Builder) LiesIn(id, of ir.ID, at int64) bool {
 	return part == whole && offset == from+at
 }
 
-// On lets do append the steps of nodes of another graph, whose tensors are the values; a zero one is placed at first
+// On lets do append the steps of nodes of another graph, whose tensors have these values; a zero one is placed at first
 // use.
 func (b *Builder) On(g *ir.Graph, tensors []Value, do func()) {
 	graph, own := b.Graph, b.tensors

@@ -7,18 +7,18 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// MaxRanges bounds what a node or a conversion is divided into: tensors that can be indexed are at most 64 times as
+// MaxRanges bounds the number of parts of a node or a conversion: tensors that can be indexed are at most 64 times as
 // large as the smallest range that Vulkan lets a device bind.
 const MaxRanges = 1 << 8
 
-// Ranges divides positions 0 to size into runs that fit, each as long as it can be. A run begins where start says
-// that one can, which is to repeat after plan.Align positions at most. A single position that does not fit is a run by
+// Ranges divides positions 0 to size into runs that fit, each as long as possible. A run begins where start says that
+// one can, which must repeat at least every plan.Align positions. A single position that does not fit is a run by
 // itself. It returns nil where that is impossible.
 //
-// Precondition: what is within a run that fits, fits, too.
+// Precondition: any part of a run that fits also fits.
 func Ranges(size int, fits func(from, to int) bool, start func(at int) bool) [][2]int {
 	var runs [][2]int
-	most := 0 // that fit the last time, and so again as a rule
+	most := 0 // that fit the last time, and usually do again
 	for from := 0; from < size; {
 		if most = min(most, size-from); most == 0 || !fits(from, from+most) || most < size-from && fits(from, from+most+1) {
 			most = sort.Search(size-from, func(k int) bool { return !fits(from, from+k+1) })

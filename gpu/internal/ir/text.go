@@ -169,7 +169,7 @@ func (p *parser) line(line string) error {
 	return p.node(line)
 }
 
-// maxZeroes bounds the size in bytes of a constant that the text only states.
+// maxZeroes bounds the size in bytes of a constant whose value the text leaves out.
 const maxZeroes = 1 << 28
 
 func zeroes(t *Tensor) ([]byte, error) {

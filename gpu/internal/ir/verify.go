@@ -8,7 +8,7 @@ import (
 
 //go:generate go tool stringer -linecomment -output=names_gen.go -type=State
 
-// State says how far the passes have brought a graph. Each promises what those before it do, and more.
+// State says how far the passes have brought a graph. Each promises all that those before it do, and more.
 type State int
 
 // The states in the order of the passes.

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package keep has the packed constants of executables for when their device is lost.
+// Package keep has the packed constants of executables ready for when their device is lost.
 package keep
 
 import (
@@ -29,14 +29,14 @@ type Weights struct {
 	file *os.File // nil where the device's copy will do
 }
 
-// sumSeed: sums are compared within a process.
+// sumSeed: sums are compared only within a process.
 var sumSeed = maphash.MakeSeed()
 
-// Take prepares to keep the first size bytes of data. It returns where the executable is to read them from. mapped
+// Take prepares to keep the first size bytes of data, and returns where the executable is to read them from. mapped
 // says that the host will see the device's copy.
 func (k *Weights) Take(data backend.Data, size int64, mapped bool) (backend.Data, error) {
 	k.size = size
-	if mapped || size == 0 || data.Size() < size { // that is an error of who uses them
+	if mapped || size == 0 || data.Size() < size { // its user reports that it is too short
 		return data, nil
 	}
 	if err := k.copy(io.NewSectionReader(data, 0, size)); err != nil {
@@ -61,7 +61,7 @@ func (k *Weights) Made(v *vulkan.Executable) error {
 	return k.copy(bytes.NewReader(b))
 }
 
-// copyBytes is how much is read at a time: a cache verifies whole chunks, several at a time.
+// copyBytes is the number of bytes read at a time: a cache verifies whole chunks, several at once.
 const copyBytes = 4 << 20
 
 // copy fills the memfd.
@@ -99,7 +99,7 @@ func (k *Weights) Same(v *vulkan.Executable) bool {
 	return k.size == 0 || k.file != nil || maphash.Bytes(sumSeed, v.MappedWeights()) == k.sum
 }
 
-// Bytes is what keeping costs.
+// Bytes is the memory that keeping the constants takes.
 func (k *Weights) Bytes() int64 {
 	if k.file == nil {
 		return 0

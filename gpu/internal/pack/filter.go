@@ -8,8 +8,8 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// Filter is a convolution or a matrix product as far as its constants go: W is [Out, taps, In], that of a depthwise
-// one [taps, Out].
+// Filter is a convolution or a matrix product as far as its constants go: W is [Out, taps, In], and [taps, Out] if it
+// is depthwise.
 type Filter struct {
 	X, W, Bias, Y *ir.Tensor
 	Taps          int // positions of the window
@@ -49,8 +49,8 @@ func (f *Filter) Tiles(n int, run [2]int) *Filter {
 	return &part
 }
 
-// Recipe is what FloatTiles and WordTiles go by for all of f in tiles of n channels; zero is the zero point of a filter
-// of 8 bits.
+// Recipe covers what FloatTiles and WordTiles depend on for all of f in tiles of n channels; zero is the zero point of
+// a filter of 8 bits.
 func (f *Filter) Recipe(how string, zero, n int) Recipe {
 	return Recipe{how, [6]int{int(f.W.Type), zero, f.Taps, f.In, f.Out, n}}
 }

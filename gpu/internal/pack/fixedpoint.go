@@ -7,9 +7,9 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 )
 
-// Multiplier returns the fixed-point form of a real multiplier >= 0: multiplier * 2^(shift-31),
-// with multiplier in [2^30, 2^31) or 0. A positive shift goes left. The same numbers as TensorFlow Lite's
-// QuantizeMultiplier; a factor beyond 2^30 saturates there and here.
+// Multiplier returns the fixed-point form of a real multiplier >= 0: multiplier * 2^(shift-31), with multiplier in
+// [2^30, 2^31) or 0. A positive shift goes left. The numbers are those of TensorFlow Lite's QuantizeMultiplier; a
+// factor beyond 2^30 saturates there and here.
 func Multiplier(real float64) (multiplier int32, shift int) {
 	if !(real > 0) || math.IsInf(real, 1) {
 		return 0, 0

@@ -2,10 +2,10 @@ package pack
 
 import "github.com/nngpu/nngpu/gpu/internal/ir"
 
-// Layout is how a tensor lies in device memory: row-major with a row pitch. Rows are the positions of all
-// dimensions but the innermost; a row holds C elements, padded to a multiple of 4. Four neighbouring
-// elements are a quad: the unit that every kernel addresses. A quad is one 128-bit word of float32 or
-// int32, two 32-bit words of float16, one 32-bit word of 8-bit elements.
+// Layout is how a tensor lies in device memory: row-major with a row pitch. Rows are the positions of all dimensions
+// but the innermost; a row holds C elements, padded to a multiple of 4. Four neighbouring elements are a quad, the unit
+// that every kernel addresses. A quad is one 128-bit word of float32 or int32, two 32-bit words of float16, one 32-bit
+// word of 8-bit elements.
 //
 // Padding lanes: float kernels write zero; those of quantised tensors hold anything.
 type Layout struct {
@@ -32,7 +32,7 @@ func (l Layout) TotalQuads() int { return l.Rows * l.Quads }
 // Bytes is the size in device memory.
 func (l Layout) Bytes() int64 { return int64(l.TotalQuads()) * 4 * int64(l.Elem) }
 
-// DenseBytes is the size as clients see the tensor.
+// DenseBytes is the size of the tensor as clients see it.
 func (l Layout) DenseBytes() int64 { return int64(l.Rows) * int64(l.C) * int64(l.Elem) }
 
 // Dense reports whether the dense form is a prefix of the device form: no padding between elements.

@@ -6,10 +6,10 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// MatrixStep is the number of bytes of one sum that shaders/conv/gemm_matrix.comp takes at a time.
+// MatrixStep is the number of bytes of one sum that shaders/conv/gemm_matrix.comp takes in a step.
 const MatrixStep = 64
 
-// MatrixSteps is the number of steps of a sum over all taps and channels, of elements of so many bytes.
+// MatrixSteps is the number of steps of a sum over all taps and channels, of elements of elem bytes.
 func (f *Filter) MatrixSteps(elem int) int {
 	return (f.Taps*f.InQuads()*4*elem + MatrixStep - 1) / MatrixStep
 }
@@ -19,8 +19,8 @@ func (f *Filter) MatrixBytes(elem, n int) int64 {
 	return int64((f.Out+n-1)/n) * int64(f.MatrixSteps(elem)) * int64(n) * MatrixStep
 }
 
-// matrixRows lays elements of elem bytes out as [tile of n channels][step][channel][MatrixStep bytes], the quads of a sum tap
-// by tap. put writes element i of f.W; pad what stands in the padding of a quad; all else is zeroes.
+// matrixRows lays elements of elem bytes out as [tile of n channels][step][channel][MatrixStep bytes], the quads of a
+// sum tap by tap. put writes element i of f.W, and pad the padding of a quad; the rest is zeroes.
 func (f *Filter) matrixRows(elem, n int, put func(to []byte, i int), pad func(to []byte)) []byte {
 	steps, quads := f.MatrixSteps(elem), MatrixStep/4/elem
 	out := make([]byte, f.MatrixBytes(elem, n))
@@ -40,18 +40,18 @@ func (f *Filter) matrixRows(elem, n int, put func(to []byte, i int), pad func(to
 	return out
 }
 
-// HalfRows is the filter, of any type of floats, as gemm_matrix.comp reads it in tiles of n channels.
+// HalfRows is the filter, of any float type, as gemm_matrix.comp reads it in tiles of n channels.
 func (f *Filter) HalfRows(n int) []byte {
 	w := Floats(f.W)
 	return f.matrixRows(2, n, func(to []byte, i int) { binary.LittleEndian.PutUint16(to, uint16(nn.HalfOf(w[i]))) }, func([]byte) {})
 }
 
-// SignedRows is the same of 8 bits. Lanes of padding hold the zero point.
+// SignedRows is the same for 8 bits. Padding lanes hold the zero point.
 func (q *Quantized) SignedRows(n int) []byte {
 	return q.matrixRows(1, n, func(to []byte, i int) { to[0] = byte(q.w[i]) }, func(to []byte) { to[0] = byte(int8(q.WZero)) })
 }
 
-// Signed is q for an input that is signed, by other bits that are flipped.
+// Signed is q for the input as signed numbers, which take a flip of other bits.
 func (q *Quantized) Signed() *Quantized {
 	s := *q
 	s.Flip ^= 0x80808080

@@ -11,14 +11,15 @@ import (
 type Quantized struct {
 	*Filter
 	Flip     uint32  // makes x unsigned
-	XZero    int     // zero point of x then
+	XZero    int     // zero point of x after that
 	WZero    int     // zero point of the signed filter
 	Rounding int     // see Filter.RoundingMask
 	w        []int8  // signed filter in the layout of the tensor
 	bias     []int32 // of each channel
 }
 
-// Quantize reads the constants of f, which is of 8 bits. Of a filter or a bias that is none, it knows zero points alone.
+// Quantize reads the constants of f, which is of 8 bits. Of a filter or a bias that is not constant, it knows only zero
+// points.
 func Quantize(f *Filter) *Quantized {
 	off := SignOffset(f.X.Type)
 	q := &Quantized{Filter: f, Flip: off * 0x01010101, XZero: int(f.X.Zero) + int(off), Rounding: f.RoundingMask()}
@@ -85,7 +86,7 @@ func (f *Filter) Multipliers() []uint32 {
 // channelWords is the number of words that a channel takes in shaders/include/channels.glsl.
 const channelWords = 5
 
-// ChannelBytes are those of the record of a quad of channels.
+// ChannelBytes is the size of the record of a quad of channels.
 const ChannelBytes = channelWords * 4 * 4
 
 // Channels returns the records of quads quads of channels for kernels that shift: 4 biases, 4 multipliers and so on.
@@ -99,7 +100,7 @@ func (f *Filter) Channels(quads int, bias []int) []uint32 {
 
 // FloatChannels returns the records of quads quads of channels for kernels that scale floats. Precondition: FitsFloats.
 func (q *Quantized) FloatChannels(quads int, bias []int) []uint32 {
-	// Whatever is shifted to the right by more is 0 all the same.
+	// Whatever is shifted right by more is 0 anyway.
 	const mostShift = 24
 	multiplier, shifts := q.multipliers()
 	return records(quads, q.Out, func(o int) [channelWords]uint32 {
@@ -116,7 +117,7 @@ func (q *Quantized) FloatChannels(quads int, bias []int) []uint32 {
 	})
 }
 
-// records puts what is known of each channel quad by quad.
+// records lays out what is known of each channel, quad by quad.
 func records(quads, channels int, of func(o int) [channelWords]uint32) []uint32 {
 	out := make([]uint32, quads*channelWords*4)
 	for o := range channels {
@@ -147,7 +148,7 @@ func (q *Quantized) FoldZeroPoints() (bias, bound []int) {
 	return bias, bound
 }
 
-// ExactSums reports whether float sums of products stay below 2^24, and so exact, in every channel.
+// ExactSums reports whether float sums of products stay below 2^24, and so are exact, in every channel.
 func ExactSums(bound []int) bool {
 	for _, b := range bound {
 		if b >= 1<<24 {
@@ -158,7 +159,7 @@ func ExactSums(bound []int) bool {
 }
 
 // FitsFloats reports whether kernels that sum floats, and scale these sums as floats (requantizeFloats of
-// shaders/include/channels.glsl), are exact, by the largest magnitude of the sum of products of each channel.
+// shaders/include/channels.glsl), are exact; bound has the largest magnitude of the sum of products of each channel.
 func (q *Quantized) FitsFloats(bound []int) bool {
 	_, shifts := q.multipliers()
 	for o, bias := range q.bias {
@@ -186,8 +187,8 @@ func (q *Quantized) Floats() []float32 {
 	return out
 }
 
-// WordTiles lays tiles first to last of the filter out as [tile][tap][k/4][n] words of 4 k. Lanes of padding hold
-// the zero point.
+// WordTiles lays tiles first to last of the filter out as [tile][tap][k/4][n] words of 4 k. Padding lanes hold the zero
+// point.
 func (q *Quantized) WordTiles(n, first, last int) []uint32 {
 	kq := q.InQuads()
 	out := make([]uint32, (last-first)*q.Taps*kq*n)

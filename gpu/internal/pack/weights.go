@@ -1,6 +1,6 @@
-// Package pack makes of a model's constants what kernels read: tensors with their rows padded, filters in tiles,
-// fixed-point multipliers. Weights collects that for a plan, each content once and bounded, and makes it when it is read.
-// It knows neither kernels nor the steps that bind it.
+// Package pack turns a model's constants into what kernels read: tensors with their rows padded, filters in tiles,
+// fixed-point multipliers. Weights collects that for a plan, each content once and bounded, and makes it when it is
+// read. It knows neither kernels nor the steps that bind it.
 package pack
 
 import (
@@ -24,10 +24,10 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// Packed weights are larger than the constants that they are made of: bytes become floats, few channels whole
-// tiles, and operations that share a constant pack it each in its way. So a small file could ask for any amount
-// of memory. Fits bounds it by the device, and these by the model: the most that one byte can become, and room for
-// what is made of nothing.
+// Packed weights are larger than the constants that they are made from: bytes become floats, few channels whole tiles,
+// and each operation that shares a constant packs it in its own way. So a small file could ask for any amount of
+// memory. Fits bounds it by the device, and these by the model: the most that one byte can become, and room for weights
+// that are made without any constant.
 const (
 	packedBytes = 32
 	packedRoom  = 64 << 20
@@ -36,7 +36,7 @@ const (
 // roomFor is the most that weights of a model with constants of n bytes may take.
 func roomFor(n int64) int64 { return packedRoom + packedBytes*n }
 
-// ConstantBytes is the size of the memory that the constants of g lie in; what several share counts once.
+// ConstantBytes is the size of the memory that the constants of g lie in; shared memory counts once.
 func ConstantBytes(g *ir.Graph) int64 {
 	type span struct{ from, to uintptr }
 	var spans []span
@@ -64,13 +64,13 @@ var hashSeed = maphash.MakeSeed()
 // are not.
 type Fits func(n int64) error
 
-// Weights are the packed constants of a plan, one behind the other, and plan.Align bytes more, which a texel view may bind.
-// The first failure sticks; what is placed then is nowhere. Not safe for concurrent use.
+// Weights are the packed constants of a plan, one behind the other, and plan.Align bytes more, which a texel view may
+// bind. The first failure sticks; after it nothing is placed. Not safe for concurrent use.
 type Weights struct {
 	list   []piece             // in the order of their offsets
 	size   int64               // of all
 	placed map[uint64][]placed // by the hash of their bytes
-	room   int64               // bytes that they may still grow by
+	room   int64               // bytes by which they may still grow
 	ctx    context.Context     // see Bound; nil: never ends
 	fits   Fits                // nil: everything does
 	err    error
@@ -83,8 +83,8 @@ type Weights struct {
 // piece is one of the weights, padded to plan.Align.
 type piece struct {
 	offset, size int64
-	data         []byte        // nil where do makes it, but while it is being read
-	do           func() []byte // nil where data is there from the first
+	data         []byte        // nil where do makes it, except while it is being read
+	do           func() []byte // nil where data is there from the start
 }
 
 // placed is where weights are, and their index in Weights.list.
@@ -93,15 +93,15 @@ type placed struct {
 	index  int
 }
 
-// NewWeights returns none, for a model with constants of n bytes, by which their size is bounded.
+// NewWeights returns empty weights, whose size is bounded for a model with constants of n bytes.
 func NewWeights(n int64) *Weights {
 	return &Weights{
 		placed: map[uint64][]placed{}, made: map[making]int64{}, origins: map[constant]constant{}, firsts: map[uint64][][]byte{}, room: roomFor(n),
 	}
 }
 
-// Bound lets ctx stop packing between two constants, and fits as soon as the weights are too large: nil for those that
-// n, the bytes of the model's constants before the passes made others of them, bounds alone.
+// Bound lets ctx stop packing between two constants, and fits as soon as the weights are too large; with fits nil, only
+// n bounds them, the bytes of the model's constants before the passes changed them.
 func (w *Weights) Bound(ctx context.Context, n int64, fits Fits) {
 	w.ctx, w.room, w.fits = ctx, roomFor(n), fits
 }
@@ -114,14 +114,14 @@ func (w *Weights) Err() error { return w.err }
 // Size is the number of bytes.
 func (w *Weights) Size() int64 { return w.size + plan.Align }
 
-// Bytes returns all.
+// Bytes returns all weights.
 func (w *Weights) Bytes() ([]byte, error) {
 	all := make([]byte, w.Size())
 	_, err := w.ReadAt(all, 0)
 	return all, err
 }
 
-// ReadAt makes what dst has room for, on all processors at once; what is read again is made again.
+// ReadAt makes the weights that dst has room for, on all processors at once; reading them again makes them again.
 func (w *Weights) ReadAt(dst []byte, at int64) (n int, err error) {
 	end := min(at+int64(len(dst)), w.Size())
 	if n = int(max(end-at, 0)); n < len(dst) {
@@ -152,7 +152,7 @@ func (w *Weights) ReadAt(dst []byte, at int64) (n int, err error) {
 // end is where the next piece begins.
 func (p *piece) end() int64 { return p.offset + plan.AlignUp(p.size) }
 
-// read puts its part into dst, which begins at offset at.
+// read copies the part of p that belongs in dst, which begins at offset at.
 func (p *piece) read(dst []byte, at int64) error {
 	if p.data == nil {
 		if p.data = p.do(); int64(len(p.data)) != p.size {
@@ -185,7 +185,7 @@ type Recipe struct {
 	Shape [6]int
 }
 
-// making names weights that are made of a constant alone: the same ones are made once.
+// making names weights that are made from a constant alone: equal ones are made once.
 type making struct {
 	of constant
 	by Recipe
@@ -221,11 +221,11 @@ func (w *Weights) origin(c []byte) constant {
 	return first
 }
 
-// soon is how many bytes are made at once, so that equal ones share a place, whatever they are made of.
+// soon is the size up to which weights are made at once, so that equal ones share a place, whatever they are made from.
 const soon = 4 << 10
 
-// Make reserves a place for n bytes that do makes of constant c by recipe r, once, and returns their offset. where is who
-// asks.
+// Make reserves a place for n bytes that do makes from constant c by recipe r, once, and returns their offset. where
+// names the caller.
 func (w *Weights) Make(where string, c []byte, r Recipe, n int64, do func() []byte) int64 {
 	if w.refused(0) {
 		return 0
@@ -244,8 +244,8 @@ func (w *Weights) Make(where string, c []byte, r Recipe, n int64, do func() []by
 	return offset
 }
 
-// Place retains data and returns its offset; what has the same bytes has the same place. Kernels may read up to the
-// next multiple of plan.Align behind it. where is who asks.
+// Place retains data and returns its offset; equal bytes share a place. Kernels may read up to the next multiple of
+// plan.Align behind it. where names the caller.
 func (w *Weights) Place(where string, data []byte) int64 {
 	if w.refused(0) {
 		return 0

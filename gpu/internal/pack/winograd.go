@@ -6,9 +6,9 @@ import "math"
 // those of m = 4 are also in shaders/include/winograd.glsl. RATIONALE.md says why these.
 var winogradPairs = map[int][]float64{2: {1}, 4: {math.Sqrt2 / 2, math.Sqrt2}}
 
-// winogradFilter brings a filter of three taps g to points: their values there, each divided by what interpolation divides
-// by, the product of the differences from all other points; at infinity the last tap. (G of Lavin and Gray, "Fast Algorithms
-// for Convolutional Neural Networks", 2015.)
+// winogradFilter brings a filter of three taps g to points: their values there, each divided by the divisor of the
+// interpolation, the product of the differences from all other points; at infinity the last tap. (G of Lavin and Gray,
+// "Fast Algorithms for Convolutional Neural Networks", 2015.)
 type winogradFilter struct {
 	zero  float64      // factor of g[0] at 0
 	pairs [][3]float64 // factors of g at p; at -p that of g[1] is negative

@@ -6,8 +6,8 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// Ceilings is what a device can do at most, by kernels that do nothing else; 0 for what it cannot do or what was not
-// measured.
+// Ceilings are the highest rates of a device, reached by kernels that do nothing else; 0 where it lacks the feature or
+// nothing was measured.
 type Ceilings struct {
 	F32    float64 `json:"fma_f32"`  // multiplications and additions a second, of 32-bit floats
 	F16    float64 `json:"fma_f16"`  // of 16-bit floats
@@ -17,12 +17,12 @@ type Ceilings struct {
 	Copy   float64 `json:"copy"`     // of copy commands, beyond caches
 }
 
-// cacheReach is how many bytes a step may touch that are taken to lie in a cache, by class: what recent processors have
-// of their last one, and graphics processors of their second.
+// cacheReach is how many bytes a step may touch and still be taken to stay in a cache, by class: the size of the last
+// cache of recent processors, and of the second of graphics processors.
 var cacheReach = map[Class]float64{ClassCPU: 8 << 20, ClassGPU: 16 << 20}
 
-// Of names the ceiling that binds s on a device: of its arithmetic, its memory traffic, or the cost of a dispatch; and the
-// time that s takes if it reaches it. Empty where nothing was measured.
+// Of names the ceiling that binds s on a device, for its arithmetic, its memory traffic, or the cost of a dispatch, and
+// the time that s takes if it reaches it. Empty where nothing was measured.
 func (c *Ceilings) Of(f *Facts, s *Step) (name string, least time.Duration) {
 	if c.F32 == 0 {
 		return "", 0

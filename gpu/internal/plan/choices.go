@@ -2,8 +2,8 @@ package plan
 
 import "github.com/nngpu/nngpu/shaders"
 
-// Question is a choice among kernels that a plan makes: by the label of the steps that it is for, the how-manieth of
-// theirs.
+// Question is a choice among kernels that a plan makes, named by the label of the steps that it is for and its number
+// among the choices for them.
 type Question struct {
 	Label string
 	N     int
@@ -11,13 +11,14 @@ type Question struct {
 
 // Choices answer questions by measurement, in place of scores, and note what was asked. Not safe for concurrent use.
 type Choices struct {
-	// Take has the answers; a question that it lacks, or whose answer the device cannot run there, is left to the scores.
+	// Take has the answers; where it has none for a question, or one that the device cannot run there, the scores
+	// decide.
 	Take map[Question]Answer
-	// Asked are the kernels that could do the work, the best score first. Filled while a plan is made; nil: not wanted.
+	// Asked are the kernels that could do the work, the best score first. Filled while a plan is made, unless nil.
 	Asked map[Question][]shaders.Kernel
 }
 
-// Answer is a kernel, and for people why it is taken.
+// Answer is a kernel, and why it is taken, for people.
 type Answer struct {
 	Kernel shaders.Kernel
 	Why    string

@@ -116,7 +116,7 @@ func (c *coder) io(x *IO) {
 	x.DeviceBytes = x.Size + more
 }
 
-// kernel is a name. None may stand twice.
+// kernel is a name. None may occur twice.
 func (c *coder) kernel(k *shaders.Kernel) {
 	name := k.String()
 	if codec.Text(&c.Coder, &name); !c.Reading() {

@@ -8,14 +8,14 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// Rates is what kernels are expected to reach on a device: the cost model of a step that was never measured.
+// Rates are what kernels are expected to reach on a device: the cost model of a step that was never measured.
 type Rates struct {
 	FLOPS     float64       `json:"flops"`           // multiplications and additions a second, in convolutions and matrix products
 	Depthwise float64       `json:"depthwise_flops"` // the same in depthwise convolutions, which reuse little
 	Bandwidth float64       `json:"bandwidth"`       // bytes a second, of kernels that move
 	Dispatch  time.Duration `json:"dispatch_ns"`     // of one dispatch that does nothing
 	Barrier   time.Duration `json:"barrier_ns"`      // of a barrier between two
-	Submit    time.Duration `json:"submit_ns"`       // from handing over nothing to seeing that it is done
+	Submit    time.Duration `json:"submit_ns"`       // of an empty submission, until its end is seen
 	Stamp     time.Duration `json:"timestamp_ns"`    // of a timestamp between two dispatches
 }
 
@@ -28,11 +28,12 @@ var classRates = map[Class]Rates{
 		Barrier: time.Microsecond, Submit: 20 * time.Microsecond, Stamp: time.Microsecond},
 }
 
-// rateRange is by how much measured rates may differ from those of the class. What is further off was measured
+// rateRange is the factor by which measured rates may differ from those of the class. Anything further off was measured
 // wrongly, or comes from a file that somebody else wrote.
 const rateRange = 32
 
-// Bounded is r with every rate within reach of what the class of f has; a rate that is no positive number becomes that.
+// Bounded is r with every rate within reach of that of f's class; a rate that is not a positive number becomes that
+// one.
 func (f *Facts) Bounded(r Rates) Rates {
 	d := classRates[f.Class]
 	clamp := func(x, def float64) float64 {
@@ -41,7 +42,7 @@ func (f *Facts) Bounded(r Rates) Rates {
 		}
 		return min(max(x, def/rateRange), def*rateRange)
 	}
-	// What is paid beside the work may be next to nothing.
+	// The costs beside the work may be next to nothing.
 	cost := func(x, def time.Duration) time.Duration { return min(max(x, 0), def*rateRange) }
 	return Rates{
 		FLOPS: clamp(r.FLOPS, d.FLOPS), Depthwise: clamp(r.Depthwise, d.Depthwise), Bandwidth: clamp(r.Bandwidth, d.Bandwidth),
@@ -66,7 +67,7 @@ func (f *Facts) SegmentBound() time.Duration {
 	return 2 * time.Millisecond
 }
 
-// Overhead is what s is expected to take beside its work.
+// Overhead is the time that s is expected to take beside its work.
 func (r *Rates) Overhead(s *Step) time.Duration {
 	if s.Barrier {
 		return r.Dispatch + r.Barrier
@@ -76,16 +77,15 @@ func (r *Rates) Overhead(s *Step) time.Duration {
 
 // From docs/measurements.md.
 const (
-	// narrow is how much slower than a wide tile, of which FLOPS is measured, one of family.CostNarrow is; networks as a
-	// whole are 1.2 to 2.4 times as slow.
+	// narrow is how much slower a tile of family.CostNarrow is than a wide one, for which FLOPS is measured; networks
+	// as a whole are 1.2 to 2.4 times as slow.
 	narrow = 2.5
-	// anyWindow is how much slower than a depthwise convolution for windows of 3 by 3 pixels without gaps, of which
-	// Depthwise is measured, one of family.CostAnyWindow is: 1.5 on lavapipe, 1.4 to 1.8 on SwiftShader.
+	// anyWindow is how much slower a depthwise convolution of family.CostAnyWindow is than one for windows of 3 by 3
+	// pixels without gaps, for which Depthwise is measured: 1.5 on lavapipe, 1.4 to 1.8 on SwiftShader.
 	anyWindow = 1.6
 )
 
-// StepTime is the expected time of s: that of its arithmetic or of its memory traffic, whichever is longer, and what is
-// paid for a dispatch.
+// StepTime is the expected time of s: the longer of its arithmetic and its memory traffic, and the cost of a dispatch.
 func (f *Facts) StepTime(s *Step) time.Duration {
 	r := f.Rates()
 	flops := r.FLOPS
@@ -107,8 +107,8 @@ func CompileWork(k shaders.Kernel) float64 {
 	return math.Pow(float64(len(k.SPIRV()))/1024, 1.3)
 }
 
-// SegmentTimes has the expected time of each segment of p, from handing it over to seeing its end where the device is
-// timed by the host.
+// SegmentTimes has the expected time of each segment of p; where the host times the device, from handing it over to
+// seeing its end.
 func (f *Facts) SegmentTimes(p *Plan) []time.Duration {
 	list := make([]time.Duration, len(p.Segments))
 	r := f.Rates()

@@ -34,7 +34,7 @@ type Facts struct {
 	SubgroupOps      family.SubgroupOps
 	// IntegerDot: packed 4x8-bit dot products are a feature of the device and enabled.
 	IntegerDot bool
-	// IntegerDotFast: the device reports them as accelerated, of mixed signedness too.
+	// IntegerDotFast: the device reports them as accelerated, also those of mixed signedness.
 	IntegerDotFast bool
 	// Float16: arithmetic with floats of 16 bits is a feature of the device and enabled.
 	Float16 bool
@@ -44,14 +44,14 @@ type Facts struct {
 	Matrices []family.Matrix `json:",omitempty"`
 	// StorageTexelRGBA32F: storage texel buffers of this format can be written.
 	StorageTexelRGBA32F bool
-	// BuffersOnly: tensors are bound as storage buffers alone. Packed weights and tables may be texels all the same, of
-	// which every device has some.
+	// BuffersOnly: tensors are bound only as storage buffers. Packed weights and tables may still be texels, of which
+	// every device has some.
 	BuffersOnly bool
 	// TexelStores: the driver compiles kernels that store to storage buffers several times slower than those
 	// that store to texel buffers.
 	TexelStores bool
-	// Avoid are kernels of families with several variants that are not to be chosen: those that compute wrongly here, or of
-	// which nobody knows that they do not.
+	// Avoid are kernels, of families with several variants, that are not to be chosen: those that compute wrong results
+	// here, or are not known to compute right ones.
 	Avoid shaders.Set `json:"-"`
 	// Quick: kernels that compile fast are better than kernels that run fast.
 	Quick bool
@@ -66,7 +66,7 @@ type Facts struct {
 	TimestampPeriod float64
 }
 
-// Lacks reports what a kernel of description k, in workgroups of the given shape, asks for and the device does not have;
+// Lacks reports what a kernel of description k, in workgroups of the given shape, needs and the device does not have;
 // nil where it can run.
 func (f *Facts) Lacks(k *family.Info, local [3]uint32) error {
 	invocations := uint64(1)

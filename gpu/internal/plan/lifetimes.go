@@ -8,9 +8,9 @@ type Lifetime struct {
 	First, Last  int
 }
 
-// Lifetimes lists what lies in the arena, by first step and offset, as the bindings of the steps tell: a write
-// begins a value, the last read before the next write of the same bytes ends it. A step that reads what it
-// overwrites, and a write before anything was read, go on with the value that is there.
+// Lifetimes lists the values in the arena, by first step and offset, as the bindings of the steps tell: a write begins
+// a value, the last read before the next write of the same bytes ends it. A step that reads what it overwrites, and a
+// write before anything was read, continue the value that is there.
 //
 // Values that a step only reads in passing, behind the end of what it binds (see emit.Builder.steadyViews), do
 // not count as read.
@@ -32,8 +32,8 @@ func (p *Plan) Lifetimes() []Lifetime {
 	return list
 }
 
-// LargestLive is the largest sum, over the steps, of the sizes of what is live, each rounded up to Align, and
-// the first step where it is reached: no arena can be smaller.
+// LargestLive is the largest sum, over the steps, of the sizes of live values, each rounded up to Align, and the first
+// step where it is reached: no arena can be smaller.
 func LargestLive(list []Lifetime) (sizeBytes int64, step int) {
 	last := -1
 	for _, l := range list {
@@ -82,7 +82,7 @@ func (t *lifetimes) step(i int, bindings []Binding) {
 	}
 }
 
-// steadySize is the size of a view without what lowering may have added to it.
+// steadySize is the size of a view without what emit.Builder.steadyViews may have added to it.
 func (b *Binding) steadySize() int64 {
 	if b.Format != FormatNone && b.Size>>8&0xff == 1 && b.Size > Align {
 		return b.Size - Align
@@ -98,7 +98,7 @@ func (t *lifetimes) read(i int, offset, size int64) {
 	}
 }
 
-// write ends what it overwrites, or goes on with it.
+// write ends the values that it overwrites, or continues them.
 func (t *lifetimes) write(i int, offset, size int64) {
 	value := arenaValue{Lifetime: Lifetime{offset, size, i, i}}
 	t.current = slices.DeleteFunc(t.current, func(v arenaValue) bool {

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// ParseFacts reads the facts of a device from JSON, in which they have the names of the fields. What is left out is 0 or
-// false. It refuses names that there are not, and what no device can say: less than the least that Vulkan allows (Vulkan
+// ParseFacts reads the facts of a device from JSON, in which they have the names of the fields. Omitted ones are 0 or
+// false. It refuses unknown names, and values that no device can have: below the least that Vulkan allows (Vulkan
 // specification, "Required Limits").
 func ParseFacts(data []byte) (*Facts, error) {
 	d := json.NewDecoder(bytes.NewReader(data))

@@ -44,7 +44,7 @@ const (
 	FormatR32F                  // r32f
 )
 
-// TexelBytes is the size of one texel, 0 for FormatNone. Precondition: f is one of the above.
+// TexelBytes is the size of one texel, 0 for FormatNone. Precondition: f is one of those above.
 func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4, 4, 4, 4}[f] }
 
 // Binding is the range of a memory that a kernel sees at one binding number. Offset is a multiple of

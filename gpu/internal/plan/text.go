@@ -84,8 +84,8 @@ func (s *Step) text(width int) string {
 	return strings.Join(append(parts, fmt.Sprintf("%.0f flop, %.0f bytes", s.FLOP, s.Bytes)), "  ")
 }
 
-// String is the access, range and format of a binding, and what input or output it is of, with the offset in
-// that where it is not 0: "r weights[256+1024] rgba32f", "w host[512+48] buf out0+256".
+// String is the access, range and format of a binding, and the input or output that it is of, with the offset in that
+// where it is not 0: "r weights[256+1024] rgba32f", "w host[512+48] buf out0+256".
 func (bd Binding) String() string {
 	access := "r"
 	if bd.Write {

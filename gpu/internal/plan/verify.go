@@ -17,7 +17,7 @@ const (
 	MaxGroups = 65535
 )
 
-// Verify reports what in p contradicts the promises of this package or the interface of a kernel: what can be
+// Verify reports what in p contradicts the promises of this package or the interface of a kernel, as far as that can be
 // told without a device. What the kernels do with their push constants is not checked.
 //
 // A plan that passes binds nothing outside of its memories, each rounded up to Align.
@@ -128,8 +128,8 @@ func (p *Plan) has(r IORef) bool {
 	return ok && i < len(p.Outputs) && p.Outputs[i].Size > 0
 }
 
-// verifyPlace checks what b, a binding of s, says of an input or output: executions put other memory in its
-// place, which has room for the device's form and Align bytes behind it. An input's is never written.
+// verifyPlace checks what b, a binding of s, says of an input or output: executions put other memory in its place, with
+// room for the device's form and Align bytes behind it. An input is never written.
 func (p *Plan) verifyPlace(s *Step, b *Binding) error {
 	if b.Of == 0 {
 		if b.At != 0 {

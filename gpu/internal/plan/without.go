@@ -20,8 +20,9 @@ var features = []struct {
 	{"texel", func(f *Facts) { f.BuffersOnly, f.StorageTexelRGBA32F, f.TexelStores = true, false, false }},
 }
 
-// Without takes from f the features that a list with commas names: shared memory, subgroups, cooperative matrices,
-// 8-bit and 16-bit float arithmetic, packed dot products, texel buffers for tensors. The empty list names none.
+// Without removes from f the features that a comma-separated list names: shared memory, subgroups, cooperative
+// matrices, 8-bit and 16-bit float arithmetic, packed dot products, texel buffers for tensors. The empty list names
+// none.
 func (f *Facts) Without(list string) error {
 	if list == "" {
 		return nil

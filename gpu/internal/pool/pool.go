@@ -1,5 +1,5 @@
-// Package pool bounds what executions need for themselves, such as arenas and command buffers: as many of a kind as run at
-// once, and each for the next one afterwards. It knows nothing of what it holds.
+// Package pool bounds what executions need for themselves, such as arenas and command buffers: there are as many of a
+// kind as executions run at once, and each is used again by the next. It knows nothing of what it holds.
 package pool
 
 import (
@@ -24,7 +24,7 @@ type Pool[T any] struct {
 // ErrClosed is GENERAL_FAILURE with nn.ErrClosed.
 var ErrClosed error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "executable", Err: nn.ErrClosed}
 
-// New returns a pool of what make makes, at most so many.
+// New returns a pool of things that create makes, no more than most.
 func New[T any](most int, create func(context.Context) (T, error)) *Pool[T] {
 	return &Pool[T]{make: create, free: make(chan T, most), closing: make(chan struct{})}
 }
@@ -81,7 +81,7 @@ func (p *Pool[T]) mayGrow() bool {
 	return true
 }
 
-// grow makes what mayGrow counted, and reports whether there are others beside it.
+// grow makes what mayGrow has counted, and reports whether there are others.
 func (p *Pool[T]) grow(ctx context.Context) (x T, others bool, err error) {
 	x, err = p.make(ctx)
 	p.mu.Lock()

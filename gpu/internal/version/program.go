@@ -12,8 +12,8 @@ import (
 
 const modulePath = "github.com/nngpu/nngpu"
 
-// Program identifies the code of this module in the running program: a release or a commit, and where that says not all, what
-// the linker knows of the program.
+// Program identifies the code of this module in the running program: by a release or a commit, and where that is not
+// exact, also by what the linker knows of the program.
 var Program = sync.OnceValue(func() string {
 	version, exact := "unknown", false
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -25,8 +25,8 @@ var Program = sync.OnceValue(func() string {
 	return version
 })
 
-// moduleVersion is the version of this module that info tells, and whether nothing else can go by that name:
-// a release, or a commit without changes of its own.
+// moduleVersion is the version of this module that info tells, and whether nothing else can have that name: a release,
+// or a commit without local changes.
 func moduleVersion(info *debug.BuildInfo) (version string, exact bool) {
 	for _, m := range info.Deps {
 		if m.Path == modulePath {
@@ -47,8 +47,8 @@ func moduleVersion(info *debug.BuildInfo) (version string, exact bool) {
 	return version, settings["vcs.revision"] != "" && settings["vcs.modified"] == "false"
 }
 
-// buildID tells programs apart that have no version: the linker's hash of what went into this one, else the
-// size and time of its file.
+// buildID tells programs without a version apart: the linker's hash of the program's contents, else the size and time
+// of its file.
 func buildID() string {
 	path, err := os.Executable()
 	if err != nil {
