@@ -6,7 +6,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// broadcastRule is what the rows of operations on two tensors say in words.
+// broadcastRule is how the rows of operations on two tensors state it in words.
 const broadcastRule = "shapes are aligned at their last dimensions: sizes are equal, or one of them is 1"
 
 // pairwise is an operation on two tensors with broadcasting.
@@ -30,8 +30,8 @@ func fused(t nn.OperationType, since Level, types Types) Row {
 	return row
 }
 
-// The HAL wants the 8-bit output scale of MUL to exceed scale(x) * scale(y). That is not tested: the
-// kernels take any ratio, and TFLite models have outputs of finer scales.
+// The HAL wants the 8-bit output scale of MUL to exceed scale(x) * scale(y). That is not tested: the kernels take any
+// ratio, and TFLite models have outputs of finer scales.
 func init() {
 	sub, mul := fused(nn.OpSub, 2, withInt32), fused(nn.OpMul, 1, withInt32)
 	sub.Later[nn.TensorQuant8Asymm] = 3

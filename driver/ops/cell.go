@@ -6,20 +6,20 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// cellTensor describes a tensor of a recurrent cell. Its shape is a letter for each dimension, of cellSizes.
+// cellTensor describes a tensor of a recurrent cell. Its shape has a letter of cellSizes for each dimension.
 type cellTensor struct {
 	name, shape string
 	omissible   bool
 }
 
-// cellSizes are the sizes that the tensors of a cell share. Letters in lower case are of the cell that goes backward.
+// cellSizes are the sizes that the tensors of a cell share. Lower-case letters are those of the backward cell.
 var cellSizes = map[byte]string{
 	'T': "steps", 'B': "batch", 'A': "auxiliary size", 'F': "filters", 'M': "memory size", 'S': "state size",
 	'I': "input size", 'U': "units", 'O': "output size",
 	'i': "backward input size", 'u': "backward units", 'o': "backward output size",
 }
 
-// operand is the row's operand of the tensor, of the type of input 0.
+// operand describes the tensor as an operand of a row, of the type of input 0.
 func (t *cellTensor) operand() Operand {
 	o := like(t.name, exactly(len(t.shape)))
 	o.Omissible = t.omissible
@@ -36,14 +36,14 @@ func (t *cellTensor) operand() Operand {
 	return o
 }
 
-// leading is the operand of the tensor that leads the list.
+// leading describes the tensor as the operand that leads the list.
 func (t *cellTensor) leading(s Types) Operand {
 	o := t.operand()
 	o.Types = fixed(s)
 	return o
 }
 
-// operands are those of several tensors.
+// operands are the operands of several tensors.
 func operands(tensors []cellTensor) []Operand {
 	var list []Operand
 	for i := range tensors {
@@ -75,7 +75,7 @@ func cellShapes(p *params, tensors []cellTensor, timeMajor bool) (map[byte]uint3
 	return sizes, nil
 }
 
-// sequenceDims are those of a result with n numbers for each step and row.
+// sequenceDims are the dimensions of a result with n numbers for each step and row.
 func sequenceDims(sizes map[byte]uint32, n uint32, timeMajor bool) nn.Dims {
 	if timeMajor {
 		return nn.Dims{sizes['T'], sizes['B'], n}
@@ -86,7 +86,7 @@ func sequenceDims(sizes map[byte]uint32, n uint32, timeMajor bool) nn.Dims {
 // CellActivation is the activation of a recurrent cell, by the numbers of the HAL.
 type CellActivation int32
 
-// Activations of recurrent cells. RELU1 is none of an LSTM.
+// Activations of recurrent cells. An LSTM cannot have RELU1.
 const (
 	CellNone     CellActivation = 0
 	CellRelu     CellActivation = 1
@@ -106,7 +106,7 @@ func (p *params) cellActivation() CellActivation {
 	return a
 }
 
-// direction renames the tensors of a cell that is one of two, and the sizes of the one that goes backward.
+// direction renames the tensors of one of two cells, and the sizes of the backward one.
 func direction(name string, backward bool, tensors []cellTensor) []cellTensor {
 	var list []cellTensor
 	for _, t := range tensors {
@@ -121,8 +121,9 @@ func direction(name string, backward bool, tensors []cellTensor) []cellTensor {
 	return list
 }
 
-// linked tests the tensors that link the two cells of an operation to a layer of such cells before: the auxiliary input,
-// the input of the backward cell where there are no auxiliary weights, else a second input of both. It returns which of both.
+// linked tests the tensors that link the two cells of an operation to an earlier layer of such cells: the auxiliary
+// input, which is the input of the backward cell where there are no auxiliary weights, else a second input of both. It
+// reports whether it is the former.
 func (p *params) linked(aux int, weights ...int) (parallel bool) {
 	has := p.In(aux) != nil
 	for _, i := range weights {
@@ -145,7 +146,7 @@ func backwardInput(sizes map[byte]uint32, parallel bool) error {
 	return nil
 }
 
-// mergeCount tests that the number of outputs is that of merged results, or that of a result for each direction.
+// mergeCount tests that the number of outputs is that of merged results, or that of one result for each direction.
 func (p *params) mergeCount(merged bool, states int) {
 	results := 2
 	if merged {
@@ -156,8 +157,8 @@ func (p *params) mergeCount(merged bool, states int) {
 	}
 }
 
-// bidirectionalDims are those of the outputs: results with n and m numbers for each step and row, or one with both, and behind
-// them states.
+// bidirectionalDims are the dimensions of the outputs: results with n and m numbers for each step and row, or one with
+// both, and then states.
 func (p *params) bidirectionalDims(sizes map[byte]uint32, n, m uint32, timeMajor, merged bool, states ...nn.Dims) []nn.Dims {
 	dims := []nn.Dims{sequenceDims(sizes, n, timeMajor), sequenceDims(sizes, m, timeMajor)}
 	if merged {

@@ -6,8 +6,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// windowed are the forms of an operation on windows of an image. lead are its tensors, middle what stands between the
-// strides and the activation, tail what may be left off.
+// windowed are the forms of an operation on windows of an image. lead are its tensors, middle the operands between the
+// strides and the activation, tail those that may be left off.
 func windowed(lead, middle, tail []Operand) []Form {
 	strides := int32s("stride width", "stride height")
 	return []Form{
@@ -53,7 +53,7 @@ func init() {
 	)
 }
 
-// Conv are the attributes of CONV_2D. Pad is explicit, also where the operation names a scheme.
+// Conv are the attributes of CONV_2D. Pad is explicit, even if the operation names a scheme.
 type Conv struct {
 	Act      nn.Activation `json:"act,omitempty"`
 	Stride   [2]int        `json:"stride,omitzero"`
@@ -80,7 +80,7 @@ func (a DepthwiseConv) WithActivation(act nn.Activation) Attrs { a.Act = act; re
 func (a DepthwiseConv) ChannelsLast() Attrs                    { a.NCHW = false; return a }
 func (a DepthwiseConv) WithPadding(p Pad) Attrs                { a.Pad = p; return a }
 
-// GroupedConv are the attributes of GROUPED_CONV_2D: those of a Conv, and into how many groups channels are divided.
+// GroupedConv are the attributes of GROUPED_CONV_2D: those of a Conv, and the number of groups of channels.
 type GroupedConv struct {
 	Conv
 	Groups int `json:"groups,omitempty"`
@@ -97,7 +97,7 @@ func convAttrs(p *params, a *Conv) {
 	}
 }
 
-// undilated reads what all convolutions have.
+// undilated reads the parameters that all convolutions have.
 func (a *Conv) undilated(p *params) {
 	w := windowOf(p)
 	*a = Conv{Act: w.act, Stride: w.stride, Dilation: [2]int{1, 1}, Pad: w.pad, NCHW: w.nchw}
@@ -162,7 +162,7 @@ func depthwiseShape(p *params, a *DepthwiseConv) (nn.Dims, error) {
 	return a.slide(p, filter[3])
 }
 
-// slide moves the window over the image, makes Pad explicit and returns the shape of a result of so many channels.
+// slide moves the window over the image, makes Pad explicit and returns the shape of a result with that many channels.
 func (a *Conv) slide(p *params, channels uint32) (nn.Dims, error) {
 	filter := p.In(1).Dims
 	out, pad, err := window{stride: a.Stride, dilation: a.Dilation, pad: a.Pad, nchw: a.NCHW}.slide(p, [2]int64{int64(filter[1]), int64(filter[2])})

@@ -4,23 +4,23 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// compiled are the rows of operations that only compilers make, for what no operation of a model says. No model has them: their
-// types are not valid.
+// compiled are the rows of operations that only compilers make, for work that no operation of a model describes. No
+// model has them: their types are not valid.
 var compiled = map[nn.OperationType]*Row{}
 
 // counted marks the types of such operations.
 const counted nn.OperationType = 1 << 24
 
-// TakeRows is the operation that gives the first rows of its input; a parameter says how many. Its attributes are those of a
-// SLICE.
+// TakeRows is the operation that gives the first rows of its input; a parameter says how many. Its attributes are those
+// of SLICE.
 const TakeRows = counted | 0xffff
 
-// Counted is the operation that computes what t does, an operation of which only the data tells how many rows its outputs have
-// (Row.FromData): all rows that there could be, and behind the outputs of t another, TENSOR_INT32 [1], which says how many of them
-// are rows. The others are 0.
+// Counted is the operation that computes the same as t, an operation whose outputs have a number of rows that only the
+// data tells (Row.FromData): it gives as many rows as there could be and, behind the outputs of t, another one,
+// TENSOR_INT32 [1], with the number of rows that count. The others are 0.
 func Counted(t nn.OperationType) nn.OperationType { return t | counted }
 
-// Plain is the operation that t is the counted form of; t itself where it is none.
+// Plain is the operation that t is the counted form of; t itself if it is none.
 func Plain(t nn.OperationType) nn.OperationType {
 	if t == TakeRows || t == Elementwise {
 		return t
@@ -28,7 +28,7 @@ func Plain(t nn.OperationType) nn.OperationType {
 	return t &^ counted
 }
 
-// countedRules are those of a row with an output for the number of rows.
+// countedRules are the rules of a row with an output for the number of rows.
 type countedRules struct{ rules }
 
 func (r countedRules) infer(c *Call, inf *Inferred) error {

@@ -39,14 +39,14 @@ type Detection struct {
 	Detections         int        `json:"detections"`                   // at least 1
 	ClassesPerBox      int        `json:"classesPerBox,omitempty"`      // at least 1 where Regular is false, else 0
 	DetectionsPerClass int        `json:"detectionsPerClass,omitempty"` // at least 1 where Regular is true, else 0
-	Score              float32    `json:"score,omitempty"`              // those of detections are above
-	Overlap            float32    `json:"overlap,omitempty"`            // with it or more, the lower score is left out
+	Score              float32    `json:"score,omitempty"`              // detections have higher ones
+	Overlap            float32    `json:"overlap,omitempty"`            // from this on the box of lower score is left out
 	Background         bool       `json:"background,omitempty"`         // classes of the result begin with 1
 }
 
 func (Detection) attrs() {}
 
-// Places are those of the result that an image has.
+// Places is the number of places that an image has in the result.
 func (a *Detection) Places() int64 {
 	if a.Regular {
 		return int64(a.Detections)

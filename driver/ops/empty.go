@@ -6,16 +6,16 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Empty says which of the inputs of an operation that hold tensors may be without elements.
+// Empty says which of the tensors among an operation's inputs may have no elements.
 type Empty uint8
 
 const (
 	NoneEmpty Empty = iota
-	RowsEmpty       // the leading input, which has no rows (images, batches): its first dimension is 0, and no other
+	RowsEmpty       // the leading input, which may have no rows (images, batches): its first dimension alone is 0
 	AnyEmpty        // any
 )
 
-// checkEmpty reports dimensions of input i, known ones, that it cannot have because one of them is 0.
+// checkEmpty reports known dimensions of input i that it cannot have because one of them is 0.
 func (r *Row) checkEmpty(i int, d nn.Dims) error {
 	if d.Known() || r.Empty == AnyEmpty || r.Empty == RowsEmpty && i == r.Lead && d[1:].Known() {
 		return nil

@@ -72,7 +72,7 @@ func gatherShape(p *params, a *Gather) (nn.Dims, error) {
 	return d, nil
 }
 
-// lookedUp has a row of input i, the values, for each lookup.
+// lookedUp are the dimensions of a result with a row of input i, the values, for each lookup.
 func lookedUp(p *params, i int) nn.Dims {
 	d := slices.Clone(p.In(i).Dims)
 	d[0] = p.In(0).Dims[0]

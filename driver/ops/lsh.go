@@ -7,14 +7,14 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// LSHType is what LSH_PROJECTION makes of bits, by the numbers of the HAL.
+// LSHType is the result that LSH_PROJECTION makes of bits, by the numbers of the HAL.
 type LSHType int32
 
 // The types of LSH_PROJECTION.
 const (
 	LSHPacked LSHType = 1 // SPARSE_DEPRECATED: the bits of each hash are a number
 	LSHDense  LSHType = 2 // all bits
-	LSHSparse LSHType = 3 // as LSHPacked, each hash with numbers of its own
+	LSHSparse LSHType = 3 // as LSHPacked, with other numbers for each hash
 )
 
 // LSH are the attributes of LSH_PROJECTION.

@@ -164,7 +164,7 @@ func init() {
 	)
 }
 
-// SequenceLSTM are the attributes of LSTM, and of its sequences: TimeMajor and Merge are those of the operations that have
+// SequenceLSTM are the attributes of LSTM, and of its sequences: TimeMajor and Merge are for the operations that have
 // them. A clip of 0 is none.
 type SequenceLSTM struct {
 	Act       CellActivation `json:"act,omitempty"`
@@ -176,7 +176,7 @@ type SequenceLSTM struct {
 
 func (SequenceLSTM) attrs() {}
 
-// read decodes what all LSTMs have.
+// read decodes the parameters that all LSTMs have.
 func (a *SequenceLSTM) read(p *params) {
 	if a.Act = p.cellActivation(); a.Act == CellRelu1 {
 		p.fail("activation %d", a.Act)
@@ -191,7 +191,7 @@ func (a *SequenceLSTM) read(p *params) {
 	a.CellClip, a.ProjClip = clip("cell clip"), clip("projection clip")
 }
 
-// checkLSTMParts tests which optional tensors of a cell go together. at says where it has them among the tensors.
+// checkLSTMParts tests which optional tensors of a cell go together. at gives their positions among the tensors.
 func checkLSTMParts(p *params, tensors []cellTensor, at func(LSTMTensor) int) {
 	if p.Undecided() != nil {
 		return
@@ -223,7 +223,7 @@ func checkLSTMParts(p *params, tensors []cellTensor, at func(LSTMTensor) int) {
 	together("layer normalisation of the input gate", norm && gated, LSTMNormWeights)
 }
 
-// projected tests that the output size is that of the units where there is no projection.
+// projected tests that the output size is that of the units if there is no projection.
 func projected(p *params, projection int, outputs, units uint32) error {
 	if p.In(projection) == nil && outputs != units {
 		return fmt.Errorf("output size %d of %d units without a projection", outputs, units)

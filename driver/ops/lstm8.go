@@ -11,9 +11,9 @@ import (
 type LSTM8 struct {
 	CellClip float32 `json:"cellClip,omitempty"`
 	ProjClip float32 `json:"projClip,omitempty"`
-	// Scales of the gates before their normalisation or activation; that of the input gate counts where there is one.
+	// Scales of the gates before their normalisation or activation; that of the input gate counts if there is one.
 	Scales [4]float32 `json:"scales"`
-	// HiddenScale and HiddenZero are those of what is projected.
+	// HiddenScale and HiddenZero are those of the values before the projection.
 	HiddenScale float32 `json:"hiddenScale"`
 	HiddenZero  int32   `json:"hiddenZero,omitempty"`
 }
@@ -23,8 +23,8 @@ func (LSTM8) attrs() {}
 // lstm8CellBits bounds the scale of the cell state, a power of two: 2^-15 to 2^-9.
 var lstm8CellBits = [2]int{9, 15}
 
-// LSTM8CellBits is n for a scale of the cell state of 2^-n, or near that: models state it with few digits, and the HAL's reference
-// implementation is as lenient. ok is false for one that it cannot have.
+// LSTM8CellBits is n for a cell state whose scale is 2^-n, or near that: models state it with few digits, and the HAL's
+// reference implementation is as lenient. ok is false for a scale that it cannot have.
 func LSTM8CellBits(scale float32) (n int, ok bool) {
 	bits := -math.Log2(float64(scale))
 	whole := math.Round(bits)

@@ -8,7 +8,7 @@ import (
 
 // Multinomial are the attributes of RANDOM_MULTINOMIAL.
 type Multinomial struct {
-	Samples int `json:"samples"` // of each row, 1 at least
+	Samples int `json:"samples"` // of each row, at least 1
 }
 
 func (Multinomial) attrs() {}

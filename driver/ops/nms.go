@@ -35,12 +35,12 @@ func init() {
 
 // BoxNMS are the attributes of BOX_WITH_NMS_LIMIT.
 type BoxNMS struct {
-	Score   float32   `json:"score"`           // a box is considered above it
+	Score   float32   `json:"score"`           // boxes with higher scores are considered
 	Limit   int       `json:"limit"`           // of boxes of an image; negative: none
 	Kernel  NMSKernel `json:"kernel"`          //
-	Overlap float32   `json:"overlap"`         // from it on the hard and the linear kernel lower a score
+	Overlap float32   `json:"overlap"`         // from this on the hard and the linear kernel lower a score
 	Sigma   float32   `json:"sigma,omitempty"` // of the gaussian kernel
-	Lowered float32   `json:"lowered"`         // a box is dropped below it
+	Lowered float32   `json:"lowered"`         // boxes with lower scores are dropped
 }
 
 func (BoxNMS) attrs() {}
@@ -72,7 +72,7 @@ func nmsAttrs(p *params, a *BoxNMS) {
 	}
 }
 
-// nmsShapes has the most rows that there can be: each box may be that of an image of its own.
+// nmsShapes has the most rows that there can be: each box may belong to an image of its own.
 func nmsShapes(p *params, a *BoxNMS) ([]nn.Dims, error) {
 	r, c := p.In(0).Dims[0], p.In(0).Dims[1]
 	if uint64(c)*4 > 1<<31 {

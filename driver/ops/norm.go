@@ -42,7 +42,7 @@ func (L2Normalization) attrs() {}
 
 func l2NormalizationAttrs(p *params, a *L2Normalization) { a.Axis = p.lastAxis() }
 
-// lastAxis reads the axis, the last one where it is left off.
+// lastAxis reads the axis; if it is left off, it is the last one.
 func (p *params) lastAxis() int {
 	if p.has("axis") {
 		return p.axisOf(p.rank())

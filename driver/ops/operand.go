@@ -15,26 +15,26 @@ type Operand struct {
 	Data bool
 	// Omissible operands may have the lifetime NO_VALUE.
 	Omissible bool
-	// Runtime parameters may be known only at run time, where the model states the dimensions of the result.
+	// Runtime parameters may be known only at run time, if the model states the dimensions of the result.
 	Runtime bool
 	// Trailing operands may be left off with all that follow: the list may end before each.
 	Trailing bool
 	// Repeated stands for any number of operands of this kind, at least one.
 	Repeated bool
-	// Since is the first level that knows the operand, where that is later than the operation's.
+	// Since is the first level that knows the operand, if that is later than the operation's.
 	Since Level
 	// Note has the shape, the meaning of values, or limits.
 	Note string
 }
 
-// The constructors of operands that many operations share, and what is changed of one.
+// The constructors of operands that many operations share, and of variations of one.
 
 // input is the tensor that leads the list, of one of the given types.
 func input(s Types, r Ranks) Operand {
 	return Operand{Name: "input", Types: fixed(s), Ranks: r, Data: true}
 }
 
-// inputs are one or more tensors, all of the same of the given types.
+// inputs are one or more tensors, all of one type out of those given.
 func inputs(s Types, r Ranks) Operand {
 	o := input(s, r).repeated()
 	o.Types.With = func(x nn.OperandType) Types {

@@ -1,6 +1,6 @@
-// Package ops is the table of operations: what operands each takes, of which types, and what shape comes
-// out. Validation, importers and the compiler read the same rows, so that they cannot disagree, and
-// docs/operators.md is written from them.
+// Package ops is the table of operations: which operands each takes, of which types, and what the shapes of the results
+// are. Validation, importers and the compiler read the same rows, so that they cannot disagree, and docs/operators.md
+// is written from them.
 //
 // One family a file; adding an operation is adding a row. Facts are those of the NN HAL (feature levels 1
 // to 8). Imports only driver/nn.
@@ -15,8 +15,9 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// ErrNotConstant marks an error about a valid call with parameters (paddings, axes, a shape) that are computed at run time or
-// given by the request, as are optional tensors that it may leave off, so that nothing can be decided when the model is compiled.
+// ErrNotConstant marks an error about a valid call with parameters (paddings, axes, a shape) that are computed at run
+// time or given by the request, or with optional tensors that the request may leave off, so that nothing can be decided
+// when the model is compiled.
 var ErrNotConstant = errors.New("parameter is not a constant")
 
 // ErrOpenShape marks an error about a call whose input shapes are not known when the model is compiled.
@@ -58,10 +59,11 @@ type Call struct {
 	Model *nn.Model
 	Graph *nn.Graph
 	Op    *nn.Operation
-	// Unbound: the graph's inputs are those of a model, of which requests tell whether optional tensors have a value. Otherwise
-	// such a tensor has one, unless its dimensions are not known.
+	// Unbound: the graph's inputs are those of a model, and requests tell whether optional tensors have a value.
+	// Otherwise such a tensor has one, unless its dimensions are not known.
 	Unbound bool
-	// Sized: the inputs have their sizes, and 0 is one of them, of tensors without elements. Otherwise 0 is a size not known yet.
+	// Sized: the inputs have their sizes, where 0 is a size, that of tensors without elements. Otherwise 0 is a size
+	// not known yet.
 	Sized bool
 
 	row  *Row  // set while a row reads the call
@@ -98,7 +100,7 @@ func (c *Call) optional(i int) bool {
 // leftOff reports whether input i is an optional tensor without a value.
 func (c *Call) leftOff(i int) bool { return c.optional(i) && !shapeKnown(c.operand(c.Op.Inputs, i)) }
 
-// Undecided returns the inputs of which only a request tells whether they have a value: optional tensors of an unbound call.
+// Undecided returns the inputs that may or may not have a value in a request: optional tensors of an unbound call.
 func (c *Call) Undecided() (list []int) {
 	for i := range c.Op.Inputs {
 		if c.Unbound && c.optional(i) {
@@ -116,8 +118,8 @@ type Inferred struct {
 	Attrs Attrs
 	// Shapes has the dimensions of each output.
 	Shapes []nn.Dims
-	// RuntimeParam is the position of a parameter that is known only at run time, which the kernel reads after its tensors
-	// (Row.Tensors); 0 for none. Its values must be expected to be anything, among them values that contradict Shapes.
+	// RuntimeParam is the position of a parameter that is known only at run time, which the kernel reads after its
+	// tensors (Row.Tensors); 0 for none. Its values may be anything, even contradict Shapes.
 	RuntimeParam int
 	// RuntimeDims are the dimensions of that parameter, which its operand may leave open.
 	RuntimeDims nn.Dims
@@ -139,7 +141,7 @@ func register(rows ...Row) {
 	}
 }
 
-// Lookup returns the row of t, nil when there is none: that of the table, or of what compilers make of its operations.
+// Lookup returns the row of t, nil if there is none: from the table, or from those that compilers use beside it.
 func Lookup(t nn.OperationType) *Row {
 	if r := table[t]; r != nil {
 		return r

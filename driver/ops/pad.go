@@ -51,8 +51,7 @@ func init() {
 // Padding are the attributes of PAD and PAD_V2.
 type Padding struct {
 	Pads [][2]int `json:"pads,omitempty"` // before and after, for each dimension
-	// Value is what fills: the real value of a float type, the stored integer of a quantised one (PAD: the zero
-	// point).
+	// Value is the fill: the real value for a float type, the stored integer for a quantised one (PAD: the zero point).
 	Value float64 `json:"value,omitempty"`
 }
 
@@ -147,7 +146,7 @@ func mirrorPadAttrs(p *params, a *MirrorPadding) {
 	a.Symmetric = mode == mirrorSymmetric
 }
 
-// mirrorPadShape: a padding may be as large as the dimension when the edge is repeated, else one less.
+// mirrorPadShape: a padding may be as large as the dimension if the edge is repeated, else one less.
 func mirrorPadShape(p *params, a *MirrorPadding) (nn.Dims, error) {
 	for i, n := range p.In(0).Dims {
 		limit := int64(n)

@@ -9,15 +9,15 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// params reads the constant parameters of a call by the names of its form. The first error sticks; a
-// contradiction takes the place of an earlier ErrNotConstant, so that what can be tested without the missing
-// value is tested.
+// params reads the constant parameters of a call by the names in its form. The first error sticks; but a contradiction
+// replaces an earlier ErrNotConstant, so that whatever can be tested without the missing value is tested.
 type params struct {
 	*Call
 	err error
 	// notConstant: err wraps ErrNotConstant.
 	notConstant bool
-	// runtime is the position of the operand that is known only at run time, where it may be (Operand.Runtime); -1 for none.
+	// runtime is the position of the operand that is known only at run time, if one may be (Operand.Runtime); -1 for
+	// none.
 	runtime int
 }
 
@@ -103,7 +103,7 @@ func (p *params) atLeast(name string, min int32) int {
 	return int(v)
 }
 
-// pair returns height, width of two INT32s, of which the HAL puts the width first.
+// pair returns height, width from two INT32s; the HAL puts the width first.
 func (p *params) pair(what string) [2]int {
 	w := p.atLeast(what+" width", 1)
 	return [2]int{p.atLeast(what+" height", 1), w}
@@ -168,7 +168,7 @@ func (p *params) int32s(name string) (_ []int32, ok bool) {
 	return v, err == nil
 }
 
-// axisOf reads the parameter axis, of -rank..rank-1, and brings it to 0..rank-1; 0 where one of both is not known.
+// axisOf reads the parameter axis, of -rank..rank-1, and brings it to 0..rank-1; 0 if either is not known.
 func (p *params) axisOf(rank int) int {
 	v, ok := p.int32("axis")
 	if !ok || rank <= 0 {

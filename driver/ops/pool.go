@@ -22,7 +22,7 @@ func init() {
 	register(pool(nn.OpAveragePool2D, numbers), pool(nn.OpMaxPool2D, numbers), pool(nn.OpL2Pool2D, floats))
 }
 
-// Pool are the attributes of the pools. Pad is explicit, also where the operation names a scheme.
+// Pool are the attributes of the pools. Pad is explicit, even if the operation names a scheme.
 type Pool struct {
 	Act    nn.Activation `json:"act,omitempty"`
 	Stride [2]int        `json:"stride,omitzero"`

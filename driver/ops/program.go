@@ -6,11 +6,12 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Elementwise is the operation that does several elementwise ones at once. Only compilers make it. Its inputs and outputs
-// are float tensors of one type; the outputs have one shape, to which the inputs broadcast.
+// Elementwise is the operation that does several elementwise ones at once. Only compilers make it. Its inputs and
+// outputs are float tensors of one type; the outputs have one shape, to which the inputs broadcast.
 const Elementwise = counted | 0xfffe
 
-// Program are the attributes of Elementwise. Values are numbered: the inputs, the numbers, and what the steps give.
+// Program are the attributes of Elementwise. Values are numbered: the inputs, the numbers, and the results of the
+// steps.
 type Program struct {
 	Numbers []float32     `json:"numbers,omitempty"`
 	Steps   []ProgramStep `json:"steps"`

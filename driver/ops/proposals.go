@@ -42,17 +42,17 @@ type Proposals struct {
 	Ratio    [2]float32 `json:"ratio"`              // of the image to the input: height, width
 	Before   int        `json:"before,omitempty"`   // boxes of an image that are considered; 0: all
 	Most     int        `json:"most,omitempty"`     // boxes of an image; 0: all
-	Overlap  float32    `json:"overlap,omitempty"`  // with it or more, the lower score is left out
-	Smallest float32    `json:"smallest,omitempty"` // sizes of boxes are above
+	Overlap  float32    `json:"overlap,omitempty"`  // from this on the box of lower score is left out
+	Smallest float32    `json:"smallest,omitempty"` // boxes are larger than this
 	NCHW     bool       `json:"nchw,omitempty"`
 }
 
 func (Proposals) attrs() {}
 
-// Candidates is how many of all boxes of an image, a number of them, are considered.
+// Candidates is how many of all boxes of an image, whose number is given, are considered.
 func (a *Proposals) Candidates(all int) int { return limited(a.Before, all) }
 
-// Room is how many of all boxes of an image, a number of them, there may be.
+// Room is how many of all boxes of an image, whose number is given, there may be in the result.
 func (a *Proposals) Room(all int) int { return limited(a.Most, a.Candidates(all)) }
 
 // limited is n, at most limit where that is not 0.

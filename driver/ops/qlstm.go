@@ -20,7 +20,7 @@ const (
 	LSTM16OutputState      LSTM16Tensor = 14
 )
 
-// Scales of QUANTIZED_16BIT_LSTM: of what goes into the activations of its gates, of the cell state, and of input and output.
+// Scales of QUANTIZED_16BIT_LSTM: of the inputs of its gates' activations, of the cell state, and of input and output.
 const (
 	LSTM16GateScale  = 1.0 / (1 << 12)
 	LSTM16CellScale  = 1.0 / (1 << 11)

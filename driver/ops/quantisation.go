@@ -11,12 +11,12 @@ import (
 type quantRule struct {
 	text  string
 	check func(*Call) error
-	// fixed, when set, gives those that an 8-bit result of type t must have.
+	// fixed, when set, gives the scale and zero point that an 8-bit result of type t must have.
 	fixed func(t nn.OperandType) (scale float32, zero int32)
 }
 
-// FixedQuant is the scale and zero point that a result of 8-bit type t must have, whatever the inputs have; ok is false
-// where the operation prescribes none.
+// FixedQuant is the scale and zero point that a result of 8-bit type t must have, whatever those of the inputs are; ok
+// is false if the operation prescribes none.
 func (r *Row) FixedQuant(t nn.OperandType) (scale float32, zero int32, ok bool) {
 	if r.quant.fixed == nil {
 		return 0, 0, false
@@ -64,15 +64,15 @@ func fixedQuant(steps float32, zero, zeroSigned int32) quantRule {
 	return quantRule{text, check, fixed}
 }
 
-// biasTolerance is the relative error of a bias scale against scale(input) * scale(weights). Converters
-// round the product in different ways; the kernels use the product.
+// biasTolerance is how far the scale of a bias may differ from scale(input) * scale(weights), as a relative error.
+// Converters round the product in different ways; the kernels use the product.
 const biasTolerance = 1e-5
 
 // weightQuant tests weights and bias (inputs 1 and 2) of an 8-bit convolution or FULLY_CONNECTED. With
 // scales by channel the bias has scale 0 and channel i counts in units of scale(input) * scales[i].
 //
-// The rule of feature levels 1 and 2 that the output scale exceeds scale(input) * scale(weights) is gone
-// since level 3 and not tested.
+// The rule of feature levels 1 and 2 that the output scale exceeds scale(input) * scale(weights) was dropped at level 3
+// and is not tested.
 func weightQuant(channelDim uint32) quantRule {
 	text := "8 bits: the bias has the zero point 0 and the scale scale(input) * scale(weights); where weights have scales by " +
 		fmt.Sprintf("channel, which are along dimension %d, it has the scale 0", channelDim)

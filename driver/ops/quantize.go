@@ -2,7 +2,7 @@ package ops
 
 import "github.com/nngpu/nngpu/driver/nn"
 
-// castable are the types that CAST converts between; the others it only copies.
+// castable are the types that CAST converts between; others it only copies.
 var castable = floats | of(nn.TensorInt32, nn.TensorQuant8Asymm)
 
 var castTypes = castable | of(nn.TensorBool8, nn.TensorQuant16Asymm, nn.TensorQuant16Symm,
@@ -31,7 +31,7 @@ func init() {
 			Forms: one(input(floats, AnyRank)), Outputs: resultOf(fixed(quant8), AnyRank),
 			relate: relateSame, rules: untyped(keepShape[none]),
 		},
-		// Apart from QUANTIZE, so that this keeps to the types of the HAL.
+		// Separate from QUANTIZE, so that this one keeps to the types of the HAL.
 		Row{
 			Type:  nn.OpRequantize,
 			Forms: one(input(quant8, AnyRank)), Outputs: resultOf(fixed(quant8), AnyRank),

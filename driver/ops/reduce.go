@@ -98,7 +98,7 @@ func meanShape(p *params, a *Mean) (nn.Dims, error) {
 	return without(p.In(0).Dims, a.Axes, keepDims(p)), nil
 }
 
-// without drops the axes, or makes them 1 where they are kept. A result without dimensions is [1].
+// without drops the axes, or makes their sizes 1 if they are kept. A result without dimensions is [1].
 func without(x nn.Dims, axes []int, keep bool) nn.Dims {
 	var out nn.Dims
 	next := 0

@@ -2,12 +2,13 @@ package ops
 
 import "slices"
 
-// Relations are what a row knows of the dimensions of a call before those of its inputs are known. What depends on numbers is
-// left to Infer. Operands are numbered as in the graph, without those that are left off.
+// Relations are what a row knows of the dimensions of a call before those of its inputs are known. Anything that
+// depends on numbers is left to Infer. Operands are numbered as in the graph; those that are left off are not among
+// them.
 type Relations struct {
-	// Ranks has those that operands may have.
+	// Ranks has the ranks that operands may have.
 	Ranks []OperandRanks
-	// Shapes are pairs of operands of the same dimensions, Sizes pairs of dimensions that are the same.
+	// Shapes are pairs of operands with the same dimensions, Sizes pairs of equal dimensions.
 	Shapes [][2]uint32
 	Sizes  [][2]Size
 	// Broadcast: the only output has the dimensions of the first two inputs, aligned at their last ones, where sizes are equal
@@ -27,7 +28,7 @@ type Size struct {
 	Dim     int
 }
 
-// Relations says how the dimensions of c's operands belong together.
+// Relations says how the dimensions of c's operands are related.
 //
 // Precondition: Check passed.
 func (r *Row) Relations(c *Call) *Relations {
@@ -55,31 +56,31 @@ func (rel *Relations) same(x uint32, i int, y uint32, k int) {
 	rel.Sizes = append(rel.Sizes, [2]Size{{x, i}, {y, k}})
 }
 
-// relateSame is of operations whose output is as large as input 0.
+// relateSame is for operations whose output is as large as input 0.
 func relateSame(p *params, rel *Relations) {
 	rel.Shapes = append(rel.Shapes, [2]uint32{p.Op.Inputs[0], p.Op.Outputs[0]})
 }
 
-// relateBroadcast is of operations on two tensors.
+// relateBroadcast is for operations on two tensors.
 func relateBroadcast(_ *params, rel *Relations) { rel.Broadcast = true }
 
-// relateImage is of operations on windows of an image [n, h, w, channels], whose number of channels stays.
+// relateImage is for operations on windows of an image [n, h, w, channels] that keep the number of channels.
 func relateImage(p *params, rel *Relations) {
 	relateImages(p, rel)
 	relateChannels(p, rel)
 }
 
-// relateImages is of operations that keep the number of images.
+// relateImages is for operations that keep the number of images.
 func relateImages(p *params, rel *Relations) { rel.same(p.Op.Inputs[0], 0, p.Op.Outputs[0], 0) }
 
-// relateChannels is of operations on images whose number of channels stays.
+// relateChannels is for operations on images that keep the number of channels.
 func relateChannels(p *params, rel *Relations) {
 	if ch, ok := p.channels(); ok {
 		rel.same(p.Op.Inputs[0], ch, p.Op.Outputs[0], ch)
 	}
 }
 
-// channels is the index of the channels in an image; ok is false where the layout is known only at run time.
+// channels is the index of the channels in an image; ok is false if the layout is known only at run time.
 func (p *params) channels() (ch int, ok bool) {
 	_, _, ch = spatial(p.flag("layout"))
 	return ch, p.err == nil
@@ -123,7 +124,7 @@ func relateFullyConnected(p *params, rel *Relations) {
 	rel.same(y, 1, w, 0)
 }
 
-// relateBatchMatmul: batches are the same; the other dimensions where it is known which are swapped.
+// relateBatchMatmul: batches are the same; so are the other dimensions, if it is known which are swapped.
 func relateBatchMatmul(p *params, rel *Relations) {
 	x, y, out := p.Op.Inputs[0], p.Op.Inputs[1], p.Op.Outputs[0]
 	rank := max(p.rank(), len(p.In(1).Dims), len(p.Out(0).Dims))

@@ -6,8 +6,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// RESHAPE, SQUEEZE and EXPAND_DIMS only rename elements, so that all that counts is the output's shape.
-// Where their parameter is not a constant, the dimensions that the model states of the output are taken.
+// RESHAPE, SQUEEZE and EXPAND_DIMS only rename elements, so that only the output's shape matters. If their parameter is
+// not a constant, the dimensions that the model states for the output are taken.
 func init() {
 	register(
 		Row{
@@ -85,7 +85,7 @@ func reshapeShape(p *params, _ *none) (nn.Dims, error) {
 	return out, nil
 }
 
-// squeezeShape drops the named axes, all of size 1 when none are named. What is left of nothing is [1].
+// squeezeShape drops the named axes, or all of size 1 if none are named. If no dimension is left, the result is [1].
 func squeezeShape(p *params, _ *none) (nn.Dims, error) {
 	x := p.In(0).Dims
 	drop := make([]bool, len(x))
@@ -119,7 +119,7 @@ type ExpandDims struct {
 
 func (ExpandDims) attrs() {}
 
-// expandDimsAttrs: the axis counts in the output, -(rank+1) .. rank.
+// expandDimsAttrs: the axis is one of the output, -(rank+1) .. rank.
 func expandDimsAttrs(p *params, a *ExpandDims) {
 	axis, ok := p.int32("axis")
 	if rank := p.rank(); ok && rank > 0 {

@@ -7,7 +7,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// resize has two forms, told apart by the type of inputs 1 and 2: sizes or factors, width first. tail is what may follow.
+// resize has two forms, told apart by the types of inputs 1 and 2: sizes or factors, width first. tail is what may
+// follow.
 func resize(t nn.OperationType, since Level, layout Operand) Row {
 	lead := input(numbers, exactly(4))
 	tail := list(layout,
@@ -75,7 +76,7 @@ func resizeShape(p *params, a *Resize) (nn.Dims, error) {
 		name string
 	}{{h, "height factor"}, {w, "width factor"}} {
 		factor, _ := p.real(at.name)
-		// The reference multiplies in float32: 7 * 0.7f must give what it gives there.
+		// The reference multiplies in float32: 7 * 0.7f must give the same here.
 		n := math.Floor(float64(float32(x[at.dim]) * float32(factor)))
 		if n > math.MaxUint32 {
 			return nil, fmt.Errorf("size %d times %v is too large", x[at.dim], factor)

@@ -5,8 +5,8 @@ import "github.com/nngpu/nngpu/driver/nn"
 // RNNTensor is the place of a tensor among those of an RNN (Row.Tensors).
 type RNNTensor int
 
-// The tensors of an RNN. The backward cell of BIDIRECTIONAL_SEQUENCE_RNN has the four behind those of the forward one, from
-// the weights on; then comes the auxiliary input and its weights for each cell.
+// The tensors of an RNN. The backward cell of BIDIRECTIONAL_SEQUENCE_RNN has four behind those of the forward one, like
+// these from the weights on; then come the auxiliary input and its weights for each cell.
 const (
 	RNNInput            RNNTensor = 0
 	RNNWeights          RNNTensor = 1
@@ -34,7 +34,7 @@ func rnnBidirectional() []cellTensor {
 		cellTensor{"forward auxiliary weights", "UA", true}, cellTensor{"backward auxiliary weights", "uA", true})
 }
 
-// RNN are the attributes of RNN, and of its sequences: TimeMajor and Merge are those of the operations that have them.
+// RNN are the attributes of RNN, and of its sequences: TimeMajor and Merge are for the operations that have them.
 type RNN struct {
 	Act       CellActivation `json:"act,omitempty"`
 	TimeMajor bool           `json:"timeMajor,omitempty"`
@@ -117,7 +117,7 @@ func init() {
 	)
 }
 
-// linkRules are those of bidirectional cells.
+// linkRules are the rules of bidirectional cells.
 var linkRules = []string{
 	"merged, there is one result, with the numbers of the forward cell before those of the backward one",
 	"results have the input's layout; states are there together or not at all",

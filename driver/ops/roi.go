@@ -7,7 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// boxType are the types of boxes, in pixels of an image, that go with type x of input 0.
+// boxType gives the types of boxes, in pixels of an image, that go with type x of input 0.
 func boxType(x nn.OperandType) Types {
 	if x.IsQuant8() {
 		return of(nn.TensorQuant16Asymm)
@@ -28,7 +28,7 @@ func int32Tensor(name string, r Ranks, shape string) Operand {
 // BoxScale is the unit of boxes of 16 bits, in pixels; their zero point is 0. From NN HAL types.hal.
 const BoxScale = 0.125
 
-// boxQuant requires it of all operands of 16 bits, in addition to what the rule and, besides, says.
+// boxQuant requires that scale and zero point of all operands of 16 bits, in addition to the rule and.
 func boxQuant(and quantRule) quantRule {
 	rule := and
 	rule.text = "boxes of 16 bits have the scale 0.125 and the zero point 0"
@@ -81,7 +81,7 @@ func init() {
 // Roi are the attributes that ROI_ALIGN and ROI_POOLING share.
 type Roi struct {
 	Size  [2]int     `json:"size"`  // of the output: height, width
-	Ratio [2]float32 `json:"ratio"` // of the image, which boxes are in, to the input: height, width
+	Ratio [2]float32 `json:"ratio"` // of the image, in whose pixels boxes are, to the input: height, width
 	NCHW  bool       `json:"nchw,omitempty"`
 }
 

@@ -6,25 +6,25 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Row is what is true of an operation, whoever checks or runs it. Its fields are not changed.
+// Row is what is true of an operation, no matter what checks or runs it. Its fields are not changed.
 type Row struct {
 	Type nn.OperationType
 	// Since is the first level that has the operation; 0 for the driver's extension.
 	Since Level
-	// Later names types of the leading input that came after both the type and the operation.
+	// Later names types of the leading input that are newer than both the type itself and the operation.
 	Later map[nn.OperandType]Level
-	// Forms are the lists of inputs; number and types of the inputs tell which one a call has.
+	// Forms are the lists of inputs; number and types of a call's inputs tell which one it has.
 	Forms []Form
 	// Lead is the position of the input that counts as input 0 for the types of others and for scales and zero points.
 	Lead    int
 	Outputs []Operand
-	// Rules are what holds besides types and ranks, in words.
+	// Rules are what holds in addition to types and ranks, in words.
 	Rules []string
 	// Extends says what the driver takes that the HAL does not.
 	Extends []string
-	// FromData: only the data tells how many rows the outputs have, which are their first dimension. See Counted.
+	// FromData: only the data tells the number of rows of the outputs, their first dimension. See Counted.
 	FromData bool
-	// Empty says which of the inputs that hold tensors may be without elements, in a call that is Sized.
+	// Empty says which of the inputs that hold tensors may have no elements, in a call that is Sized.
 	Empty Empty
 
 	quant quantRule
@@ -41,13 +41,14 @@ type rules interface {
 	parse(text []byte) (Attrs, error)
 }
 
-// one is the only list of inputs of an operation.
+// one makes the only list of inputs of an operation.
 func one(parts ...any) []Form { return []Form{{Inputs: list(parts...)}} }
 
-// Types are those that the leading input may have.
+// Types are the types that the leading input may have.
 func (r *Row) Types() Types { return r.Forms[0].Inputs[r.Lead].Types.With(-1) }
 
-// ResultType is the type of output i of n, where the leading input has type x; ok is false where the outputs of a call choose it.
+// ResultType is the type of output i of n, if the leading input has type x; ok is false if the outputs of a call choose
+// it.
 func (r *Row) ResultType(i, n int, x nn.OperandType) (t nn.OperandType, ok bool) {
 	if !takes(r.Outputs, n) {
 		return 0, false
@@ -67,8 +68,9 @@ func (r *Row) SinceType(t nn.OperandType) Level {
 	return max(r.Since, t.Since())
 }
 
-// Level is the first level that knows c as it is: the operation with that type of the leading input, each input and each
-// output. 0 of the driver's extension. Types of other operands and what they may hold are not looked at.
+// Level is the first level that knows c as it is: the operation with that type of the leading input, each input and
+// each output. 0 for the driver's extension. The types of other operands, and their possible values, are not
+// considered.
 //
 // Precondition: Check passed.
 func (r *Row) Level(c *Call) Level {
@@ -91,31 +93,31 @@ func (r *Row) QuantRule() string {
 	return r.quant.text
 }
 
-// RunTime reports whether input i may be known only at run time although it is a parameter, where the model states the
-// output's dimensions.
+// RunTime reports whether input i, a parameter, may be known only at run time, if the model states the output's
+// dimensions.
 func (r *Row) RunTime(i int) bool {
 	list := r.Forms[0].Inputs
 	return i < len(list) && list[i].Runtime
 }
 
-// read is c with the form that its inputs have.
+// read is c with the form that fits its inputs.
 func (r *Row) read(c *Call) *Call {
 	read := *c
 	read.row, read.form = r, r.form(c)
 	return &read
 }
 
-// Optional reports whether requests may give no value to input i, which is an input of the model.
+// Optional reports whether input i, an input of the model, may have no value in a request.
 func (r *Row) Optional(c *Call, i int) bool {
 	f, n := r.form(c), len(c.Op.Inputs)
 	return takes(f.Inputs, n) && i < n && at(f.Inputs, i, n).Omissible
 }
 
-// Fits reports whether a is of the type that the operation's attributes have.
+// Fits reports whether a is of the type of the operation's attributes.
 func (r *Row) Fits(a Attrs) bool { return r.rules.fits(a) }
 
-// Tensors returns the positions of the inputs that hold tensors for the kernel, also of those left off; the others are
-// parameters, which Infer decodes. It needs the types of the operands only.
+// Tensors returns the positions of the inputs that hold tensors for the kernel, including those left off; the others
+// are parameters, which Infer decodes. It needs only the types of the operands.
 //
 // Precondition: the number of inputs is right, as after Check.
 func (r *Row) Tensors(c *Call) []int {

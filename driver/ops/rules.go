@@ -15,9 +15,9 @@ type typed[A Attrs] struct {
 	attrs func(p *params, a *A)
 	// shapes computes the outputs from inputs whose shapes are known. It may complete a (implicit padding).
 	shapes func(p *params, a *A) ([]nn.Dims, error)
-	// runtime is set where an operand may be known only at run time (Operand.Runtime) because the model states the output's
-	// shape y. It fails when no value of the operand leads to y, and gives the operand's dimensions, nil where no kernel reads
-	// it. The field of a that it stands for is not set.
+	// runtime is set if an operand may be known only at run time (Operand.Runtime), the model stating the output's
+	// shape y. It fails if no value of the operand leads to y, and gives the operand's dimensions, nil if no kernel
+	// reads it. The field of a that it stands for is not set.
 	runtime func(p *params, a *A, y nn.Dims) (nn.Dims, error)
 }
 

@@ -35,7 +35,7 @@ func (t typed[A]) inferRuntime(p *params, a *A, inf *Inferred) error {
 	return nil
 }
 
-// sameElements is of operations that only rename elements.
+// sameElements is for operations that only rename elements.
 func sameElements[A Attrs](p *params, _ *A, y nn.Dims) (nn.Dims, error) {
 	x := p.In(0).Dims
 	n, err := x.Elements()

@@ -20,8 +20,8 @@ func (c *Call) checkShape(d nn.Dims, t nn.OperandType) error {
 	return err
 }
 
-// MergeDims joins the dimensions that a model states of an operand of type t, where 0 and a missing rank
-// stand for unknown ones, with those that were inferred. It fails when they contradict each other.
+// MergeDims joins the dimensions that a model states for an operand of type t, where 0 and a missing rank stand for
+// unknown ones, with those that were inferred. It fails if they contradict each other.
 func MergeDims(t nn.OperandType, stated, inferred nn.Dims) (nn.Dims, error) {
 	if t.IsTensor() && len(stated) == 0 {
 		return inferred, nil
@@ -33,7 +33,7 @@ func MergeDims(t nn.OperandType, stated, inferred nn.Dims) (nn.Dims, error) {
 	return merged, nil
 }
 
-// dim is toDim of a size that may be 0 where c is Sized.
+// dim is toDim for a size that may be 0 if c is Sized.
 func (c *Call) dim(n int64) (uint32, error) {
 	if c.Sized && n == 0 {
 		return 0, nil
@@ -41,7 +41,7 @@ func (c *Call) dim(n int64) (uint32, error) {
 	return toDim(n)
 }
 
-// toDim makes a dimension of a computed size.
+// toDim makes a computed size a dimension.
 func toDim(n int64) (uint32, error) {
 	if n < 1 {
 		return 0, fmt.Errorf("size %d: the result is empty", n)

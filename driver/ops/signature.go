@@ -9,7 +9,7 @@ import (
 
 // Form is a list of inputs that an operation takes. At most one is repeated.
 type Form struct {
-	Name   string // what tells it from the operation's other forms; "" where it has one only
+	Name   string // what distinguishes it from the operation's other forms; "" if there is only one
 	Inputs []Operand
 }
 
@@ -59,7 +59,7 @@ func takes(list []Operand, n int) bool {
 	return n > 0 && list[n].Trailing
 }
 
-// wrongCount names the operand that a list of n lacks, or the first that it has too many.
+// wrongCount names the operand that a list of n lacks, or the last that it may have.
 func wrongCount(list []Operand, n int, what string) error {
 	if n < len(list) {
 		return fmt.Errorf("operand %d (%s) is missing", n, list[n].Name)
@@ -67,7 +67,7 @@ func wrongCount(list []Operand, n int, what string) error {
 	return fmt.Errorf("%d %s; the last is operand %d (%s)", n, what, len(list)-1, list[len(list)-1].Name)
 }
 
-// operand returns operand i of an index list, also one without a value.
+// operand returns operand i of an index list, even one without a value.
 func (c *Call) operand(list []uint32, i int) *nn.Operand { return &c.Graph.Operands[list[i]] }
 
 // inputType is the type of the operand at position i, -1 when the list is shorter.
@@ -78,8 +78,8 @@ func (c *Call) inputType(i int) nn.OperandType {
 	return c.operand(c.Op.Inputs, i).Type
 }
 
-// form is the form that the inputs of c have: the one that fits their number, and their types from the first on. No
-// operation with several has 30 inputs.
+// form is the form that the inputs of c have: the one that fits their number, and the most of their types from the
+// first on. No operation with several forms has 30 inputs.
 func (r *Row) form(c *Call) *Form {
 	best, bestFit := &r.Forms[0], -1
 	for k := range r.Forms {

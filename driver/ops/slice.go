@@ -25,7 +25,7 @@ type Slice struct {
 
 func (Slice) attrs() {}
 
-// perDimension reads a TENSOR_INT32 that has a number for each dimension of input 0; nil where one of both is not known.
+// perDimension reads a TENSOR_INT32 with a number for each dimension of input 0; nil if either is not known.
 func (p *params) perDimension(name string) []int32 {
 	v, ok := p.int32s(name)
 	rank := p.rank()
@@ -48,7 +48,7 @@ func sliceAttrs(p *params, a *Slice) {
 	}
 }
 
-// positions reads a number of at least min for each dimension of input 0; nil where one of both is not known.
+// positions reads a number of at least min for each dimension of input 0; nil if either is not known.
 func (p *params) positions(name string, min int32) (list []int) {
 	v := p.perDimension(name)
 	for _, n := range v {
@@ -61,7 +61,8 @@ func (p *params) positions(name string, min int32) (list []int) {
 	return list
 }
 
-// leastTaken is the smallest size of a part of n positions: what has elements gives some, but for TakeRows.
+// leastTaken is the smallest size of a part of n positions: if there are any, at least one is taken, except by
+// TakeRows.
 func (c *Call) leastTaken(n uint32) int {
 	switch {
 	case !c.Sized:

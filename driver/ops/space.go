@@ -7,8 +7,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND move blocks of pixels between the plane and the
-// channels or the images, CHANNEL_SHUFFLE groups along one dimension.
+// SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND move blocks of pixels between the plane and
+// the channels or the images; CHANNEL_SHUFFLE moves groups along one dimension.
 func init() {
 	image := input(numbers, exactly(4))
 	size := int32Of("block size", "at least 1")
@@ -69,7 +69,7 @@ func (a SpaceDepth) attrs()              {}
 func (a SpaceDepth) ChannelsFirst() bool { return a.NCHW }
 func (a SpaceDepth) ChannelsLast() Attrs { a.NCHW = false; return a }
 
-// SpaceBatch are the attributes of SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, of which the latter pads nothing.
+// SpaceBatch are the attributes of SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND; the latter pads nothing.
 type SpaceBatch struct {
 	Block [2]int `json:"block"`
 	Pad   Pad    `json:"pad,omitzero"`
@@ -113,7 +113,7 @@ func moved(x nn.Dims, factors ...factor) (nn.Dims, error) {
 	return out, nil
 }
 
-// block reads the sizes of one, 1 where they are not known.
+// block reads the sizes of a block, 1 where they are not known.
 func (p *params) block() [2]int {
 	v, ok := p.int32s("block")
 	if !ok {

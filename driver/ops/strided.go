@@ -162,7 +162,7 @@ func tileShape(p *params, a *Tile) (_ nn.Dims, err error) {
 	return out, nil
 }
 
-// tileRuntime: the shapes tell the multiples.
+// tileRuntime: the multiples follow from the shapes.
 func tileRuntime(p *params, a *Tile, y nn.Dims) (nn.Dims, error) {
 	x := p.In(0).Dims
 	if n := p.In(p.runtime).Dims; len(n) == 1 && n[0] != 0 && int64(n[0]) != int64(len(x)) {

@@ -23,7 +23,7 @@ var svdfTensors = []cellTensor{
 	{"state in", "BS", false},
 }
 
-// SVDF are the attributes of SVDF. Rank divides the number of filters: so many belong to a unit.
+// SVDF are the attributes of SVDF. Rank divides the number of filters: it is the number of filters of a unit.
 type SVDF struct {
 	Act  CellActivation `json:"act,omitempty"`
 	Rank int            `json:"rank"`

@@ -23,8 +23,8 @@ func init() {
 	})
 }
 
-// TransposeConv are the attributes of TRANSPOSE_CONV_2D. Pad is what a convolution from the output to the input pads; what it
-// has below and on the right has gone into the shape of the output.
+// TransposeConv are the attributes of TRANSPOSE_CONV_2D. Pad is the padding of a convolution from the output to the
+// input; its lower and right parts are already in the shape of the output.
 type TransposeConv struct {
 	Act    nn.Activation `json:"act,omitempty"`
 	Stride [2]int        `json:"stride,omitzero"`
@@ -53,7 +53,7 @@ func outputShape(p *params) nn.Dims {
 	if !ok {
 		return nil
 	}
-	if len(sizes) != 4 || sizes[0] < 0 || min(sizes[1], sizes[2], sizes[3]) < 1 { // no image is what there may be
+	if len(sizes) != 4 || sizes[0] < 0 || min(sizes[1], sizes[2], sizes[3]) < 1 { // there may be no image
 		p.fail("output shape %v", sizes)
 		return nil
 	}
@@ -96,8 +96,8 @@ func transposeConvRuntime(p *params, a *TransposeConv, y nn.Dims) (nn.Dims, erro
 	return nil, a.resolve(p, y)
 }
 
-// resolve makes the padding of a result of shape y explicit. A convolution of y with the same stride and scheme must have the
-// size of the input, or with VALID a smaller one, so that every part of the input has a place.
+// resolve makes the padding for a result of shape y explicit. A convolution of y with the same stride and scheme must
+// give the size of the input, or with VALID a smaller one, so that every part of the input has a place.
 func (a *TransposeConv) resolve(p *params, y nn.Dims) error {
 	x, filter := p.In(0).Dims, p.In(1).Dims
 	h, w, ch := spatial(a.NCHW)

@@ -81,17 +81,17 @@ type Level = nn.Level
 // Ranks is an inclusive range.
 type Ranks struct{ Min, Max int }
 
-// MaxRank bounds the rank of operations that the HAL stops at rank 4 although they only move data or work
-// element by element (the driver's extension: TFLite models use rank 5 and more). Convolutions, pools,
-// resizes, FULLY_CONNECTED, SOFTMAX, MEAN and CONCATENATION keep the HAL's limit; operations that the HAL
-// allows any rank stop at AnyRank, and kernels earlier.
+// MaxRank bounds the rank of operations that the HAL limits to rank 4 although they only move data or work element by
+// element (the driver's extension: TFLite models use rank 5 and more). Convolutions, pools, resizes, FULLY_CONNECTED,
+// SOFTMAX, MEAN and CONCATENATION keep the HAL's limit; operations that may have any rank in the HAL stop at AnyRank,
+// and kernels earlier.
 const MaxRank = 8
 
 // limitlessRank bounds the rank where the HAL has no limit: shapes are inferred for each operation, so that
 // without one a single tensor of a million dimensions, or EXPAND_DIMS in a row, would make a small model large.
 const limitlessRank = 64
 
-// AnyRank is the range of operands of which the HAL does not limit the rank.
+// AnyRank is the range for operands whose rank the HAL does not limit.
 var AnyRank = Ranks{1, limitlessRank}
 
 var extended = Ranks{1, MaxRank} // 4 in the HAL

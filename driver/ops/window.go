@@ -22,7 +22,7 @@ type window struct {
 	nchw             bool
 }
 
-// windowOf reads them but for the dilation.
+// windowOf reads them except for the dilation.
 func windowOf(p *params) (a window) {
 	if p.has("padding scheme") {
 		if v, ok := p.int32("padding scheme"); ok && v != nn.PaddingSame && v != nn.PaddingValid {

@@ -7,9 +7,9 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// checkControl tests an IF or WHILE: number and kind of its operands, and that they fit those of the graphs that it refers
-// to. What it asks for is of graphs, so that it has no row in the table. Precondition: check passed for all graphs of the
-// model.
+// checkControl tests an IF or WHILE: number and kind of its operands, and that they fit those of the graphs that it
+// refers to. Its rules are about graphs, so that it has no row in the table. Precondition: check passed for all graphs
+// of the model.
 func (g *graph) checkControl(op *nn.Operation) error {
 	switch {
 	case !isControl(op.Type):
@@ -69,7 +69,7 @@ func (g *graph) checkWhile(op *nn.Operation) error {
 	return nil
 }
 
-// checkCondition wants one boolean.
+// checkCondition requires one boolean.
 func checkCondition(o *nn.Operand) error {
 	if o.Type != nn.TensorBool8 || !o.Dims.Equal(nn.Dims{1}) {
 		return fmt.Errorf("%v%v instead of a %v[1]", o.Type, []uint32(o.Dims), nn.TensorBool8)
@@ -80,7 +80,7 @@ func checkCondition(o *nn.Operand) error {
 	return nil
 }
 
-// referred is the graph that input i of op stands for, which takes values.
+// referred is the graph that input i of op stands for, which must take these values.
 func (g *graph) referred(op *nn.Operation, i int, name string, values []uint32) (*nn.Graph, error) {
 	o := &g.Operands[op.Inputs[i]]
 	if o.Type != nn.SubgraphRef {
@@ -93,7 +93,7 @@ func (g *graph) referred(op *nn.Operation, i int, name string, values []uint32) 
 	return other, nil
 }
 
-// fit compares operands of g with those of another graph that take their values, or give them theirs.
+// fit compares operands of g with those of another graph that take their values, or give their values to them.
 func (g *graph) fit(what string, mine []uint32, other *nn.Graph, theirs []uint32, n int) error {
 	if len(theirs) != n {
 		return fmt.Errorf("%d %ss, %d are needed", len(theirs), what, n)

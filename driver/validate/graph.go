@@ -52,7 +52,7 @@ func (g *graph) checkList(what string, list []uint32, lifetime nn.Lifetime) erro
 	return nil
 }
 
-// checkOrder requires every operand to be written once, by an operation before all that read it.
+// checkOrder requires every operand to be written once, by an operation that comes before all that read it.
 func (g *graph) checkOrder() error {
 	ready := make([]bool, len(g.Operands))
 	for i := range g.Operands {

@@ -7,7 +7,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// checkOperand tests operand o on its own: what of it does not depend on who reads or writes it.
+// checkOperand tests operand o on its own: everything that does not depend on which operation reads or writes it.
 func checkOperand(m *nn.Model, o *nn.Operand) error {
 	if !o.Type.Valid() {
 		return fmt.Errorf("unknown type %d", int32(o.Type))
@@ -33,7 +33,7 @@ func checkOperand(m *nn.Model, o *nn.Operand) error {
 	return checkLocation(m, o)
 }
 
-// later reports whether level came after that which m was made for.
+// later reports whether level is newer than the one that m was made for.
 func later(m *nn.Model, level nn.Level) bool { return m.Level > 0 && level > m.Level }
 
 // checkSize refuses dimensions whose product, open ones taken as 1, exceeds the largest size in bytes.

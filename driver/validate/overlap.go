@@ -10,8 +10,8 @@ import (
 
 // Span is a range of bytes that an argument or a pool of constants takes.
 type Span struct {
-	// Space is where From and To count: the process's addresses (the zero Space), or a file. Ranges of two
-	// spaces never overlap.
+	// Space is what From and To count in: the process's addresses (the zero Space), or a file. Ranges of two spaces
+	// never overlap.
 	Space    [3]uint64
 	From, To uint64
 	// Role and Index name it: output 3.
@@ -38,7 +38,7 @@ func Overlap(spans []Span) error {
 	slices.SortFunc(spans, func(a, b Span) int {
 		return cmp.Or(slices.Compare(a.Space[:], b.Space[:]), cmp.Compare(a.From, b.From))
 	})
-	// last is the span of this space seen so far that reaches furthest, lastOutput that of the outputs.
+	// last is the span of this space seen so far that reaches furthest, lastOutput that among the outputs.
 	var last, lastOutput *Span
 	for i := range spans {
 		s := &spans[i]

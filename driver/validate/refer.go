@@ -8,15 +8,17 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// maxReferred bounds what is looked at of graphs that others refer to, in operands and operations: they count each time that
-// dimensions go through them, and graphs that refer to one another may be many more where they stand than in the model.
+// maxReferred bounds how much of graphs that others refer to is looked at, in operands and operations: they count each
+// time that dimensions are carried through them, since graphs that refer to one another may become many more than the
+// model has.
 const maxReferred = 1 << 15
 
 // referred carries dimensions through the graphs that IF and WHILE refer to.
 type referred struct {
 	model *nn.Model
 	left  int
-	// Of each graph its operands, with the dimensions that are the same for every reference; nil where none was met.
+	// operands has for each graph its operands, with the dimensions that are the same for every reference; nil if none
+	// was met.
 	operands [][]nn.Operand
 }
 
@@ -30,8 +32,8 @@ func newReferred(m *nn.Model) *referred {
 
 func isControl(t nn.OperationType) bool { return t == nn.OpIf || t == nn.OpWhile }
 
-// completeControl is completeOperation of an IF or WHILE: what is not the same whichever branch is taken, and however often
-// the body runs, only the data tells.
+// completeControl is completeOperation for an IF or WHILE: dimensions that depend on which branch is taken, or on how
+// often the body runs, only the data tells.
 func (g *graph) completeControl(work *nn.Graph, op *nn.Operation) (err error) {
 	at := func(i int) uint32 { return work.Operands[op.Inputs[i]].Location.Offset }
 	values := op.Inputs[3:]
@@ -61,7 +63,7 @@ func (g *graph) completeControl(work *nn.Graph, op *nn.Operation) (err error) {
 	return nil
 }
 
-// branches has the dimensions that both branches give.
+// branches has the dimensions that are the same in the results of both branches.
 func (r *referred) branches(then, otherwise uint32, inputs []nn.Dims) ([]nn.Dims, error) {
 	results, err := r.through(then, inputs)
 	if err != nil {
@@ -93,7 +95,7 @@ func (r *referred) loop(condition, body uint32, state []nn.Dims) ([]nn.Dims, err
 			if kept.Equal(state[k]) {
 				continue
 			}
-			if round > 0 { // one dimension after the other may take long
+			if round > 0 { // dropping one dimension after the other may take long
 				kept = nil
 			}
 			state[k], changed = kept, true
@@ -104,7 +106,7 @@ func (r *referred) loop(condition, body uint32, state []nn.Dims) ([]nn.Dims, err
 	}
 }
 
-// through is what comes out of a graph that inputs of these dimensions, some of them open, go into.
+// through is the dimensions of a graph's outputs for inputs of these dimensions, some of them open.
 func (r *referred) through(i uint32, inputs []nn.Dims) ([]nn.Dims, error) {
 	g := &graph{Graph: &r.model.Referenced[i], model: r.model, name: fmt.Sprintf("referenced graph %d, ", i), refs: r}
 	work := g.copied()
@@ -137,7 +139,7 @@ func (r *referred) through(i uint32, inputs []nn.Dims) ([]nn.Dims, error) {
 	return results, nil
 }
 
-// common has what a and b have in common, 0 elsewhere; nil for different ranks, and where one is open.
+// common has the sizes that are the same in a and b, 0 elsewhere; nil if their ranks differ, or one is open.
 func common(a, b nn.Dims) nn.Dims {
 	if a.Equal(b) {
 		return a
@@ -154,8 +156,8 @@ func common(a, b nn.Dims) nn.Dims {
 	return out
 }
 
-// graphs are those of the model, with the dimensions that are the same for every reference. Those that dimensions did not get
-// to any more are as they were.
+// graphs are those of the model, with the dimensions that are the same for every reference. Graphs that dimensions were
+// no longer carried to are unchanged.
 func (r *referred) graphs() []nn.Graph {
 	out := slices.Clone(r.model.Referenced)
 	for i, operands := range r.operands {

@@ -15,8 +15,7 @@ type Bound struct {
 	InputDims, OutputDims []nn.Dims
 }
 
-// Needed says of each input of m's main graph which operation cannot do without its value; "" of those that a request may
-// omit.
+// Needed says for each input of m's main graph which operation needs its value; "" for those that a request may omit.
 //
 // Precondition: m passed Model.
 func Needed(m *nn.Model) []string {
@@ -42,9 +41,9 @@ func Needed(m *nn.Model) []string {
 	return needed
 }
 
-// Request checks r against g, the main graph of a model, of which it reads the operands of inputs and outputs; needed is
-// what Needed said of the model. It maps no pool: what is left to check is that the pools can be
-// mapped and are as large as they say, that outputs do not overlap (Overlap), and that tokens are known.
+// Request checks r against g, the main graph of a model, of which it reads the operands of inputs and outputs; needed
+// is what Needed said of the model. It maps no pool: it remains to check that the pools can be mapped and are as large
+// as they say, that outputs do not overlap (Overlap), and that tokens are known.
 //
 // Precondition: the model passed Model, or g Signature.
 func Request(g *nn.Graph, needed []string, r *nn.Request) (*Bound, error) {
@@ -74,7 +73,7 @@ func Request(g *nn.Graph, needed []string, r *nn.Request) (*Bound, error) {
 	return b, nil
 }
 
-// checkRequestPools refuses pools that can be no memory, whether an argument uses them or not.
+// checkRequestPools refuses pools that cannot be memory, whether an argument uses them or not.
 func checkRequestPools(pools []nn.Memory) error {
 	for i, p := range pools {
 		var err error
@@ -95,12 +94,12 @@ func checkRequestPools(pools []nn.Memory) error {
 	return nil
 }
 
-// checkPool refuses what can be no memory of bytes.
+// checkPool refuses anything that cannot be memory of bytes.
 func checkPool(p nn.Memory) error {
 	if nn.IsNil(p) {
 		return errors.New("there is no memory")
 	}
-	if _, ok := p.(nn.HostMemory); !ok && p.Size() <= 0 { // the host's may be empty
+	if _, ok := p.(nn.HostMemory); !ok && p.Size() <= 0 { // memory of the host may be empty
 		return fmt.Errorf("memory of %d bytes", p.Size())
 	}
 	return nil
@@ -111,8 +110,8 @@ func isOpen(t nn.OperandType, d nn.Dims) bool {
 	return !d.Known() || t.IsTensor() && len(d) == 0
 }
 
-// checkInput checks the argument of an input and returns its dimensions, none where it is left off. needed is what cannot do
-// without it.
+// checkInput checks the argument of an input and returns its dimensions, none if it is left off. needed is the
+// operation that needs its value.
 func checkInput(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory, needed string) (nn.Dims, error) {
 	if a.HasNoValue {
 		return nil, checkOmitted(a, needed)
@@ -171,7 +170,7 @@ func checkArgument(a *nn.RequestArgument, o *nn.Operand, pools []nn.Memory) (nn.
 	return dims, nil
 }
 
-// checkImage requires an image to be possible and to lie in its memory.
+// checkImage requires that an image is possible and lies within its memory.
 func checkImage(m nn.Image) error {
 	if nn.IsNil(m) {
 		return errors.New("there is no memory")
@@ -189,7 +188,7 @@ func checkImage(m nn.Image) error {
 	return nil
 }
 
-// join completes the open dimensions of o by those of a request, which may be left off as a whole.
+// join completes the open dimensions of o from those of a request, which may be left off as a whole.
 func join(o *nn.Operand, given nn.Dims) (nn.Dims, error) {
 	if len(given) == 0 {
 		return o.Dims, nil
@@ -207,7 +206,7 @@ func join(o *nn.Operand, given nn.Dims) (nn.Dims, error) {
 	return dims, nil
 }
 
-// checkOmitted requires an argument without a value to be empty, and nothing to need it.
+// checkOmitted requires that an argument without a value is empty, and that nothing needs it.
 func checkOmitted(a *nn.RequestArgument, needed string) error {
 	if a.Location != (nn.Location{}) || len(a.Dims) > 0 {
 		return fmt.Errorf("has no value, but a location or dimensions")

@@ -10,15 +10,17 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// Reshape returns m with inputs of other dimensions, and of all that operations write those that follow: inputs has the
-// dimensions of each input of the main graph, none at all where they stay. A RESHAPE that in m keeps the first dimension of
-// its input keeps it in what is returned, too, whatever its constant says, so that networks for one example run with a
-// batch. All other constants stay. What is returned has operands of its own and shares the rest with m, which it only reads.
+// Reshape returns m with inputs of other dimensions, and with the dimensions that follow from them for all operands
+// that operations write: inputs has the dimensions of each input of the main graph, none at all where they stay. A
+// RESHAPE that keeps the first dimension of its input in m does so in the result as well, whatever its constant says,
+// so that networks for one example run with a batch. All other constants stay. The result has operands of its own and
+// shares the rest with m, which it only reads.
 //
 // Precondition: m passed Model.
 //
-// Errors: INVALID_ARGUMENT where an operation cannot have these dimensions, which it names; GENERAL_FAILURE, as
-// nn.ErrUnsupported, where sizes depend on what is known only at run time, or on an operation that the table does not have.
+// Errors: INVALID_ARGUMENT where an operation cannot have these dimensions, which it names; GENERAL_FAILURE, with
+// nn.ErrUnsupported, where sizes depend on something that is known only at run time, or on an operation that the table
+// does not have.
 func Reshape(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 	if len(inputs) != len(m.Main.Inputs) {
 		return nil, nn.Invalid("inputs", "dimensions of %d; the model has %d", len(inputs), len(m.Main.Inputs))
@@ -74,8 +76,9 @@ func Reshape(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 	return &out, Model(&out)
 }
 
-// keptBatches gives each RESHAPE of m that keeps the first dimension, as was has those of all operands, a constant of its
-// own for the shape. It returns the pool that it adds for them, and where in it that dimension stands, by operation.
+// keptBatches gives each RESHAPE of m that keeps the first dimension a constant of its own for the shape; was has the
+// dimensions of all operands. It returns the pool that it adds for them and, by operation, where in it that dimension
+// is.
 func keptBatches(m *nn.Model, was []nn.Dims) (at map[int]int, shapes nn.HostMemory, err error) {
 	at = map[int]int{}
 	m.Main.Operations = slices.Clone(m.Main.Operations)
@@ -102,7 +105,7 @@ func keptBatches(m *nn.Model, was []nn.Dims) (at map[int]int, shapes nn.HostMemo
 		m.Main.Operands = append(m.Main.Operands, o)
 	}
 	if len(at) > 0 {
-		m.Pools = append(slices.Clip(m.Pools), shapes) // what is appended is no concern of the model's that it came from
+		m.Pools = append(slices.Clip(m.Pools), shapes) // appending must not change the original model
 	}
 	return at, shapes, nil
 }

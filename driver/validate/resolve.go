@@ -8,20 +8,21 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// Open reports whether m leaves dimensions of its inputs open that its operations need, or has optional tensors among them,
-// so that only Resolve makes it a model whose sizes are known. Dimensions that follow from what else the model states do not
-// count.
+// Open reports whether m leaves dimensions of its inputs open that its operations need, or has optional tensors among
+// them, so that only Resolve makes it a model with known sizes. Dimensions that follow from others that the model
+// states do not count.
 //
 // Precondition: m passed Model.
 func Open(m *nn.Model) bool { return (&graph{Graph: &m.Main, model: m}).open() }
 
-// open is Open of one graph.
+// open is Open for one graph.
 func (g *graph) open() bool {
 	return len(g.undecided()) > 0 || slices.ContainsFunc(g.Inputs, g.isOpen) &&
 		slices.ContainsFunc(g.Operations, func(op nn.Operation) bool { return g.readsOpenInput(&op) >= 0 })
 }
 
-// undecided are the operands of which requests tell whether they have a value: optional tensors that are inputs of the model.
+// undecided are the operands that may or may not have a value in a request: optional tensors that are inputs of the
+// model.
 func (g *graph) undecided() map[uint32]bool {
 	var list map[uint32]bool
 	for i := range g.Operations {
@@ -66,7 +67,7 @@ func (g *graph) readsOpenInput(op *nn.Operation) int {
 	return -1
 }
 
-// neededValues are the positions of the parameters of an operation whose values tell what dimensions its results have.
+// neededValues are the positions of the parameters of an operation whose values tell the dimensions of its results.
 func (g *graph) neededValues(row *ops.Row, call *ops.Call) (list []int) {
 	tensors := row.Tensors(call)
 	stated := !slices.ContainsFunc(call.Op.Outputs, g.isOpen)
@@ -82,16 +83,16 @@ func (g *graph) neededValues(row *ops.Row, call *ops.Call) (list []int) {
 func (g *graph) isOpen(i uint32) bool { return isOpen(g.Operands[i].Type, g.Operands[i].Dims) }
 
 // Resolve returns m with the dimensions that its inputs have in one request: inputs has those of each input of the main
-// graph, none at all where they are as m states. An optional tensor has none where the request leaves it off; in the
-// result it has none that are known, whatever m states. What it returns has operands of its own and shares all else, values and
-// pools too, with m, which it only reads.
+// graph, none at all where they are as m states. An optional tensor that the request leaves off has none; in the result
+// none of its dimensions are known, whatever m states. The result has operands of its own and shares all else,
+// including values and pools, with m, which it only reads.
 //
-// Dimensions of results agree with what m states and fit into a buffer. They are known where they follow from those of the
-// inputs; what stays open depends on data, or on an operation that is not in the table. In graphs that IF and WHILE refer to
-// they are those that hold for every reference and every iteration. Inputs that stay open are optional ones that count as left
-// off, or nobody reads them. Its work is that of Shapes.
+// Dimensions of results agree with what m states and fit into a buffer. They are known if they follow from those of the
+// inputs; those that stay open depend on data, or on an operation that is not in the table. In graphs that IF and WHILE
+// refer to they are those that hold for every reference and every iteration. Inputs that stay open are optional ones
+// that count as left off, or ones that nothing reads. Its work is that of Shapes.
 //
-// Precondition: m passed Model, or what is left of it passes it with these dimensions.
+// Precondition: m passed Model, or with these dimensions what is left of it does.
 //
 // Errors: INVALID_ARGUMENT where dimensions contradict each other or m, or an input that is needed stays open; they name the
 // input or the operation.
@@ -100,7 +101,7 @@ func Resolve(m *nn.Model, inputs []nn.Dims) (*nn.Model, error) {
 	return resolved, err
 }
 
-// resolve is Resolve, and how many operations it looked at.
+// resolve is Resolve, and also returns how many operations it looked at.
 func resolve(m *nn.Model, inputs []nn.Dims) (_ *nn.Model, work int, err error) {
 	resolved := *m
 	g := &graph{Graph: &resolved.Main, model: m, refs: newReferred(m)}
@@ -143,12 +144,12 @@ func resolve(m *nn.Model, inputs []nn.Dims) (_ *nn.Model, work int, err error) {
 	return &resolved, work, nil
 }
 
-// errFromData is of operations of whose results the data tells how many rows they have.
+// errFromData is for operations whose results have a number of rows that the data tells.
 var errFromData = fmt.Errorf("the data tells how many rows the results have: %w", ops.ErrNotConstant)
 
-// NeedsData says of operation i of m's main graph why no dimensions of the inputs tell what its results have: their rows are those
-// that it selects, or a parameter is computed, or given by the request. Nil where they may, or where the model states the results' dimensions and the operation can do
-// with that. The error is ops.ErrNotConstant.
+// NeedsData says why no dimensions of the inputs tell those of the results of operation i of m's main graph: their rows
+// are those that it selects, or a parameter is computed, or given by the request. Nil if they may, or if the model
+// states the results' dimensions and that is enough for the operation. The error is ops.ErrNotConstant.
 //
 // Precondition: m passed Model.
 func NeedsData(m *nn.Model, i int) error {
@@ -170,7 +171,7 @@ func NeedsData(m *nn.Model, i int) error {
 	return nil
 }
 
-// exampleSizes are what Example tries for open dimensions: small ones first, which no device finds too large.
+// exampleSizes are the sizes that Example tries for open dimensions: small ones first, which no device finds too large.
 var exampleSizes = []uint32{2, 1, 3, 4, 8, 16, 32, 64, 128, 224, 256}
 
 // maxExamples bounds how often Example tries, and maxExampleWork how much it looks at before the last try.
@@ -179,10 +180,10 @@ const (
 	maxExampleWork = 1 << 19
 )
 
-// Example returns m, which is Open, with sizes that it could have, for questions whose answer does not depend on them; if it
-// can, with sizes that leave none to the data. Nil where none was found, which proves nothing: all inputs are tried with the
-// same few sizes and ranks, and with numbers of channels, last or first, that stand in m; of optional tensors all have a value
-// whose dimensions are known, or none has.
+// Example returns m, which is Open, with sizes that it could have, for questions whose answer does not depend on them;
+// if possible, with sizes that leave none to the data. Nil if none was found, which proves nothing: all inputs are
+// tried with the same few sizes and ranks, and with numbers of channels, last or first, that occur in m; either all
+// optional tensors have a value whose dimensions are known, or none has.
 //
 // Precondition: m passed Model.
 func Example(m *nn.Model) *nn.Model {
@@ -262,8 +263,8 @@ func Example(m *nn.Model) *nn.Model {
 	return partly
 }
 
-// FromData reports whether dimensions are open of what operations write, in any graph: in what Resolve returned, only the data
-// tells them.
+// FromData reports whether dimensions of results of operations are open, in any graph: in a result of Resolve only the
+// data tells them.
 func FromData(m *nn.Model) bool {
 	return slices.ContainsFunc(graphsOf(m), func(g graph) bool {
 		return slices.ContainsFunc(g.Operations, func(op nn.Operation) bool {

@@ -13,7 +13,7 @@ import (
 // completed from the inputs as far as the operation table can tell, through the graphs that IF and WHILE refer to. Fails when
 // the model states others.
 //
-// Precondition: m passed Model (which infers the shapes, too, so that Shapes then cannot fail).
+// Precondition: m passed Model (which also infers the shapes, so that Shapes then cannot fail).
 func Shapes(m *nn.Model) ([]nn.Dims, error) {
 	return (&graph{Graph: &m.Main, model: m, refs: newReferred(m)}).shapes()
 }
@@ -38,7 +38,7 @@ func (g *graph) copied() nn.Graph {
 	return work
 }
 
-// errNotInTable says that the shapes of an operation's results are anybody's guess.
+// errNotInTable says that nothing is known of the shapes of an operation's results.
 var errNotInTable = errors.New("the operation is not in the table")
 
 // complete gives the operands of work, a copy of the graph, the dimensions that follow from its inputs, operation by
@@ -54,7 +54,7 @@ func (g *graph) complete(work *nn.Graph) error {
 	return nil
 }
 
-// completeOperation is complete of one operation.
+// completeOperation is complete for one operation.
 func (g *graph) completeOperation(work *nn.Graph, op *nn.Operation) error {
 	if isControl(op.Type) && g.refs != nil {
 		return g.completeControl(work, op)

@@ -6,11 +6,11 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Signature checks that every index of g lies in its operands: what Request relies on, for a graph that did
-// not pass Model in this process.
+// Signature checks that every index of g lies in its operands, which Request relies on, for a graph that did not pass
+// Model in this process.
 func Signature(g *nn.Graph) error { return (&graph{Graph: g}).checkIndexes() }
 
-// checkIndexes is Signature of any graph of a model.
+// checkIndexes is Signature for any graph of a model.
 func (g *graph) checkIndexes() error {
 	check := func(where, what string, list []uint32) error {
 		for k, i := range list {

@@ -7,8 +7,8 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// symbols stand for dimensions, known and open ones: each is a number. Those that are the same dimension have the same
-// root, which has the size where that is known.
+// symbols stand for dimensions, known and open ones: each is a number. Equal dimensions have the same root, which has
+// the size if that is known.
 type symbols struct {
 	parent []int
 	size   []uint32 // of roots; 0: open
@@ -41,7 +41,7 @@ func (s *symbols) unify(x, y int) error {
 	return nil
 }
 
-// symbolic is what is known of an operand's dimensions: the ranks that it may have, and where there is one only, a symbol
+// symbolic is what is known of an operand's dimensions: the ranks that it may have and, if there is only one, a symbol
 // for each dimension.
 type symbolic struct {
 	min, max int
@@ -54,7 +54,7 @@ type relations struct {
 	operands []symbolic
 }
 
-// checkOpen refuses a graph whose dimensions contradict each other whatever sizes its inputs have, as far as rows tell
+// checkOpen refuses a graph whose dimensions contradict each other for any sizes of its inputs, as far as rows tell
 // (ops.Relations). Precondition: checkOperations passed.
 func (g *graph) checkOpen() error {
 	r := &relations{operands: make([]symbolic, len(g.Operands))}
@@ -139,8 +139,8 @@ func (r *relations) sameShape(i, k uint32) error {
 	return nil
 }
 
-// broadcast gives y the dimensions of a and b, aligned at their last ones. What depends on whether an open one is 1 nobody
-// can tell yet.
+// broadcast gives y the dimensions of a and b, aligned at their last ones. Nothing can be said yet about a dimension
+// that depends on whether an open one is 1.
 func (r *relations) broadcast(a, b, y uint32) error {
 	if m := max(r.operands[a].min, r.operands[b].min); r.operands[y].max < m {
 		return fmt.Errorf("operand %d has rank %d at most; that of an input is %d", y, r.operands[y].max, m)

@@ -1,9 +1,9 @@
 // Package validate checks models and requests against the rules of the NN HAL, once, above the seam to
 // the backends: what passes here needs no second look.
 //
-// Models and requests are untrusted: nothing in them may make it panic, and its work is proportional to
-// their size. It knows the operation table (driver/ops) and no backend. Every refusal is an *nn.Error of
-// status INVALID_ARGUMENT that names the operand or operation.
+// Models and requests are untrusted: nothing in them may cause a panic, and the work is proportional to their size. The
+// package knows the operation table (driver/ops) and no backend. Every refusal is an *nn.Error of status
+// INVALID_ARGUMENT that names the operand or operation.
 package validate
 
 import (
@@ -57,7 +57,7 @@ func Model(m *nn.Model) error {
 	return nil
 }
 
-// Preference refuses a value that is no execution preference.
+// Preference refuses a value that is not an execution preference.
 func Preference(p nn.Preference) error {
 	if !p.Valid() {
 		return nn.Invalid("preference", "unknown value %d", int32(p))
@@ -65,7 +65,7 @@ func Preference(p nn.Preference) error {
 	return nil
 }
 
-// Priority refuses a value that is no priority.
+// Priority refuses a value that is not a priority.
 func Priority(p nn.Priority) error {
 	if !p.Valid() {
 		return nn.Invalid("priority", "unknown value %d", int32(p))
@@ -102,8 +102,8 @@ func graphsOf(m *nn.Model) []graph {
 	return gs
 }
 
-// call is of an operation of work, the graph or a copy of it. Requests bind the inputs of the model's main graph; what Resolve
-// made of it is bound.
+// call is the call of an operation of work, the graph or a copy of it. Requests bind the inputs of the model's main
+// graph; those of what Resolve returned are bound.
 func (g *graph) call(work *nn.Graph, op *nn.Operation) *ops.Call {
 	return &ops.Call{Model: g.model, Graph: work, Op: op, Unbound: g.Graph == &g.model.Main}
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Account is what a client has taken of its budget. A nil one is nobody's: it refuses nothing. Safe for concurrent use.
+// Account is what a client has taken of its budget. A nil one belongs to nobody and refuses nothing. Safe for
+// concurrent use.
 type Account struct {
 	limit    int64 // 0: none
 	outgrown func(used int64)
@@ -17,7 +18,7 @@ type Account struct {
 	used int64 // guarded by mu
 }
 
-// New returns an account of at most limit bytes; 0 for no limit. outgrown is told when Outgrow goes beyond that.
+// New returns an account of at most limit bytes; 0 for no limit. outgrown is called when Outgrow goes beyond that.
 func New(limit int64, outgrown func(used int64)) *Account {
 	return &Account{limit: limit, outgrown: outgrown}
 }
@@ -32,11 +33,11 @@ func (a *Account) Used() int64 {
 	return a.used
 }
 
-// Take accounts for bytes of what. RESOURCE_EXHAUSTED_PERSISTENT where they could never fit, else
+// Take accounts for bytes of what. RESOURCE_EXHAUSTED_PERSISTENT if they could never fit, else
 // RESOURCE_EXHAUSTED_TRANSIENT.
 func (a *Account) Take(bytes int64, what string) error { return a.TakeBeside(0, bytes, what) }
 
-// TakeBeside is Take of what is needed together with that many bytes, which were taken before.
+// TakeBeside is Take for something that is needed together with taken bytes, which were taken before.
 func (a *Account) TakeBeside(taken, bytes int64, what string) error {
 	if a == nil {
 		return nil
@@ -57,7 +58,7 @@ func (a *Account) TakeBeside(taken, bytes int64, what string) error {
 // Give undoes Take.
 func (a *Account) Give(bytes int64) { a.change(-bytes) }
 
-// Outgrow takes bytes, or gives them back where they are below 0, whatever the limit.
+// Outgrow takes bytes, or gives them back if they are below 0, whatever the limit is.
 func (a *Account) Outgrow(bytes int64) {
 	if used := a.change(bytes); bytes > 0 && a.limit > 0 && used > a.limit {
 		a.outgrown(used)

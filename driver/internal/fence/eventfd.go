@@ -40,19 +40,19 @@ func (e *EventFD) Signal(err error) {
 	if err != nil {
 		v = Failed + uint64(nn.StatusOf(err))
 	}
-	// An eventfd takes a write unless its counter would overflow, which the first write cannot do. A client that
-	// filled the counter through its own descriptor hurts itself only: the deadline keeps us from waiting for it.
+	// An eventfd takes a write unless its counter would overflow, which the first write cannot cause. A client that
+	// filled the counter through its own descriptor hurts only itself: the deadline keeps us from waiting for it.
 	_ = e.file.SetWriteDeadline(time.Now().Add(time.Millisecond))
 	_, _ = e.file.Write(binary.NativeEndian.AppendUint64(nil, v))
 	_ = e.file.Close()
 }
 
-// Watch calls signal once, when an eventfd or a sync_file becomes readable: with an error where a sync_file says so or the
-// counter of an eventfd is Failed or more. It does so before it returns where the descriptor is readable already. file is
-// duplicated, may be closed afterwards, and is only looked at, never read. stop gives the wait up, after which signal may
-// still be called, with ErrClosed; idempotent.
+// Watch calls signal once, when an eventfd or a sync_file becomes readable: with an error if a sync_file says so or the
+// counter of an eventfd is Failed or more. If the descriptor is readable already, it does so before it returns. file is
+// duplicated, may be closed afterwards, and is only looked at, never read. stop gives the wait up, after which signal
+// may still be called, with ErrClosed; idempotent.
 //
-// Errors: INVALID_ARGUMENT for anything else than an eventfd or a sync_file; RESOURCE_EXHAUSTED_TRANSIENT.
+// Errors: INVALID_ARGUMENT for anything but an eventfd or a sync_file; RESOURCE_EXHAUSTED_TRANSIENT.
 func Watch(file *os.File, signal func(error)) (stop func(), err error) {
 	if file == nil {
 		return nil, nn.Invalid("fence", "there is no file")
@@ -127,11 +127,11 @@ func waitReadable(watch *os.File) error {
 	return raw.Read(func(ep uintptr) bool { return ready(int(ep)) })
 }
 
-// errOutcome is of a signalled descriptor that cannot be asked: with no descriptor left to open its file in /proc, a
-// failure must not pass for a success.
+// errOutcome is the error for a signalled descriptor that cannot be asked: if no descriptor is left to open its file in
+// /proc, a failure must not pass for a success.
 var errOutcome = errors.New("a signalled fence does not tell its outcome")
 
-// statusReader returns what tells whether a signalled descriptor failed.
+// statusReader returns a function that tells whether a signalled descriptor failed.
 func statusReader(fd int) (func(fd int) error, error) {
 	if _, ok := syncStatus(fd); ok {
 		return func(fd int) error {

@@ -9,7 +9,7 @@ import (
 	_ "github.com/nngpu/nngpu/internal/needlinux" // one line where this cannot be built
 )
 
-// Failed is what the counter of a failed fence's eventfd is at least; the status is added to it.
+// Failed is the least value of the counter of a failed fence's eventfd; the status is added to it.
 const Failed = 1 << 32
 
 // ErrClosed is the error of a descriptor whose watch was given up before it was signalled.

@@ -21,7 +21,7 @@ type syncFileInfo struct {
 // syncFileInfoRequest is SYNC_IOC_FILE_INFO: _IOWR('>', 4, struct sync_file_info), linux/sync_file.h.
 const syncFileInfoRequest = 3<<30 | uint(unsafe.Sizeof(syncFileInfo{}))<<16 | '>'<<8 | 4
 
-// syncFileStatus asks the kernel; ok is false for what is no sync_file.
+// syncFileStatus asks the kernel; ok is false if fd is not a sync_file.
 func syncFileStatus(fd int) (status int, ok bool) {
 	var info syncFileInfo // numFences 0: the kernel writes nothing through fences
 	// The kernel reads and writes info during the call only.

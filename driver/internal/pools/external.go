@@ -14,14 +14,16 @@ import (
 // fileID is the device and inode of a file.
 type fileID [2]uint64
 
-// ownMemory is what the driver exported. Its file cannot go before the memory does, nor can another one have its number.
+// ownMemory is memory that the driver exported. Its file cannot go before the memory does, nor can another file have
+// its number.
 type ownMemory struct {
 	of         any // as Exported was called with
 	allocation int64
 	memoryType uint32
 }
 
-// loadExternal imports x. It returns the file, too, that memory of a software device lies in: each allocation has its own.
+// loadExternal imports x. It also returns the file that memory of a software device lies in: each allocation has its
+// own.
 func (t *Table) loadExternal(x memory.External) (backend.Memory, fileID, error) {
 	importer, ok := t.backend.(backend.ExternalMemory)
 	if !ok {
@@ -56,7 +58,7 @@ func (t *Table) loadExternal(x memory.External) (backend.Memory, fileID, error) 
 }
 
 // trusts reports whether x, in the given file if isFile, is trusted. ErrNotImported for memory of the device itself
-// that is not as x says.
+// that is not what x says.
 func (t *Table) trusts(x *backend.External, file fileID, isFile bool) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,8 +82,8 @@ func regularFile(fd int) (fileID, bool) {
 	return fileID{uint64(st.Dev), st.Ino}, true
 }
 
-// Exported notes that x is memory of owner, and so to be trusted when it comes back. Precondition: the memory is not freed
-// meanwhile.
+// Exported notes that x is memory of owner, and so is to be trusted when it comes back. Precondition: the memory is not
+// freed meanwhile.
 func (t *Table) Exported(owner any, x *backend.External) {
 	id, ok := regularFile(x.FD)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package pools opens the memory that clients bring: pools of models and requests, and what buffers are copied from and
-// to. It is mapped, read and written in pieces where somebody could make it smaller, or imported, so that the device uses
-// it where it is; Table has what was imported. It knows no request and no model.
+// Package pools opens the memory that clients bring: pools of models and requests, and the memory that buffers are
+// copied from and to. It is mapped, read and written in pieces if somebody could make it smaller, or imported, so that
+// the device uses it where it is; Table has the imports. It knows no request and no model.
 package pools
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver/validate"
 )
 
-// Pool is a memory for as long as somebody uses it. Not safe for concurrent use.
+// Pool is a memory for as long as it is used. Not safe for concurrent use.
 type Pool struct {
 	Source   nn.Memory
 	Data     []byte         // mapped
@@ -30,8 +30,8 @@ func (x *Pool) ReadOnly() bool {
 	return ok && s.ReadOnly()
 }
 
-// unusable is the error of memory that failed with err: GENERAL_FAILURE, because nothing is wrong with what names it,
-// unless it is closed.
+// unusable is the error of memory that failed with err: GENERAL_FAILURE, because the argument that names it is right,
+// unless the memory is closed.
 func unusable(where string, err error) error {
 	if errors.Is(err, nn.ErrClosed) {
 		return nn.Invalid(where, "%w", nn.ErrClosed)
@@ -39,10 +39,10 @@ func unusable(where string, err error) error {
 	return nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
 }
 
-// Open keeps the memory open for the host and maps it, until Close. where names it in messages. After an error the pool
-// needs no Close.
+// Open keeps the memory open for the host and maps it, until Close. where names it in messages. After an error no Close
+// is needed.
 //
-// Errors: INVALID_ARGUMENT for memory that is closed, GENERAL_FAILURE for what cannot be mapped.
+// Errors: INVALID_ARGUMENT for memory that is closed, GENERAL_FAILURE for memory that cannot be mapped.
 func (x *Pool) Open(where string) (err error) {
 	if m, ok := x.Source.(nn.HostMemory); ok {
 		x.Data = m
@@ -101,8 +101,8 @@ func Flush(f nn.File, p []byte, offset int64) error {
 	return nil
 }
 
-// Spans appends where n bytes from offset on lie: among the process's addresses, and in a file. id names the memory
-// where nothing else does.
+// Spans appends where n bytes from offset on lie: among the process's addresses, and in a file. id names the memory if
+// nothing else does.
 func (x *Pool) Spans(list []validate.Span, s validate.Span, offset, n uint64, id int) []validate.Span {
 	if n == 0 {
 		return list
@@ -142,7 +142,7 @@ func Same(a, b nn.Memory) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && IsComparable(a) && IsComparable(b) && a == b
 }
 
-// IsComparable reports whether m can be compared, and be the key of a map. It allocates only for what is no pointer.
+// IsComparable reports whether m can be compared, and be the key of a map. It allocates only if m is not a pointer.
 func IsComparable(m nn.Memory) bool {
 	t := reflect.TypeOf(m)
 	return t != nil && (t.Kind() == reflect.Pointer || t.Comparable() && reflect.ValueOf(m).Comparable())

@@ -10,12 +10,12 @@ import (
 	"github.com/nngpu/nngpu/memory"
 )
 
-// Table has the memory of clients that a device uses where it is: host memory that nobody can shrink (nn.Pinned) and memory
-// of devices (memory.External). Each is imported when it is first used, again when the device was lost, and stays
-// imported until it or the table is closed. It also knows what of this device's memory was exported.
+// Table has the memory of clients that a device uses where it is: host memory that nobody can shrink (nn.Pinned) and
+// memory of devices (memory.External). Each is imported when it is first used, again after the device was lost, and
+// stays imported until it or the table is closed. The table also knows which memory of this device was exported.
 type Table struct {
 	backend backend.Backend
-	trusted bool // who holds a descriptor of a device's memory is trusted as the process is
+	trusted bool // whoever holds a descriptor of a device's memory is trusted like the process
 
 	mu      sync.Mutex
 	entries map[nn.Memory]*entry // guarded by mu; keys are comparable
@@ -23,22 +23,22 @@ type Table struct {
 	closed  bool                 // guarded by mu
 }
 
-// entry is what a memory was imported as.
+// entry is the import of one memory.
 type entry struct {
 	mu     sync.Mutex
 	memory backend.Memory   // guarded by mu; nil where there is none
 	place  fileID           // guarded by mu; of the file that memory is in, where that identifies it
 	lost   []backend.Memory // guarded by mu; on devices that were lost: executions may still have them
-	copied error            // guarded by mu; not nil: why it is not imported, ever
+	copied error            // guarded by mu; why it is never imported; nil: it may be
 }
 
 // NewTable returns an empty table for memory on b. trusted says that whoever holds a descriptor of a device's memory is
-// trusted as the process is.
+// trusted like the process.
 func NewTable(b backend.Backend, trusted bool) *Table {
 	return &Table{backend: b, trusted: trusted, entries: map[nn.Memory]*entry{}}
 }
 
-// Open is x.Open, but that memory of a device is imported where the device can. Where it cannot, the host's mapping of a
+// Open is x.Open, except that memory of a device is imported if the device can. If it cannot, the host's mapping of a
 // dma-buf is opened, and an opaque fd is GENERAL_FAILURE.
 func (t *Table) Open(x *Pool, where string) error {
 	e, ok := x.Source.(memory.External)
@@ -64,7 +64,7 @@ func (t *Table) Open(x *Pool, where string) error {
 	return nn.Errorf(nn.StatusGeneralFailure, where, "%w", err)
 }
 
-// OpenForHost is x.Open, but that what the host cannot map is imported.
+// OpenForHost is x.Open, except that memory that the host cannot map is imported.
 func (t *Table) OpenForHost(x *Pool, where string) error {
 	if _, mappable := x.Source.(nn.Shared); mappable {
 		return x.Open(where)
@@ -72,7 +72,7 @@ func (t *Table) OpenForHost(x *Pool, where string) error {
 	return t.Open(x, where)
 }
 
-// Import sets x.Imported of an open pool where the device can use its bytes in place.
+// Import sets x.Imported of an open pool if the device can use its bytes in place.
 func (t *Table) Import(x *Pool) (err error) {
 	if _, ok := x.Source.(nn.Pinned); !ok || x.Imported != nil || len(x.Data) == 0 {
 		return nil
@@ -83,8 +83,8 @@ func (t *Table) Import(x *Pool) (err error) {
 	return err
 }
 
-// get returns the device's view of x, valid until x is closed, and the file that it lies in, where that identifies it.
-// ErrNotImported where the device has none. Precondition: x is open, or held.
+// get returns the device's view of x, valid until x is closed, and the file that it lies in, if that identifies it.
+// ErrNotImported if the device has none. Precondition: x is open, or held.
 func (t *Table) get(x *Pool) (backend.Memory, fileID, error) {
 	if !IsComparable(x.Source) {
 		return nil, fileID{}, fmt.Errorf("it cannot be told from others: %w", backend.ErrNotImported)

@@ -1,5 +1,5 @@
-// Package prepare makes models ready to run. A preparation goes from the source, the model with constants that nobody else
-// can change, over forms, which are executables, to a store, which keeps a form for the next time:
+// Package prepare makes models ready to run. A preparation goes from the source, the model with constants that nobody
+// else can change, by way of forms, which are executables, to a store, which keeps a form for the next time:
 //
 //	Source --compile--> Form (quick) --compile in the background--> Form (optimised)
 //	                      |  ^                                        |
@@ -7,11 +7,12 @@
 //	                      v  |                                        v
 //	                     store: an entry of the transparent cache, or files of the client
 //
-// An Instance is a model on that way, in one of these states: it has no form yet, because it was delayed or is an instance
-// of a template; it is being compiled; it has a quick form; it has the form that stays; it has ended. A Model is what the
-// client prepared: one instance, or a template that has one for each list of dimensions that executions bring.
+// An Instance is a model on that way, in one of these states: it has no form yet, because it was delayed or is an
+// instance of a template; it is being compiled; it has a quick form; it has the form that stays; it has ended. A Model
+// is what the client prepared: one instance, or a template that has one for each list of dimensions that executions
+// bring.
 //
-// It knows no request: who executes asks an instance for its form and begins executions on it.
+// It knows no request: the caller that executes asks an instance for its form and begins executions on it.
 package prepare
 
 import (
@@ -41,12 +42,12 @@ const (
 
 // Counts is told what preparations do.
 type Counts interface {
-	// Compiled: a form was compiled, which took so long; Restored: one was loaded.
+	// Compiled: a form was compiled, which took that long; Restored: one was loaded.
 	Compiled(quick bool, took time.Duration)
 	Restored(took time.Duration)
-	// Prepared: a model has its first form, for which a cache did that.
+	// Prepared: a model has its first form, with this status of the cache.
 	Prepared(Status)
-	// Ended: a preparation that was put off has ended, err being nil where it did well.
+	// Ended: a preparation that was put off has ended, with err nil if it went well.
 	Ended(err error)
 }
 
@@ -71,7 +72,7 @@ func NewDevice(b backend.Backend, log *slog.Logger, s *qos.Scheduler, counts Cou
 	d := &Device{backend: b, log: log, scheduler: s, counts: counts, off: o.Off, background: make(chan struct{}, 1)}
 	d.restorer, _ = b.(backend.Restorer)
 	d.open = sync.OnceValues(func() (*cache.Store, error) {
-		// The identity covers program, kernels, device and Vulkan driver; of any length.
+		// The identity, of any length, covers program, kernels, device and Vulkan driver.
 		build := sha256.Sum256([]byte(d.restorer.StoreIdentity()))
 		o.Warn = func(err error) { log.Warn("the cache does not work as it should", "error", err) }
 		o.Identity = cache.Identity{Device: b.Info().Name, Build: hex.EncodeToString(build[:])}
@@ -80,22 +81,22 @@ func NewDevice(b backend.Backend, log *slog.Logger, s *qos.Scheduler, counts Cou
 	return d
 }
 
-// notKept tells of the first compiled model that could not be kept for a reason that the cache knows nothing of.
+// notKept logs the first compiled model that could not be kept for a reason that the cache does not know.
 func (d *Device) notKept(err error) {
 	d.keeping.Do(func() { d.log.Warn("a compiled model is not kept", "error", err) })
 }
 
-// refused tells of a compiled model that was there and cannot be used.
+// refused logs a compiled model that was in the cache but cannot be used.
 func (d *Device) refused(err error) {
 	d.log.Warn("a compiled model was refused by the cache and is compiled anew", "error", err)
 }
 
 const (
-	// firstResult is how long the first execution of a quick form is waited for, to have the device and the processors to
-	// itself.
+	// firstResult is how long the first execution of a quick form, which is to have the device and the processors to
+	// itself, is waited for.
 	firstResult = time.Second
-	// patience is how long a piece of work in the background waits for the device to be idle, and shortPatience one that an
-	// execution waits for.
+	// patience is how long work in the background waits for the device to be idle, and shortPatience how long work
+	// waits that an execution needs.
 	patience      = time.Second
 	shortPatience = patience / 10
 )
@@ -105,7 +106,7 @@ func giveWay(idle func(context.Context) error, patience time.Duration) func(cont
 	return func(ctx context.Context) error {
 		waiting, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		_ = idle(waiting) // or it has waited long enough
+		_ = idle(waiting) // if it fails, it has waited long enough
 		return ctx.Err()
 	}
 }
@@ -117,7 +118,7 @@ func (d *Device) isIdle() bool {
 	return d.scheduler.Idle(now) == nil
 }
 
-// WithDeadline is context.WithDeadline, where there is a deadline.
+// WithDeadline is context.WithDeadline if there is a deadline.
 func WithDeadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
 	if t.IsZero() {
 		return ctx, func() {}

@@ -18,10 +18,10 @@ import (
 )
 
 // FromFiles brings back the model that was prepared with open files under the same token; they may be closed after the
-// call. again applies what the client asks for to the options of that preparation, which o becomes. What it takes is in a.
+// call. again applies the client's wishes to the options of that preparation, which o becomes. Memory is taken from a.
 //
-// Errors: GENERAL_FAILURE where the files do not hold what was saved, INVALID_ARGUMENT for files that cannot be right; those
-// of the backend and of the account.
+// Errors: GENERAL_FAILURE if the files do not hold what was saved, INVALID_ARGUMENT for files that cannot be right;
+// those of the backend and of the account.
 func (d *Device) FromFiles(
 	ctx context.Context, token cache.Token, model, data []*os.File, a *budget.Account, o *Options, again func(*Options),
 ) (*Model, error) {
@@ -69,7 +69,7 @@ func (d *Device) fromEntry(ctx context.Context, e *cache.Entry, a *budget.Accoun
 		return p, p.restoreTemplate(e, o)
 	}
 	f, err := d.restore(ctx, e, o.Options)
-	if nn.StatusOf(err) == nn.StatusInvalidArgument { // the arguments were right: what the files hold is not
+	if nn.StatusOf(err) == nn.StatusInvalidArgument { // the arguments were right, but the contents of the files are not
 		return nil, damaged(err)
 	}
 	if err != nil {
@@ -80,15 +80,15 @@ func (d *Device) fromEntry(ctx context.Context, e *cache.Entry, a *budget.Accoun
 	return p, nil
 }
 
-// storedTemplate is what a client's files have of a template behind the signature, as JSON: the model that instances are
-// compiled from. Its constants are the data.
+// storedTemplate is the content of a client's files for a template behind the signature, as JSON: the model that
+// instances are compiled from. Its constants are the data.
 type storedTemplate struct {
 	Main       nn.Graph
 	Referenced []nn.Graph
 	Relaxed    bool
 }
 
-// saveTemplate keeps m in the open files of o. Instances are not in there: the transparent cache has those.
+// saveTemplate keeps m in the open files of o. Instances are not kept there, but in the transparent cache.
 func (d *Device) saveTemplate(m *nn.Model, o *Options) error {
 	if d.restorer == nil {
 		return errNotStored
@@ -117,7 +117,7 @@ func encodeTemplate(m *nn.Model, o *Options) (model, data []byte, err error) {
 		}
 		from := c.Location
 		if c.Lifetime == nn.ConstantReference {
-			from.Padding = 1 // which is 0 in models: not in the values
+			from.Padding = 1 // 0 in models: says that it is not in the values
 		}
 		offset, ok := at[from]
 		if !ok {
@@ -149,7 +149,7 @@ func encodeTemplate(m *nn.Model, o *Options) (model, data []byte, err error) {
 	return append(signature, text...), data, nil
 }
 
-// restoreTemplate makes p, which has only the signature, the template that e has, which was verified, and closes e.
+// restoreTemplate makes p, which has only the signature, the template in e, which was verified, and closes e.
 func (p *Model) restoreTemplate(e *cache.Entry, o *Options) error {
 	defer e.Close() // files that were only read: nothing can be lost
 	var stored storedTemplate
@@ -180,7 +180,7 @@ func (p *Model) restoreTemplate(e *cache.Entry, o *Options) error {
 	return p.makeTemplate(o)
 }
 
-// forInputs is f, the folder of a template's instances, for that of inputs of these dimensions.
+// forInputs is f, the folder of a template's instances, for the instance with inputs of these dimensions.
 func (f *Files) forInputs(inputs []nn.Dims) *Files {
 	var b []byte
 	for _, d := range inputs {

@@ -21,7 +21,7 @@ type Form struct {
 	Runs atomic.Int64   // executions that ended well
 
 	quick     bool           // it gives way to a better one
-	entry     *entry         // of the transparent cache that it lies in; nil: in none
+	entry     *entry         // its place in the transparent cache; nil: none
 	beginning sync.WaitGroup // calls of Begin; added to under the instance's mutex while it is the current form
 }
 
@@ -30,13 +30,13 @@ func newForm(exe backend.Executable, quick bool) *Form {
 }
 
 const (
-	// enoughRuns is how often a model has to run before what its segments take is worth keeping.
+	// enoughRuns is how often a model has to run before the times of its segments are worth keeping.
 	enoughRuns = 5
-	// newsworthy is by what factor the times must differ from those that are kept already.
+	// newsworthy is the factor by which the times must differ from those that are kept already.
 	newsworthy = 1.25
 )
 
-// keepLearned keeps in the transparent cache what the executions took, if that is news. Precondition: f is open.
+// keepLearned keeps the execution times in the transparent cache, if they are news. Precondition: f is open.
 func (f *Form) keepLearned(d *Device) {
 	if f == nil || f.Runs.Load() < enoughRuns {
 		return
@@ -49,15 +49,15 @@ func (f *Form) keepLearned(d *Device) {
 	f.keepEstimates(d, learned)
 }
 
-// keepEstimates notes in the entry what was learned: one time for each segment, else nothing is noted. It costs reading and
-// writing the model part; failures cost the next process what was learned.
+// keepEstimates notes what was learned in the entry, if there is a time for each segment, else nothing. That takes
+// reading and writing the model part; a failure costs the next process what was learned.
 func (f *Form) keepEstimates(d *Device, learned []time.Duration) {
 	s, ok := f.Executable.(backend.Storer)
 	if !ok || f.entry == nil || len(learned) == 0 {
 		return
 	}
 	s.SetEstimates(learned)
-	if err := f.entry.update(s); err != nil && !errors.Is(err, cache.ErrUnavailable) { // of which the cache told itself
+	if err := f.entry.update(s); err != nil && !errors.Is(err, cache.ErrUnavailable) { // the cache itself logs that one
 		d.log.Warn("what was learned of a model's execution times is not kept", "error", err)
 	}
 }
@@ -70,7 +70,7 @@ type entry struct {
 	once  sync.Once
 }
 
-// update rewrites the model part, once, unless something else lies there by now.
+// update rewrites the model part, once, unless something else is there by now.
 func (e *entry) update(s backend.Storer) (err error) {
 	e.once.Do(func() {
 		var model []byte
@@ -115,12 +115,12 @@ func (d *Device) compile(ctx context.Context, m *nn.Model, o *Options, s store, 
 	d.counts.Compiled(f.quick, took)
 	d.log.Debug("a model was compiled", "took", took, "quick", f.quick)
 	if s != nil {
-		o.Saved.done(s.keep(f)) // a failure costs the next start its speed, and this one nothing
+		o.Saved.done(s.keep(f)) // a failure makes the next start slower, but not this one
 	}
 	return f, nil
 }
 
-// restore makes a form of what a cache had and closes e.
+// restore makes a form of a cache's entry e and closes e.
 func (d *Device) restore(ctx context.Context, e *cache.Entry, o backend.Options) (*Form, error) {
 	defer e.Close() // files that were only read: nothing can be lost
 	start := time.Now()
@@ -134,8 +134,8 @@ func (d *Device) restore(ctx context.Context, e *cache.Entry, o backend.Options)
 	return newForm(exe, o.Quick), nil
 }
 
-// make gives m its first form: what its store has, else what is compiled. next, where it is not nil, is the work that
-// makes a better one in the background. It refuses what would be late.
+// make gives m its first form: the one in its store, else one that is compiled. next, if not nil, is the work that
+// makes a better one in the background. make refuses what would be late.
 func (d *Device) make(ctx context.Context, m *Source, o *Options) (f *Form, status Status, next *improvement, err error) {
 	status = Off
 	s, err := d.storeFor(m, o)
@@ -172,7 +172,7 @@ type improvement struct {
 	store   store // its own; nil: none
 }
 
-// improve returns the improvement of what m has, which holds what it needs until close.
+// improve returns the improvement of m's form, which holds what it needs until close.
 func (d *Device) improve(m *Source, o *Options, s store) *improvement {
 	n := &improvement{device: d, source: m.Retain(), options: *o}
 	n.options.Pause = giveWay(d.scheduler.Idle, patience)

@@ -13,15 +13,15 @@ import (
 	"github.com/nngpu/nngpu/qos"
 )
 
-// Instance is a model with known dimensions of its inputs: the only one of a model that leaves none open, of a template one
-// for each list of dimensions that executions came with. Safe for concurrent use.
+// Instance is a model with known dimensions of its inputs: the only one of a model that leaves none open; a template
+// has one for each list of dimensions that executions came with. Safe for concurrent use.
 type Instance struct {
 	Group qos.Group // of its executions, which wait for the same slots
-	// TimedByDevice: its segments are, so that what the host sees of them is not wanted.
+	// TimedByDevice: the device times its segments, so that the host's times of them are not wanted.
 	TimedByDevice atomic.Bool
 
 	of *Model
-	// compile makes the first form, and says how a better one is made; nil: none is.
+	// compile makes the first form, and says how a better one is made; nil: none will be.
 	compile func(context.Context) (*Form, Status, *improvement, error)
 	source  func() // releases what compile needs; nil once there is a form
 
@@ -36,15 +36,15 @@ type Instance struct {
 	form   *Form        // guarded by mu; nil until it was compiled
 	status Status       // guarded by mu
 	flight *flight      // guarded by mu; the compilation of the first form
-	next   *improvement // guarded by mu; that has not begun; nil: there is none
+	next   *improvement // guarded by mu; not begun yet; nil: there is none
 	left   int          // guarded by mu; executions until next begins
-	early  *time.Timer  // guarded by mu; counts an execution where none comes; nil: there is none
+	early  *time.Timer  // guarded by mu; counts an execution if none comes; nil: there is none
 	ended  bool         // guarded by mu; nothing begins any more
 	err    error        // guarded by mu; of closing the first form
 
 	accounting sync.Mutex
 	bytes      int64 // guarded by accounting; in the client's account
-	counted    bool  // guarded by accounting; a form was once
+	counted    bool  // guarded by accounting; a form was counted once
 }
 
 // flight is one call of compile.
@@ -54,28 +54,29 @@ type flight struct {
 	err    error              // once ended; nil also where the next one may try again at once
 }
 
-// newInstance returns an instance of m without a form. release is called when it has one, or in its place.
+// newInstance returns an instance of m without a form. release is called when it gets one, or is closed without.
 func newInstance(m *Model, compile func(context.Context) (*Form, Status, *improvement, error), release func()) *Instance {
 	x := &Instance{of: m, compile: compile, source: release, status: Off}
 	x.life, x.end = context.WithCancel(context.Background())
 	return x
 }
 
-// Form is what an execution that begins now runs on; nil where nothing is compiled yet.
+// Form is what an execution that begins now runs on; nil if nothing is compiled yet.
 func (x *Instance) Form() *Form {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.form
 }
 
-// Status says what a cache did for it; Off before it was compiled.
+// Status says what a cache did for it; Off until it is compiled.
 func (x *Instance) Status() Status {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.status
 }
 
-// Ready compiles the model where nobody has, as long as ctx lasts; deadline, which may be zero, bounds the wait alone.
+// Ready compiles the model unless that was done, as long as ctx lasts; deadline, which may be zero, bounds only the
+// wait.
 func (x *Instance) Ready(ctx context.Context, deadline time.Time) error {
 	if x.Form() != nil {
 		return nil
@@ -112,7 +113,7 @@ func (x *Instance) Ready(ctx context.Context, deadline time.Time) error {
 	}
 }
 
-// fly compiles the first form. A failure is that of all who wait, unless it is of ctx alone.
+// fly compiles the first form. All who wait get its error, unless only ctx ended.
 func (x *Instance) fly(ctx context.Context, f *flight) {
 	defer f.cancel()
 	form, status, next, err := x.compile(ctx)
@@ -142,7 +143,7 @@ func (x *Instance) set(form *Form, status Status, next *improvement) {
 	}
 }
 
-// Begin begins an execution on the form of the moment. Precondition: Ready.
+// Begin begins an execution on the current form. Precondition: Ready.
 func (x *Instance) Begin(ctx context.Context, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	x.mu.Lock()
 	if x.ended {
@@ -156,7 +157,7 @@ func (x *Instance) Begin(ctx context.Context, inputs, outputs []backend.Binding)
 	return f.Begin(ctx, inputs, outputs)
 }
 
-// Executed counts an execution that has ended. After so many a better form is compiled in the background.
+// Executed counts an execution that has ended. After enough of them a better form is compiled in the background.
 func (x *Instance) Executed() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -190,24 +191,24 @@ func (x *Instance) improve(next *improvement) {
 	x.mu.Unlock()
 }
 
-// KeepEstimates notes in the transparent cache what was learned of the segments: one time for each, else nothing is noted.
-// Precondition: it is compiled.
+// KeepEstimates notes in the transparent cache what was learned of the segments, if there is a time for each, else
+// nothing. Precondition: it is compiled.
 func (x *Instance) KeepEstimates(learned []time.Duration) {
 	x.Form().keepEstimates(x.of.device, learned)
 }
 
-// isIdle reports whether no compilation goes on that executions wait for.
+// isIdle reports whether no compilation is running that executions wait for.
 func (x *Instance) isIdle() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.flight == nil
 }
 
-// isCompiled reports whether it takes anything of the device.
+// isCompiled reports whether it takes any memory of the device.
 func (x *Instance) isCompiled() bool { return x.Form() != nil }
 
-// account keeps the client's account up with forms that are compiled late, or replaced by better ones, beside what constants
-// take there. A better one may go beyond the client's budget: it is there already, and the model worked before.
+// account updates the client's account for forms that are compiled late, or replaced by better ones, beside the
+// constants there. A better one may exceed the client's budget: it exists already, and the model worked before.
 func (x *Instance) account(constants int64) error {
 	f := x.Form()
 	if f == nil {
@@ -244,7 +245,7 @@ func (x *Instance) taken() int64 {
 	return x.bytes
 }
 
-// close gives up compilations that go on and waits for their end, keeps what was learned of the executions and frees
+// close gives up running compilations and waits for their end, keeps what was learned of the executions and frees
 // everything. Idempotent. Precondition: no execution uses it or will.
 func (x *Instance) close() error {
 	x.mu.Lock()

@@ -18,8 +18,8 @@ const maxOverlap = 16
 
 var errOverlapping = errors.New("constants overlap too much to be hashed")
 
-// modelKey covers all that a compilation depends on beside the device: graphs, constants, options. The
-// place of constants in values and pools does not count, their content does.
+// modelKey covers everything beside the device that a compilation depends on: graphs, constants, options. It depends on
+// the content of constants, not on their place in values and pools.
 func modelKey(m *nn.Model, p nn.Preference) (cache.Key, error) {
 	h := keyHash{h: sha256.New(), room: maxOverlap * int64(len(m.Values))}
 	for _, p := range m.Pools {
@@ -36,7 +36,7 @@ func modelKey(m *nn.Model, p nn.Preference) (cache.Key, error) {
 	return cache.Key(h.h.Sum(nil)), nil
 }
 
-// keyHash writes numbers and byte strings, each string after its length, so that no two models read alike.
+// keyHash writes numbers and byte strings, each string after its length, so that no two models give the same bytes.
 type keyHash struct {
 	h    hash.Hash
 	room int64 // bytes of constants that may still be hashed

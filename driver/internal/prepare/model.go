@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// defaultInstances is how many a template keeps where options do not say.
+	// defaultInstances is how many a template keeps if options do not say.
 	defaultInstances = 16
-	// instancesShare is the part of a client's budget, or of the device's memory where that is less, that instances of a
-	// template may take which nobody uses.
+	// instancesShare divides a client's budget, or the device's memory if that is less: unused instances of a template
+	// may take that share of it.
 	instancesShare = 2
 )
 
@@ -60,19 +60,19 @@ type Model struct {
 	instances []*Instance // guarded by mu; the latest first
 }
 
-// Prepare prepares m. What it takes is in a.
+// Prepare prepares m. Memory is taken from a.
 //
-// Errors: those of validate.Model and of the backend, nn.ErrUnsupported as far as that can be told; those of the account;
-// MISSED_DEADLINE_* where it would be late.
+// Errors: those of validate.Model and of the backend, nn.ErrUnsupported as far as that can be told; those of the
+// account; MISSED_DEADLINE_* if it would be late.
 func (d *Device) Prepare(ctx context.Context, m *nn.Model, a *budget.Account, o *Options) (*Model, error) {
 	p, err := d.prepare(ctx, m, a, o)
 	if err != nil {
 		return nil, err
 	}
-	return p, p.settle() // when the copies of constants are gone that nobody needs any more
+	return p, p.settle() // now that copies of constants that nobody needs any more are gone
 }
 
-// prepare is Prepare, but for the account of what it makes.
+// prepare is Prepare, except that it does not account for what it makes.
 func (d *Device) prepare(ctx context.Context, m *nn.Model, a *budget.Account, o *Options) (*Model, error) {
 	source, err := Own(m, a)
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *Model) makeOnly(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// have makes the only instance, of a form that is there.
+// have makes the only instance, from a form that exists.
 func (p *Model) have(form *Form, status Status, next *improvement) {
 	p.only = newInstance(p, nil, func() {})
 	p.only.mu.Lock()
@@ -137,7 +137,7 @@ func (p *Model) have(form *Form, status Status, next *improvement) {
 	p.only.set(form, status, next)
 }
 
-// delay checks what a preparation promises and leaves the rest to the first execution.
+// delay checks what a preparation promises, and leaves the rest to the first execution.
 func (p *Model) delay(o *Options) error {
 	d, m := p.device, p.source
 	reasons, err := d.backend.Supports(m.Model)
@@ -150,7 +150,7 @@ func (p *Model) delay(o *Options) error {
 		}
 	}
 	own := *o
-	own.Delayed, own.Deadline = false, time.Time{} // which was that of the preparation
+	own.Delayed, own.Deadline = false, time.Time{} // that was the preparation's
 	release := m.Retain().Release
 	if f := o.Files; f != nil && f.Dir == "" && d.restorer != nil {
 		files, err := f.duplicate()
@@ -169,7 +169,7 @@ func (p *Model) delay(o *Options) error {
 	return nil
 }
 
-// settle accounts for what was made, and frees it where that fails.
+// settle accounts for what was made, and frees it if that fails.
 func (p *Model) settle() error {
 	if p.only == nil {
 		return nil
@@ -192,7 +192,7 @@ func (p *Model) makeTemplate(o *Options) error {
 	}
 	m.Retain()
 	p.options, p.most, p.bound = *o, cmp.Or(o.Instances, defaultInstances), p.share()
-	p.options.Delayed, p.options.Deadline = false, time.Time{} // which was that of the preparation
+	p.options.Delayed, p.options.Deadline = false, time.Time{} // that was the preparation's
 	if f := o.Files; f != nil && f.Dir == "" {
 		p.options.Files = nil
 		if f.areOpen() {
@@ -202,7 +202,7 @@ func (p *Model) makeTemplate(o *Options) error {
 	return nil
 }
 
-// share is how much idle instances may take.
+// share is how much memory idle instances may take.
 func (p *Model) share() int64 {
 	bound := p.account.Limit()
 	if _, _, limit := p.device.backend.Memory(); limit > 0 && (bound == 0 || limit < bound) {
@@ -214,9 +214,9 @@ func (p *Model) share() int64 {
 	return bound / instancesShare
 }
 
-// Supports is backend.Backend.Supports of any model. One of which dimensions are open is judged by an example of them. Where
-// there is none, what cannot be told before dimensions are known is accepted, and so is a branch or loop where an example has
-// dimensions that only the data tells, as others may not have: instances are judged anew.
+// Supports is backend.Backend.Supports for any model. One with open dimensions is judged by an example of them. If
+// there is none, what cannot be told before dimensions are known is accepted; so is a branch or loop if the example has
+// dimensions that only the data tells, since others may not have them: instances are judged anew.
 func (d *Device) Supports(m *nn.Model) ([]error, error) {
 	if !validate.Open(m) {
 		return d.backend.Supports(m)
@@ -230,7 +230,7 @@ func (d *Device) Supports(m *nn.Model) ([]error, error) {
 		}
 		return reasons, err
 	}
-	if len(m.Referenced) > 0 { // backends take apart only what has inputs of known dimensions
+	if len(m.Referenced) > 0 { // backends take a model apart only if the dimensions of its inputs are known
 		return make([]error, len(m.Main.Operations)), nil
 	}
 	reasons, err := d.backend.Supports(m)
@@ -275,7 +275,7 @@ func (p *Model) Take(inputs []nn.Dims) (*Instance, error) {
 	return made, nil
 }
 
-// find takes the instance for inputs of these dimensions; nil where there is none. Precondition: p.mu held.
+// find takes the instance for inputs of these dimensions; nil if there is none. Precondition: p.mu held.
 func (p *Model) find(inputs []nn.Dims) *Instance {
 	i := p.index(inputs)
 	if i < 0 {
@@ -288,7 +288,8 @@ func (p *Model) find(inputs []nn.Dims) *Instance {
 	return x
 }
 
-// index is where the instance for inputs of these dimensions is; below 0 where there is none. Precondition: p.mu held.
+// index is the position of the instance for inputs of these dimensions; below 0 if there is none. Precondition: p.mu
+// held.
 func (p *Model) index(inputs []nn.Dims) int {
 	return slices.IndexFunc(p.instances, func(x *Instance) bool { return slices.EqualFunc(x.inputs, inputs, nn.Dims.Equal) })
 }
@@ -318,7 +319,7 @@ func (p *Model) Give(x *Instance) {
 	p.drop(surplus)
 }
 
-// OutputsOf are the dimensions of the outputs as far as they follow from those of the inputs, x being for these.
+// OutputsOf are the dimensions of the outputs as far as they follow from those of the inputs, which x is for.
 func (p *Model) OutputsOf(x *Instance) []nn.Dims {
 	if p.only != nil {
 		return p.Outputs
@@ -326,8 +327,8 @@ func (p *Model) OutputsOf(x *Instance) []nn.Dims {
 	return x.outputs
 }
 
-// surplus takes the least recently used instances out of the list that are not in use and too many, or take too much.
-// Precondition: p.mu held.
+// surplus takes out of the list the least recently used instances that are not in use, as long as there are too many,
+// or they take too much. Precondition: p.mu held.
 func (p *Model) surplus() (list []*Instance) {
 	beyond := p.held.Load() - p.bound
 	for i := len(p.instances) - 1; i > 0 && (len(p.instances) > p.most || beyond > 0); i-- {
@@ -342,7 +343,7 @@ func (p *Model) surplus() (list []*Instance) {
 	return list
 }
 
-// Account keeps the account up with x, for which idle instances make room.
+// Account updates the account for x; idle instances make room for it.
 func (p *Model) Account(x *Instance) error {
 	for {
 		err := x.account(p.source.Held())
@@ -358,8 +359,8 @@ func (p *Model) Account(x *Instance) error {
 	}
 }
 
-// MakeRoom closes the least recently used instance that takes memory and is not in use, where err says that there is no room;
-// false: nothing has changed.
+// MakeRoom closes the least recently used instance that takes memory and is not in use, if err says that there is no
+// room; false: nothing has changed.
 func (p *Model) MakeRoom(err error) bool {
 	if !isFull(err) {
 		return false
@@ -386,8 +387,8 @@ func (p *Model) drop(list []*Instance) {
 	}
 }
 
-// newInstance returns an instance that is compiled when it is first needed, resolved being the model for these inputs. What
-// idle instances keep of the device gives way to the compilation.
+// newInstance returns an instance that is compiled when it is first needed; resolved is the model for these inputs.
+// Idle instances give up their memory on the device for the compilation.
 func (p *Model) newInstance(inputs []nn.Dims, resolved *nn.Model) *Instance {
 	m, d := p.source.sharing(resolved), p.device
 	inputs = CloneDims(inputs)
@@ -417,8 +418,7 @@ func (p *Model) newInstance(inputs []nn.Dims, resolved *nn.Model) *Instance {
 	return x
 }
 
-// Latest is the only instance, or the one that was wanted last of those of a template that are compiled; nil where there
-// is none.
+// Latest is the only instance, or of a template the compiled one that was wanted last; nil if there is none.
 func (p *Model) Latest() *Instance {
 	if p.only != nil {
 		return p.only
@@ -461,7 +461,7 @@ func (p *Model) Close() error {
 	return errors.Join(errs...)
 }
 
-// CloneDims returns list without memory in common with it.
+// CloneDims returns a copy of list that shares no memory with it.
 func CloneDims(list []nn.Dims) []nn.Dims {
 	out := make([]nn.Dims, len(list))
 	for i, d := range list {

@@ -9,10 +9,10 @@ import (
 	"github.com/nngpu/nngpu/qos"
 )
 
-// rates learns what preparations on a device take. Safe for concurrent use.
+// rates learns how long preparations on a device take. Safe for concurrent use.
 type rates struct {
 	est qos.PrepareEstimator
-	// load is for what comes from a cache; it counts once it was seen.
+	// load is for models that come from a cache; it counts once one was seen.
 	load  qos.PrepareEstimator
 	loads atomic.Bool
 
@@ -20,7 +20,7 @@ type rates struct {
 	seen map[[2]int32]bool // guarded by mu; operations with their first input's type, once prepared
 }
 
-// cost of preparing m: an operation and type not seen before wants a pipeline of its own, more or less.
+// cost is that of preparing m: an operation and type not seen before needs a pipeline of its own, more or less.
 func (r *rates) cost(m *nn.Model) qos.PrepareCost {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,13 +59,13 @@ func (r *rates) loaded(c qos.PrepareCost, took time.Duration) {
 	r.loads.Store(true)
 }
 
-// loadCost is c where nothing is compiled.
+// loadCost is c if nothing is compiled.
 func loadCost(c qos.PrepareCost) qos.PrepareCost {
 	c.Pipelines = 0
 	return c
 }
 
-// canLoad refuses a preparation that would be late even if it came from a cache. Nothing is known before one did.
+// canLoad refuses a preparation that would be late even if it came from a cache. Nothing is known before one did so.
 func (r *rates) canLoad(c qos.PrepareCost, o *Options) error {
 	if !r.loads.Load() {
 		return nil
@@ -84,7 +84,7 @@ func (r *rates) canCompile(m *nn.Model, o *Options) error {
 // loads reports whether a preparation may find its model in a cache.
 func (d *Device) loads(o *Options) bool {
 	switch {
-	case o.Deadline.IsZero() || o.Delayed || d.restorer == nil: // who delays is not here to wait
+	case o.Deadline.IsZero() || o.Delayed || d.restorer == nil: // with a delay nobody is waiting
 		return false
 	case o.Files.any():
 		return !o.Files.areOpen()

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Saved is what became of keeping one model. Safe for concurrent use.
+// Saved is the outcome of keeping one model. Safe for concurrent use.
 type Saved struct {
 	mu    sync.Mutex
 	saved bool  // guarded by mu
 	err   error // guarded by mu; why it is not saved
 }
 
-// Outcome is false and no error where nobody asked for a cache.
+// Outcome is false without an error if nobody asked for a cache.
 func (s *Saved) Outcome() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/nngpu/nngpu/driver/validate"
 )
 
-// storedSignature is what a request is checked against and how the model was prepared, for a model that is not
-// there any more.
+// storedSignature is what a request is checked against, and how the model was prepared, for a model that no longer
+// exists.
 type storedSignature struct {
 	Main       nn.Graph // inputs and outputs only
 	Names      storedNames
@@ -30,7 +30,7 @@ func (s *storedSignature) model() *nn.Model {
 	return &nn.Model{Main: s.Main, Names: nn.Names{Inputs: texts(s.Names.Inputs), Outputs: texts(s.Names.Outputs)}}
 }
 
-// storedNames are nn.Names as bytes: JSON would change what is not UTF-8.
+// storedNames are nn.Names as bytes: JSON would change names that are not UTF-8.
 type storedNames struct{ Inputs, Outputs [][]byte }
 
 func texts(list [][]byte) (out []string) {
@@ -67,7 +67,7 @@ func encodeSignature(m *nn.Model, o *backend.Options, k kind, template bool) ([]
 	return append(b, text...), nil
 }
 
-// interfaceOf is g without what lies between its inputs and its outputs, which may be much to read.
+// interfaceOf is g without what lies between its inputs and its outputs, which may take long to read.
 func interfaceOf(g *nn.Graph) nn.Graph {
 	var out nn.Graph
 	add := func(list []uint32) (indexes []uint32) {
@@ -113,8 +113,8 @@ func signatureOf(m *nn.Model) *nn.Model {
 	}}
 }
 
-// outputDims returns the dimensions of each output, where the model leaves them open those that its inputs
-// give.
+// outputDims returns the dimensions of each output; where the model leaves them open, those that follow from its
+// inputs.
 func outputDims(m *nn.Model) ([]nn.Dims, error) {
 	dims, err := validate.Shapes(m)
 	if err != nil {

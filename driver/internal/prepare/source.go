@@ -15,23 +15,22 @@ import (
 )
 
 // Source is a model whose constants nobody else can change, so that what was validated is what is hashed, compiled and
-// kept: they lie in the process's own memory, in files that are sealed, or were copied. The copies are in the client's
-// account until the last who holds the model releases it; then it is gone. Safe for concurrent use.
+// kept: they lie in the process's own memory, in files that are sealed, or in copies. The copies are in the client's
+// account until the last holder releases the model; then it is gone. Safe for concurrent use.
 type Source struct {
 	*nn.Model
 	account *budget.Account // nil: nobody's
-	of      *Source         // whose constants these are, held; nil: its own
+	of      *Source         // the holder of these constants, held; nil: they are its own
 	copied  atomic.Int64    // bytes; 0 once released
 	sealed  []pools.Pool    // kept open
 	holders atomic.Int32
 }
 
-// Own returns m as it is now, held once. Each byte of a constant is copied at most once, and none that is not a
-// constant's. a pays for the copies; nil for nobody. What is wrong with the model itself is left to
-// validate.Model.
+// Own returns m as it is now, held once. Each byte of a constant is copied at most once, and no other bytes are. a pays
+// for the copies; nil for nobody. Mistakes in the model itself are left to validate.Model.
 //
-// Errors: GENERAL_FAILURE where a pool cannot be mapped or read, INVALID_ARGUMENT where one is closed;
-// RESOURCE_EXHAUSTED_* of the account.
+// Errors: GENERAL_FAILURE if a pool cannot be mapped or read, INVALID_ARGUMENT if one is closed; RESOURCE_EXHAUSTED_*
+// of the account.
 func Own(m *nn.Model, a *budget.Account) (*Source, error) {
 	own := &Source{Model: m, account: a}
 	own.holders.Store(1)
@@ -58,7 +57,8 @@ func Own(m *nn.Model, a *budget.Account) (*Source, error) {
 	return own, nil
 }
 
-// openAll keeps open what is sealed, and opens for copyAll what is not the process's own, each memory once.
+// openAll keeps open the pools that are sealed, and opens for copyAll those that are not the process's own, each memory
+// once.
 func (own *Source) openAll(lists []constants) error {
 	first := map[any]int{}
 	for i, source := range own.Pools {
@@ -96,7 +96,7 @@ func (own *Source) openAll(lists []constants) error {
 	return nil
 }
 
-// identity is the same for two pools exactly where they are known to be the same bytes; nil where nothing is known.
+// identity is the same for two pools exactly if they are known to be the same bytes; nil if nothing is known.
 func identity(m nn.Memory, size int64) any {
 	if l, ok := m.(nn.Located); ok {
 		type place struct {
@@ -184,7 +184,7 @@ func (own *Source) sharing(m *nn.Model) *Source {
 	return other
 }
 
-// Held is how many bytes of the client's account the model has; 0 of none.
+// Held is how many bytes the model has in the client's account; 0 for nil.
 func (own *Source) Held() int64 {
 	if own == nil {
 		return 0
@@ -192,7 +192,7 @@ func (own *Source) Held() int64 {
 	return own.copied.Load()
 }
 
-// cloneForConstants copies what moving constants changes.
+// cloneForConstants copies the parts of m that moving constants changes.
 func cloneForConstants(m *nn.Model) *nn.Model {
 	full := *m
 	full.Pools = slices.Clone(m.Pools)
@@ -216,8 +216,8 @@ func each(m *nn.Model, f func(*nn.Operand)) {
 	}
 }
 
-// unread is a pool, of that many bytes, with a constant that does not fit it or its operand. validate.Model refuses the
-// model: nothing is read, or made room for, that is no constant.
+// unread stands for a pool of that many bytes with a constant that does not fit it or its operand. validate.Model
+// refuses the model: nothing but constants is read, or has memory allocated for it.
 type unread int64
 
 var errUnread = errors.New("constants that do not fit were not read")
@@ -231,13 +231,13 @@ type constants struct {
 	from  io.ReaderAt // nil: they stay where they are
 	size  int64       // of the pool
 	index uint32      // of the pool that they go to
-	same  *constants  // those of a pool before, which is the same memory; nil: none is
+	same  *constants  // those of an earlier pool that is the same memory; nil: there is none
 	list  []*nn.Operand
 	wrong bool // one of them does not fit
 	runs  []run
 }
 
-// run is a range of bytes of a pool that are constants throughout.
+// run is a range of bytes of a pool that all belong to constants.
 type run struct {
 	from, to uint64
 	at       uint64 // where it goes
@@ -275,7 +275,7 @@ func (c *constants) arrange() {
 	}
 }
 
-// bytes is how many are moved. Precondition: arrange.
+// bytes is how many bytes are moved. Precondition: arrange.
 func (c *constants) bytes() int64 {
 	if len(c.runs) == 0 {
 		return 0
@@ -284,8 +284,7 @@ func (c *constants) bytes() int64 {
 	return int64(last.at + last.to - last.from)
 }
 
-// move returns a copy of the bytes, and makes the operands say that they lie there. Preconditions: arrange, and none is
-// wrong.
+// move returns a copy of the bytes, and makes the operands refer to it. Preconditions: arrange, and none is wrong.
 func (c *constants) move() (nn.HostMemory, error) {
 	data := make(nn.HostMemory, c.bytes())
 	for _, r := range c.runs {

@@ -19,11 +19,11 @@ import (
 
 // store is where the compiled forms of one model are kept.
 type store interface {
-	// load returns the form that is kept, or nil and no error where there is none that can be used. A quick one counts only
-	// if that is wanted; where tuning is, no other but a tuned one does.
+	// load returns the form that is kept, or nil and no error if there is none that can be used. A quick one counts
+	// only if that is wanted; if tuning is wanted, only a tuned one does.
 	load(ctx context.Context, quick bool) (*Form, Status, error)
-	// keep stores f, or says why it could not: what nobody else tells goes to the device's logger. An optimised form
-	// takes the place of a quick one.
+	// keep stores f, or says why it could not; a failure that nobody else logs goes to the device's logger. An
+	// optimised form replaces a quick one.
 	keep(f *Form) error
 	// retain returns a store that stays usable after the call of the client. Its close must be called.
 	retain() (store, error)
@@ -32,15 +32,15 @@ type store interface {
 
 var (
 	errNotStored = errors.New("the backend does not store this model")
-	// errNoCache: the log tells the cause, once.
+	// errNoCache: the log has the cause, once.
 	errNoCache = fmt.Errorf("there is no place for a cache: %w", cache.ErrUnavailable)
-	// errOtherModel is of a token that was used for two models.
+	// errOtherModel is the error for a token that was used for two models.
 	errOtherModel = fmt.Errorf("inputs and outputs of another model: %w", cache.ErrRejected)
-	// errOtherForm is of a quick form, which only a staged compilation wants, or of one that is not tuned.
+	// errOtherForm is the error for a quick form, which only a staged compilation wants, or for one that is not tuned.
 	errOtherForm = fmt.Errorf("another form of the model: %w", cache.ErrRejected)
 )
 
-// storeFor returns where o wants m to be kept; nil for nowhere.
+// storeFor returns the store in which o wants m to be kept; nil for none.
 func (d *Device) storeFor(m *Source, o *Options) (store, error) {
 	if f := o.Files; f.any() {
 		if d.restorer != nil {
@@ -67,7 +67,7 @@ func (d *Device) storeFor(m *Source, o *Options) (store, error) {
 	return &entryStore{device: d, cache: transparent, key: key, label: label, options: o.Options}, nil
 }
 
-// transparent returns the transparent cache, nil where there is none.
+// transparent returns the transparent cache, nil if there is none.
 func (d *Device) transparent() *cache.Store {
 	if d.restorer == nil || d.off {
 		return nil
@@ -88,7 +88,7 @@ const (
 	quickForm kind = "quick"
 )
 
-// formKind is that of a form that a backend made when it was given so much time for tuning.
+// formKind is the kind of a form that a backend made with that much time for tuning.
 func formKind(quick bool, tuning time.Duration) kind {
 	switch {
 	case quick:
@@ -108,7 +108,7 @@ type entryStore struct {
 	options backend.Options
 }
 
-// keyOf is where a form lies. A quick one nobody but a staged compilation finds.
+// keyOf is the key of a form. Only a staged compilation looks for that of a quick one.
 func (s *entryStore) keyOf(k kind) cache.Key {
 	if k == optimised {
 		return s.key
@@ -174,11 +174,11 @@ func (s *entryStore) keep(f *Form) error {
 		return err
 	}
 	key := s.keyOf(formKind(f.quick, s.options.Tuning))
-	if err := s.cache.Put(key, s.label, model, data); err != nil { // of which the cache told itself
+	if err := s.cache.Put(key, s.label, model, data); err != nil { // the cache itself has logged that
 		return err
 	}
 	if !f.quick {
-		// One that stays until it is the least recently used does no harm.
+		// If it cannot be removed, it does no harm until it is the least recently used.
 		_ = s.cache.Remove(s.cache.ID(s.keyOf(quickForm)))
 	}
 	f.entry = &entry{store: s.cache, key: key, sum: sha256.Sum256(model)}
@@ -188,7 +188,7 @@ func (s *entryStore) keep(f *Form) error {
 func (s *entryStore) retain() (store, error) { return s, nil }
 func (s *entryStore) close()                 {}
 
-// Files are the HAL's cache of one compilation: a token, and open files that the client brings, or the folder of such
+// Files are the HAL's cache of one compilation: a token, and open files that the client brings, or a folder with such
 // files.
 type Files struct {
 	Token       cache.Token
@@ -236,7 +236,7 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// NumberOfFiles is how many model files and data files a compilation takes; both 0 where the backend cannot store.
+// NumberOfFiles is how many model files and data files a compilation needs; both 0 if the backend cannot store.
 func (d *Device) NumberOfFiles() (model, data int) {
 	if d.restorer == nil {
 		return 0, 0
@@ -244,9 +244,9 @@ func (d *Device) NumberOfFiles() (model, data int) {
 	return 1, 1
 }
 
-// openFolder opens the files of a folder for reading and writing, and makes them where flag says so. Their names are 64
+// openFolder opens the files of a folder for reading and writing, and creates them if flag says so. Their names are 64
 // letters, '1' for model or '2' for data, and the number of the file. From the NNAPI runtime, CompilationBuilder and
-// TokenHasher (Android 11); what is hashed differs in that each part has its length before it.
+// TokenHasher (Android 11), except that here each part that is hashed follows its length.
 func (d *Device) openFolder(f *Files, o *backend.Options, flag int) (*Files, error) {
 	info := d.backend.Info()
 	hash := cache.KeyOf(f.Token[:], []byte(info.Name), []byte(info.Driver), []byte{byte(o.Preference)}, []byte{byte(o.Priority)})
@@ -276,7 +276,7 @@ func (d *Device) openFolder(f *Files, o *backend.Options, flag int) (*Files, err
 	return out, nil
 }
 
-// fileStore is files of the client, or of a folder: these are opened when they are needed.
+// fileStore is files of the client, or of a folder, which are opened when they are needed.
 type fileStore struct {
 	device  *Device
 	files   *Files
@@ -284,7 +284,7 @@ type fileStore struct {
 	options backend.Options
 }
 
-// load looks only into a folder: for open files there is FromFiles.
+// load looks only into a folder: open files are read by FromFiles.
 func (s *fileStore) load(ctx context.Context, quick bool) (*Form, Status, error) {
 	if s.files.Dir == "" {
 		return nil, Off, nil
@@ -297,13 +297,13 @@ func (s *fileStore) load(ctx context.Context, quick bool) (*Form, Status, error)
 		return nil, Hit, err
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, cache.ErrMiss):
 		return nil, Miss, nil
-	case !errors.Is(err, errOtherForm): // of which nothing is wrong
+	case !errors.Is(err, errOtherForm): // nothing is wrong with another form
 		s.device.refused(err)
 	}
 	return nil, Rejected, nil
 }
 
-// loadFolder loads what is kept, if all files are there and it has the inputs and outputs of the model.
+// loadFolder loads the form that is kept, if all files are there and it has the inputs and outputs of the model.
 func (s *fileStore) loadFolder(ctx context.Context, quick bool) (*Form, error) {
 	d := s.device
 	files, err := d.openFolder(s.files, &s.options, 0)
@@ -327,7 +327,7 @@ func (s *fileStore) loadFolder(ctx context.Context, quick bool) (*Form, error) {
 	return d.restore(ctx, e, o)
 }
 
-// matchSignature takes the signature of m off e, and reports whether it is that of a quick form.
+// matchSignature takes the signature of m off e, and reports whether it belongs to a quick form.
 func matchSignature(m *nn.Model, o backend.Options, e *cache.Entry, quick bool) (bool, error) {
 	for _, k := range []kind{optimised, tuned, quickForm} {
 		signature, err := encodeSignature(m, &o, k, false)

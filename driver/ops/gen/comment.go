@@ -28,7 +28,7 @@ func constantNames(source []byte) (map[nn.OperationType]string, error) {
 	return names, nil
 }
 
-// generated is how comment lines begin that are written here.
+// generated is the beginning of the comment lines that are written here.
 const generated = "\t// Inputs"
 
 // constant is the line of an operation: its constant, its number, its name.
@@ -53,7 +53,7 @@ func comment(source []byte, names map[nn.OperationType]string) ([]byte, error) {
 	return format.Source([]byte(strings.Join(out, "\n")))
 }
 
-// withoutGenerated drops what an earlier run wrote at the end of lines.
+// withoutGenerated drops the lines at the end that an earlier run wrote.
 func withoutGenerated(lines []string) []string {
 	kept := lines
 	for i := len(lines) - 1; i >= 0 && strings.HasPrefix(lines[i], "\t//"); i-- {

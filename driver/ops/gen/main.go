@@ -7,13 +7,14 @@ import (
 	"os"
 )
 
-// What tests wrote that it reads, from the module's root: what the operators of TensorFlow Lite become, and what devices run.
+// Its inputs, which tests wrote, from the module's root: what the operators of TensorFlow Lite become, and what devices
+// run.
 const (
 	imports = "driver/importer/tflite/testdata/operations.txt"
 	devices = "gpu/internal/compile/testdata/devices.txt"
 )
 
-// What it writes.
+// Its outputs.
 const (
 	document   = "docs/operators.md"
 	vocabulary = "driver/nn/operations.go"
@@ -39,7 +40,7 @@ func run() error {
 	return nil
 }
 
-// generate returns what the files have to hold. root is the module's.
+// generate returns the contents that the files should have. root is the module's.
 func generate(root string) (map[string][]byte, error) {
 	source, err := os.ReadFile(root + "/" + vocabulary)
 	if err != nil {

@@ -139,7 +139,7 @@ func rank(o *ops.Operand) string {
 	}
 }
 
-// bullets are the rules of a row, and what it takes beyond the HAL.
+// bullets lists the rules of a row, and what it takes beyond the HAL.
 func bullets(b *bytes.Buffer, row *ops.Row) {
 	rules, extends := slices.Clone(row.Rules), slices.Clone(row.Extends)
 	if q := row.QuantRule(); q != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/nngpu/nngpu/driver/ops"
 )
 
-// knowledge is what tests found out of operations beside the table.
+// knowledge is what tests found out about operations beyond the table.
 type knowledge struct {
 	operators []operator
 	never     []string // operators of TensorFlow Lite that are not imported
@@ -100,7 +100,7 @@ func shortTypes(list []nn.OperandType) string {
 	return strings.Join(names, " ")
 }
 
-// importedAs lists the operators that become the operation alone.
+// importedAs lists the operators that become just this operation.
 func (k *knowledge) importedAs(operation string) string {
 	var list []string
 	for _, o := range k.operators {
@@ -114,7 +114,7 @@ func (k *knowledge) importedAs(operation string) string {
 	return strings.Join(list, ", ")
 }
 
-// devicesOf says on which classes of devices which types do not run, and what makes others faster.
+// devicesOf says which types do not run on which classes of devices, and which features make others faster.
 func (k *knowledge) devicesOf(row *ops.Row) string {
 	cells := k.runs[row.Type.String()]
 	if cells == nil {
