@@ -16,11 +16,11 @@ type Binary struct {
 // MaxBinaryKey is VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR.
 const MaxBinaryKey = 32
 
-// MaxBinaries bounds what a driver may make of one compute pipeline; those known make one or two.
+// MaxBinaries bounds the binaries that a driver may make of one compute pipeline; known drivers make one or two.
 const MaxBinaries = 16
 
-// BinaryKey is the driver's key of all binaries: those that were stored under another are of no use. Precondition, as
-// of all functions here: FeatureBinaries is on, else ErrNotSupported.
+// BinaryKey is the driver's key of all binaries: those that were stored under another are of no use. Precondition of
+// all functions here: FeatureBinaries is on, else ErrNotSupported.
 func (d *Device) BinaryKey() ([]byte, error) {
 	b := C.nngpu_binary_global_key(d.c)
 	if err := check("vkGetPipelineKeyKHR", b.result); err != nil {
@@ -94,8 +94,8 @@ func (d *Device) binary(h uint64) (Binary, error) {
 	return Binary{Key: keyOf(&r), Data: data[:min(int(r.bytes), len(data))]}, nil
 }
 
-// PipelineOf makes the pipeline that CapturePipeline had with the same code, layout and workgroup, from its binaries and
-// without compiling. The driver trusts them: pass verified ones only, of the same BinaryKey.
+// PipelineOf makes the pipeline that CapturePipeline made with the same code, layout and workgroup, from its binaries
+// and without compiling. The driver trusts them: pass verified ones only, of the same BinaryKey.
 func (d *Device) PipelineOf(list []Binary, code []uint32, layout PipelineLayout, w Workgroup) (Pipeline, error) {
 	if len(list) == 0 {
 		return 0, fmt.Errorf("%w: a pipeline of no binaries", ErrNotSupported)

@@ -94,7 +94,7 @@ func (d *Device) Timestamps(p QueryPool, firstQuery int, out []uint64) error {
 
 // Moment is one moment on the device's clock and on the host's.
 type Moment struct {
-	Ticks     uint64        // as of Timestamps
+	Ticks     uint64        // as in Timestamps
 	Host      time.Duration // of CLOCK_MONOTONIC
 	Deviation time.Duration // by how much the two may be apart
 }

@@ -86,11 +86,11 @@ var (
 	ErrNoLayer = errors.New("no Vulkan validation layer")
 	// ErrNotSupported: the device lacks the ability, or has it for other sizes and addresses only.
 	ErrNotSupported = errors.New("not supported by the Vulkan device")
-	// ErrOutOfDate: the swapchain no longer fits its window, mostly because that has another size; another one will.
+	// ErrOutOfDate: the swapchain no longer fits its window, mostly because that was resized; a new one will.
 	ErrOutOfDate = errors.New("outdated Vulkan swapchain")
 	// ErrSurfaceLost: the window is gone.
 	ErrSurfaceLost = errors.New("lost the window")
-	// ErrInvalidHandle: the fd is not what was said of it, by the driver's judgement or ours.
+	// ErrInvalidHandle: the fd is not what was said of it, as the driver or this package judges.
 	ErrInvalidHandle = errors.New("not a handle for the Vulkan device")
 )
 

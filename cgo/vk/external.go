@@ -76,8 +76,8 @@ func (p *Properties) ExternalFeatures() Features {
 	return f
 }
 
-// NewExternalBuffer makes a buffer without memory, to be bound to memory that comes from a handle of the kind,
-// or leaves as one. bytes > 0.
+// NewExternalBuffer makes a buffer without memory, to be bound to memory that comes from a handle of the kind, or that
+// leaves as one. bytes > 0.
 func (d *Device) NewExternalBuffer(bytes int64, usage uint32, k HandleKind) (Buffer, error) {
 	if err := d.fault(CallNewBuffer, "vkCreateBuffer"); err != nil {
 		return 0, err
@@ -86,8 +86,8 @@ func (d *Device) NewExternalBuffer(bytes int64, usage uint32, k HandleKind) (Buf
 	return Buffer(v.value), check("vkCreateBuffer", v.result)
 }
 
-// ImportHost makes a buffer of the bytes of b, which the device then reads and writes where they are. The
-// length and the address of b are multiples of Properties.HostAlign.
+// ImportHost makes a buffer of the bytes of b, which the device then reads and writes in place. The length and the
+// address of b are multiples of Properties.HostAlign.
 //
 // b is no Go memory: the driver keeps its address. It must stay mapped until the memory is freed, and nobody may
 // shrink the file behind it: drivers die of that in threads of their own. Drivers check nothing of this, and a

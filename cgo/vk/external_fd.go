@@ -22,15 +22,15 @@ type Handle struct {
 	Bytes int64 // size of the allocation; of an opaque fd exactly what the exporter allocated
 	// MemoryType is the exporter's for an opaque fd, else one of FDTypes and of what the buffer wants.
 	MemoryType int
-	// Trusted: all who hold the fd are trusted as this program is. Software implementations pass plain files off
-	// as opaque fds. lavapipe believes offset and size at the beginning of the file, whoever wrote them, and
-	// SwiftShader's can be shortened; both corrupt or kill the importing process. Without trust such files are
+	// Trusted: all who hold the fd are trusted as this program is. Software implementations pass plain files off as
+	// opaque fds. lavapipe believes the offset and size at the beginning of the file, whoever wrote them, and
+	// SwiftShader's files can be shortened; both corrupt or kill the importing process. Without trust such files are
 	// refused. The kernel guards what GPUs hand out.
 	Trusted bool
 }
 
-// AllocateExport takes memory for b, a buffer by NewExternalBuffer of the same kind, that ExportFD can hand out.
-// Precondition: the type is among what b wants, bytes is what it wants.
+// AllocateExport takes memory for b, a buffer from NewExternalBuffer of the same kind, that ExportFD can hand out.
+// Precondition: the type is among those that b wants, bytes is what it wants.
 func (d *Device) AllocateExport(b Buffer, bytes int64, memoryType int, k HandleKind) (Memory, error) {
 	a := C.nngpu_allocation{
 		bytes: C.uint64_t(bytes), memory_type: C.uint32_t(memoryType), export_type: C.uint32_t(k), fd: -1,
@@ -52,8 +52,8 @@ func (d *Device) dedicated(b Buffer, k HandleKind) bool {
 	return false
 }
 
-// ExportFD makes an fd of memory by AllocateExport of the same kind. The fd belongs to the caller, is closed on exec
-// and keeps the memory alive. Who holds it reads and writes the memory.
+// ExportFD makes an fd of memory from AllocateExport of the same kind. The fd belongs to the caller, is closed on exec
+// and keeps the memory alive. Whoever holds it can read and write the memory.
 func (d *Device) ExportFD(m Memory, k HandleKind) (int, error) {
 	syscall.ForkLock.RLock() // lavapipe's fds survive exec
 	defer syscall.ForkLock.RUnlock()
@@ -65,7 +65,8 @@ func (d *Device) ExportFD(m Memory, k HandleKind) (int, error) {
 	return int(r.fd), nil
 }
 
-// FDTypes is the set of memory types, by bits, that a dma-buf can be imported as. Borrows fd. Errors as of ImportFD.
+// FDTypes is the set of memory types, by bits, that a dma-buf can be imported as. Borrows fd. Errors: those of
+// ImportFD.
 func (d *Device) FDTypes(fd int, k HandleKind) (uint32, error) {
 	if err := d.hasKind(k); err != nil {
 		return 0, err
@@ -80,8 +81,8 @@ func (d *Device) FDTypes(fd int, k HandleKind) (uint32, error) {
 	return uint32(v.value), check("vkGetMemoryFdPropertiesKHR", v.result)
 }
 
-// ImportFD makes the memory behind h one of the device, for the buffer b by NewExternalBuffer of the same kind, which
-// the caller then binds. The fd stays the caller's: a duplicate goes to the driver.
+// ImportFD makes the memory behind h memory of the device, for b, a buffer from NewExternalBuffer of the same kind,
+// which the caller then binds. The fd stays the caller's: a duplicate goes to the driver.
 //
 // Errors: ErrNotSupported where the device cannot; ErrInvalidHandle for an fd that is shorter than said, could shrink
 // under the device, or that the driver refuses.
@@ -133,7 +134,7 @@ func closeIf(fd int, file unix.Stat_t) {
 	}
 }
 
-// hasKind is an error where the device was made without fds of the kind.
+// hasKind returns an error where the device was made without fds of the kind.
 func (d *Device) hasKind(k HandleKind) error {
 	if k == OpaqueFD && d.features&FeatureMemoryFD != 0 && d.props.OpaqueFD.Import ||
 		k == DmaBuf && d.features&FeatureDmaBuf != 0 && d.props.DmaBuf.Import {
@@ -142,9 +143,9 @@ func (d *Device) hasKind(k HandleKind) error {
 	return fmt.Errorf("%w: no import of an %v", ErrNotSupported, k)
 }
 
-// checkFD looks at what the kernel knows of h.FD, because implementations do not: SwiftShader maps whatever it is
-// given, lavapipe waits for ever to read an eventfd, and a shrunken file ends the process in a driver's thread.
-// software: the device is no hardware, whose driver knows plain files only.
+// checkFD checks what the kernel knows of h.FD, because implementations do not: SwiftShader maps whatever it is given,
+// lavapipe waits for ever to read an eventfd, and a shrunken file ends the process in a driver's thread. software: the
+// device is no hardware, and its driver knows plain files only.
 func checkFD(h Handle, software bool) (unix.Stat_t, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(h.FD, &st); err != nil {
@@ -169,7 +170,7 @@ func checkFD(h Handle, software bool) (unix.Stat_t, error) {
 	return st, nil
 }
 
-// checkFile judges a plain file of the given size in the place of device memory.
+// checkFile judges a plain file of the given size that stands for device memory.
 func checkFile(h Handle, size int64) error {
 	if flags, err := unix.FcntlInt(uintptr(h.FD), unix.F_GETFL, 0); err != nil || flags&unix.O_ACCMODE != unix.O_RDWR {
 		return fmt.Errorf("%w: not open for reading and writing", ErrInvalidHandle)

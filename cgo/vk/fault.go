@@ -25,7 +25,7 @@ const (
 
 // Fault is what happens to a call. The zero Fault is none.
 type Fault struct {
-	// Result is returned as by the driver, which is not called. With ResultSuccess the call is made.
+	// Result is returned in place of calling the driver. With ResultSuccess the call is made.
 	Result Result
 	// Delay is slept before the call.
 	Delay time.Duration
@@ -57,9 +57,9 @@ var live = struct {
 	faults  *injected        // guarded by mu; for devices to come
 }{devices: map[*Device]bool{}}
 
-// Inject makes calls of d fail, for tests of those who use devices; nil ends that, and so does the next call. d nil
-// stands for all devices of the process, those that are opened later too; the calls of all are then counted
-// together. The driver itself sees nothing of it: after a device loss that was injected, everything can still be
+// Inject makes calls of d fail, for tests of code that uses devices; nil ends that, and so does the next call of
+// Inject. A nil d stands for all devices of the process, including those opened later; the calls of all are then
+// counted together. The driver itself sees nothing of it: after an injected device loss everything can still be
 // destroyed. While nothing is injected a call pays for one atomic load.
 //
 // Safe for concurrent use; calls under way may escape.
@@ -118,7 +118,7 @@ func (f *injected) hit(c Call, name string) error {
 	return check(name, fault.Result)
 }
 
-// stuck reports whether value shall never be seen.
+// stuck reports whether value must never be seen.
 func (d *Device) stuck(value uint64) bool {
 	f := d.faults.Load()
 	return f != nil && f.stuck != 0 && value >= f.stuck

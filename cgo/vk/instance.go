@@ -14,7 +14,7 @@ import (
 	binding "github.com/vulkan-go/vulkan"
 )
 
-// Validation says what VK_LAYER_KHRONOS_validation shall check.
+// Validation says what VK_LAYER_KHRONOS_validation checks.
 type Validation uint32
 
 // Checks of the validation layer; 0 leaves it out.
@@ -90,7 +90,7 @@ func (i *Instance) Messages() []string {
 	}
 }
 
-// Physical is a VkPhysicalDevice: what one may open.
+// Physical is a VkPhysicalDevice, which can be opened.
 type Physical struct {
 	inst   *Instance
 	handle uint64
@@ -263,7 +263,7 @@ func (p Physical) Properties() (*Properties, error) {
 	out.Swapchain = info.swapchain != 0
 	out.priorityExtension = uint32(info.priority)
 	out.Priorities = info.priority != 0
-	// The extension is all that counts: SwiftShader imports buffers, but denies it when asked as by external.
+	// The extension is all that counts: SwiftShader imports buffers, but denies it when asked the way external asks.
 	out.HostImport, out.HostAlign = info.host_memory != 0, clampSize(uint64(info.host_align))
 	out.OpaqueFD = p.external(OpaqueFD, info.memory_fd != 0)
 	out.DmaBuf = p.external(DmaBuf, info.dma_buf != 0)

@@ -25,7 +25,7 @@ type Library struct {
 	Path string // as for dlopen
 	// ICD: the file is an implementation, used without a loader; it then is the only one.
 	ICD bool
-	// Without says why what stood before it in the list could not be opened; nil where nothing stood there. Load sets it.
+	// Without says why the libraries before it in the list could not be opened; nil for the first. Load sets it.
 	Without error
 }
 
@@ -47,7 +47,7 @@ func Load(candidates []Library) (Library, error) {
 	}
 	var reasons []error
 	for _, c := range candidates {
-		// The dynamic linker would wait for a pipe. What has no slash it looks for itself.
+		// The dynamic linker would wait on a pipe. Names without a slash it looks up itself.
 		if st, err := os.Stat(c.Path); err == nil && strings.Contains(c.Path, "/") && !st.Mode().IsRegular() {
 			reasons = append(reasons, fmt.Errorf("%s: not a regular file", c.Path))
 			continue

@@ -5,7 +5,7 @@ import "C"
 
 import "fmt"
 
-// Matrix is a product of matrices that a device computes as one: A [M, K] times B [K, N] added to C.
+// Matrix is a product of matrices that a device computes as one operation: A [M, K] times B [K, N] added to C.
 type Matrix struct {
 	M, N, K         uint32
 	A, B, C, Result string // types of the elements

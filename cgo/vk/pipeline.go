@@ -41,8 +41,8 @@ func (d *Device) NewPipelineLayout(set SetLayout, pushBytes int) (PipelineLayout
 	return PipelineLayout(v.value), check("vkCreatePipelineLayout", v.result)
 }
 
-// Workgroup is the shape of the workgroups of a pipeline. Subgroup is the size of its subgroups, all of which are full
-// then: Local[0] is a multiple of it. 0 leaves both to the driver; else the device has FeatureMatrix.
+// Workgroup is the shape of the workgroups of a pipeline. Subgroup, if not 0, is the size of its subgroups, which are
+// then all full: Local[0] is a multiple of it, and the device has FeatureMatrix. 0 leaves both to the driver.
 type Workgroup struct {
 	Local    [3]uint32
 	Subgroup uint32
@@ -51,7 +51,7 @@ type Workgroup struct {
 func (w *Workgroup) words() []uint32 { return append(w.Local[:], w.Subgroup) }
 
 // NewPipeline compiles SPIR-V words to a compute pipeline with specialisation constants 0 to 2 = w.Local, as far as the
-// code has them. cache may be 0. Safe for concurrent use, with the same cache too.
+// code has them. cache may be 0. Safe for concurrent use, also with the same cache.
 func (d *Device) NewPipeline(code []uint32, layout PipelineLayout, w Workgroup, cache PipelineCache) (Pipeline, error) {
 	if err := d.fault(CallNewPipeline, "vkCreateComputePipelines"); err != nil {
 		return 0, err

@@ -41,7 +41,7 @@ func (p Priority) String() string {
 	return fmt.Sprintf("Priority(%d)", uint32(p))
 }
 
-// Queues says which queues a device shall have.
+// Queues says which queues a device gets.
 type Queues struct {
 	Family int
 	// Count is 1 (or 0, which means the same) to MaxQueues, and at most QueueFamily.Count: drivers do not refuse
@@ -50,7 +50,7 @@ type Queues struct {
 	// Priority is PriorityDefault unless Properties.Priorities. A driver may refuse a priority, by
 	// ResultNotPermitted or ResultInitializationFailed.
 	Priority Priority
-	// Shared lets one queue of the driver stand for all, each with a timeline of its own, so that two can be tested
+	// Shared makes one queue of the driver stand for all, each with a timeline of its own, so that two can be tested
 	// where there is one. Then no two calls may use the queues at once.
 	Shared bool
 }
@@ -91,7 +91,7 @@ func (d *Device) WaitIdle() error {
 // value is larger than in any earlier call for the queue; no other call uses the queue. Borrows the command buffers
 // until then.
 //
-// Queues run side by side: what one wrote another may read only after the host has waited for it.
+// Queues run side by side: one may read what another wrote only after the host has waited for it.
 func (d *Device) Submit(queue int, cmds []CommandBuffer, value uint64) error {
 	if err := d.fault(CallSubmit, "vkQueueSubmit"); err != nil {
 		return err

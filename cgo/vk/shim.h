@@ -178,8 +178,8 @@ typedef struct nngpu_device_result {
     nngpu_device *device; // NULL on failure
 } nngpu_device_result;
 
-// nngpu_device_create makes a device with `features` and queues, each with a timeline semaphore (value 0). Later queues
-// have a lower priority than the first, among each other.
+// nngpu_device_create makes a device with `features` and queues, each with a timeline semaphore (value 0). Among each
+// other, later queues have a lower priority than the first.
 //
 // Ownership: the result belongs to the caller: nngpu_device_destroy. inst must outlive it.
 // Threads:   any.    Blocking: may start the driver's threads.    Go memory: none.
@@ -205,7 +205,7 @@ int32_t nngpu_device_idle(nngpu_device *dev);
 // Blocking:  does not wait for the device.    Go memory: cmds is read during the call only.
 int32_t nngpu_submit(nngpu_device *dev, uint32_t queue, const uint64_t *cmds, uint32_t count, uint64_t value);
 
-// nngpu_wait waits for the timeline of a queue to reach `value`, at most timeout_ns. Returns VK_TIMEOUT (2) then.
+// nngpu_wait waits, at most timeout_ns, for the timeline of a queue to reach `value`; VK_TIMEOUT (2) if it did not.
 //
 // Ownership: borrows dev.    Threads: any.    Blocking: up to timeout_ns.    Go memory: none.
 int32_t nngpu_wait(nngpu_device *dev, uint32_t queue, uint64_t value, uint64_t timeout_ns);
@@ -333,7 +333,7 @@ nngpu_value nngpu_semaphore(nngpu_device *dev, uint32_t type);
 void nngpu_semaphore_destroy(nngpu_device *dev, uint64_t semaphore);
 
 // nngpu_semaphore_export makes a queue signal the semaphore when all that was submitted to it before is done, and
-// returns an fd of that; -1 without an error is an fd that is signalled already.
+// returns an fd for that; -1 without an error stands for an fd that is signalled already.
 //
 // Ownership: borrows semaphore; the fd belongs to the caller.    Threads: caller holds the queue's lock.
 // Blocking:  no.    Go memory: none.

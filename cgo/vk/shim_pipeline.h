@@ -106,16 +106,16 @@ typedef struct nngpu_binary {
 // Ownership: result by value.    Threads: any.    Blocking: no.    Go memory: none.
 nngpu_binary nngpu_binary_global_key(nngpu_device *dev);
 
-// nngpu_pipeline_binary is nngpu_pipeline from `count` binaries, which it does not compile; with count 0 it compiles
-// and keeps what nngpu_binary_capture wants.
+// nngpu_pipeline_binary is nngpu_pipeline from `count` binaries, without compiling; with count 0 it compiles, and keeps
+// what nngpu_binary_capture needs.
 //
 // Ownership: borrows code, layout and binaries; the result belongs to the caller.
 // Threads:   any.    Blocking: may compile.    Go memory: code and binaries are read during the call only.
 nngpu_value nngpu_pipeline_binary(nngpu_device *dev, const uint32_t *code, uint64_t code_bytes, uint64_t layout,
                                   const uint32_t *local, const uint64_t *binaries, uint32_t count);
 
-// nngpu_binary_capture makes the binaries of a pipeline, at most `max`, and returns their number in value. With an
-// error those that are not 0 were made all the same.
+// nngpu_binary_capture makes the binaries of a pipeline, at most `max`, and returns their number in value. On an error,
+// those that are not 0 were made nevertheless.
 //
 // Ownership: borrows pipeline; the binaries belong to the caller.    Threads: no other use of pipeline.
 // Blocking:  no.    Go memory: binaries is written during the call only.

@@ -1,5 +1,5 @@
-// The part of the C side that shows pictures in windows: surfaces, swapchains. As shim.h needs no Vulkan header, so this one
-// needs none of X11, of which nothing is linked either.
+// The part of the C side that shows pictures in windows: surfaces, swapchains. It needs no header of X11, as shim.h
+// needs none of Vulkan, and nothing of X11 is linked.
 #ifndef NNGPU_SHIM_WINDOW_H
 #define NNGPU_SHIM_WINDOW_H
 
@@ -7,7 +7,7 @@
 
 // ---- shim_surface.c ----
 
-// nngpu_surface makes a surface of a window, by the XCB connection of an Xlib `display`, which libX11-xcb tells.
+// nngpu_surface makes a surface of a window, through the XCB connection of an Xlib `display`, which libX11-xcb gives.
 // VK_ERROR_EXTENSION_NOT_PRESENT without that library, or where the instance was made without windows.
 //
 // Ownership: borrows display and window, which outlive the surface; the result belongs to the caller.
@@ -74,7 +74,7 @@ void nngpu_swapchain_destroy(nngpu_device *dev, uint64_t swapchain);
 // Ownership: the result belongs to the caller.    Threads: any.    Blocking: no.    Go memory: none.
 nngpu_value nngpu_host_fence(nngpu_device *dev);
 
-// nngpu_host_fence_wait waits for a fence, at most timeout_ns, and resets it. Returns VK_TIMEOUT (2) where that is over.
+// nngpu_host_fence_wait waits, at most timeout_ns, for a fence, and resets it; VK_TIMEOUT (2) if it was not signalled.
 //
 // Ownership: borrows fence.    Threads: no other use of fence.    Blocking: up to timeout_ns.    Go memory: none.
 int32_t nngpu_host_fence_wait(nngpu_device *dev, uint64_t fence, uint64_t timeout_ns);
@@ -84,8 +84,8 @@ int32_t nngpu_host_fence_wait(nngpu_device *dev, uint64_t fence, uint64_t timeou
 // Ownership: takes fence; nothing will signal it.    Threads: no other use of fence.    Blocking: no.    Go memory: none.
 void nngpu_host_fence_destroy(nngpu_device *dev, uint64_t fence);
 
-// nngpu_acquire waits up to timeout_ns for an image of which the window will let go, and returns its index; `fence` is
-// signalled when it has. VK_SUBOPTIMAL_KHR is a success.
+// nngpu_acquire waits up to timeout_ns for an image that the window will release, and returns its index; `fence` is
+// signalled when it is released. VK_SUBOPTIMAL_KHR is a success.
 //
 // Ownership: borrows both.    Threads: no other use of swapchain or fence.    Blocking: up to timeout_ns.
 // Go memory: none.
@@ -99,8 +99,8 @@ typedef struct nngpu_picture {
     uint32_t width, height;  // of the part that goes there; 0: all of the image becomes black
 } nngpu_picture;
 
-// nngpu_record_picture records a whole command buffer that makes an acquired image black, copies a part of a buffer to it,
-// and leaves it as presenting wants it. What was submitted before is seen.
+// nngpu_record_picture records a whole command buffer that makes an acquired image black, copies a part of a buffer to
+// it, and leaves it ready to be presented. It sees what was submitted before.
 //
 // Ownership: borrows every handle; they live as long as the command buffer is used.
 // Threads:   no other use of cmd or its pool.    Blocking: no.    Go memory: none.

@@ -25,8 +25,8 @@ func (p Physical) exportsSemaphore(kind uint32, has bool) bool {
 }
 
 // SyncFD returns a sync_file that is signalled when all that was submitted to the queue so far is done; -1 stands for
-// one that is signalled already. The fd belongs to the caller and is closed on exec. The semaphore behind it is to be
-// destroyed, by DestroySemaphore, when that work is done, after an error too. Preconditions as of Submit, and
+// one that is signalled already. The fd belongs to the caller and is closed on exec. The caller destroys the semaphore
+// behind it, by DestroySemaphore, when that work is done, also after an error. Preconditions: those of Submit, and
 // Properties.SyncFD, without which the error is ErrNotSupported.
 //
 // No software implementation makes sync_files. On SwiftShader the same calls were tried with opaque handles.

@@ -17,10 +17,10 @@ type (
 	Image     uint64
 )
 
-// NewXlibSurface makes a surface of a window of the X server that display, a Display of Xlib, is connected to. Both are
+// NewXlibSurface makes a surface for a window of the X server that display, an Xlib Display, is connected to. Both are
 // borrowed until DestroySurface. Precondition: XInitThreads was called before the display was opened.
 //
-// It is an XCB surface all the same: drivers that have those of Xlib have both, and SwiftShader has only these.
+// It is an XCB surface nevertheless: drivers with Xlib surfaces have XCB ones as well, and SwiftShader has only these.
 //
 // Errors: ErrNotSupported where the instance knows no windows, or libX11-xcb cannot be opened.
 func (i *Instance) NewXlibSurface(display uintptr, window uint32) (Surface, error) {
@@ -31,7 +31,7 @@ func (i *Instance) NewXlibSurface(display uintptr, window uint32) (Surface, erro
 // DestroySurface destroys s; 0 is ignored. Precondition: it has no swapchain.
 func (i *Instance) DestroySurface(s Surface) { C.nngpu_surface_destroy(i.c, C.uint64_t(s)) }
 
-// SurfaceFormat is a way in which a surface has pixels.
+// SurfaceFormat is a way in which a surface stores pixels.
 type SurfaceFormat struct {
 	Format     Format
 	ColorSpace uint32 // VkColorSpaceKHR
@@ -92,7 +92,7 @@ func (p Physical) Surface(family int, s Surface) (SurfaceInfo, error) {
 //
 // Errors: ErrSurfaceLost, ErrOutOfMemory.
 func (d *Device) NewSwapchain(s Surface, info *SurfaceInfo, f SurfaceFormat, width, height int) (Swapchain, []Image, error) {
-	images := info.minImages + 1 // one that is written while all others may be kept by the window
+	images := info.minImages + 1 // one to write while the window may keep all others
 	if info.maxImages > 0 {
 		images = min(images, info.maxImages)
 	}
@@ -140,8 +140,8 @@ func (d *Device) DestroyFence(f Fence) {
 	}
 }
 
-// WaitFence waits until f is signalled, for at most the given time, and says whether it was; then it no longer is. No other
-// call uses f.
+// WaitFence waits until f is signalled, for at most the given time, and says whether it was; if so, f is reset. No
+// other call uses f.
 func (d *Device) WaitFence(f Fence, limit time.Duration) (bool, error) {
 	r := Result(C.nngpu_host_fence_wait(d.c, C.uint64_t(f), C.uint64_t(max(limit, 0))))
 	if r == timeout {
@@ -150,10 +150,10 @@ func (d *Device) WaitFence(f Fence, limit time.Duration) (bool, error) {
 	return r == success, check("vkWaitForFences", r)
 }
 
-// Acquire waits for an image of which the window is about to let go, for at most the given time, and returns its index, or -1
-// where none came. It may be written when f is signalled: the host waits for that, so that nothing in a queue waits for a
-// window. fits is false where the image can be shown, but another swapchain would fit the window better. No other call uses
-// swapchain or fence, and f is not signalled.
+// Acquire waits, for at most the given time, for an image that the window is about to release, and returns its index,
+// or -1 where none came. The image may be written when f is signalled: the host waits for that, so that nothing in a
+// queue waits for a window. fits is false where the image can be shown, but another swapchain would fit the window
+// better. No other call uses swapchain or fence, and f is not signalled.
 //
 // Errors: ErrOutOfDate, ErrSurfaceLost, ErrDeviceLost.
 func (d *Device) Acquire(s Swapchain, f Fence, limit time.Duration) (image int, fits bool, err error) {
@@ -192,8 +192,8 @@ func (d *Device) RecordPicture(cmd CommandBuffer, image Image, p Picture) error 
 	return check("vkEndCommandBuffer", r)
 }
 
-// Present shows an image; some drivers wait for what is in the queue. fits as of Acquire. Preconditions: the host has waited for
-// all work on the image; no other call uses the queue or the swapchain.
+// Present shows an image; some drivers wait for what is in the queue. fits as in Acquire. Preconditions: the host has
+// waited for all work on the image; no other call uses the queue or the swapchain.
 //
 // Errors: ErrOutOfDate, ErrSurfaceLost, ErrDeviceLost.
 func (d *Device) Present(queue int, s Swapchain, image int) (fits bool, err error) {

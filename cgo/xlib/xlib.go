@@ -35,9 +35,9 @@ static void nngpu_xlib_on_loss(const char *text, int with) {
 */
 import "C"
 
-// ExitOnLoss makes Xlib end the program when an X server that it is connected to has gone: with a message on standard error and
-// a code, and at once, because the destructors that exit calls would meet threads of Vulkan drivers that still work. It is
-// called once, before a display is opened.
+// ExitOnLoss makes Xlib end the program when an X server that it is connected to goes away: with a message on standard
+// error and an exit code, and at once, because the destructors that exit calls would meet threads of Vulkan drivers
+// that still work. It is called once, before a display is opened.
 func ExitOnLoss(message string, code int) {
 	C.nngpu_xlib_on_loss(C.CString(message), C.int(code)) // kept as long as the program lasts
 }

@@ -9,7 +9,7 @@ import (
 // account counts the bytes that are taken from a device. Safe for concurrent use.
 type account struct {
 	limit int64 // immutable
-	// room, if not nil, is what the device can still give now, beside this and other processes. immutable
+	// room, if not nil, returns what the device can still give now, beside this and other processes. immutable
 	room func() int64
 
 	mu   sync.Mutex
@@ -35,7 +35,7 @@ func (a *account) take(bytes, budget int64, what string) error {
 	return nil
 }
 
-// fits is what take would answer now.
+// fits returns what take would return now.
 func (a *account) fits(bytes, budget int64, what string) error {
 	if err := a.alone(bytes, budget, what); err != nil {
 		return err

@@ -2,30 +2,30 @@ package vulkan
 
 import "sync"
 
-// Arenas are shared by executables that take turns: those of the regions of one tree, of which an execution runs one at a
-// time. Executions that run side by side have different numbers, and those of number n use arena n, in whichever
-// executable they are. Memory is taken when it is first needed. Safe for concurrent use.
+// Arenas are shared by executables that take turns, such as those of the regions of one tree, of which an execution
+// runs one at a time. Executions that run side by side have different numbers; number n uses arena n in every
+// executable. Memory is taken when it is first needed. Safe for concurrent use.
 type Arenas struct {
 	count int
-	bytes int64 // that an arena has at least
+	bytes int64 // the least size of an arena
 
 	mu   sync.Mutex
 	list map[arenaKey]*Arena // guarded by mu; the largest of each that is in use
 }
 
-// arenaKey is a number on a device; after the loss of one, executables are made anew on another.
+// arenaKey is a number on a device; after the loss of a device, executables are made anew on another.
 type arenaKey struct {
 	dev *Device
 	n   int
 }
 
-// Arena is the memory of one.
+// Arena is the memory of one arena.
 type Arena struct {
 	*block
 	of    *Arenas
 	key   arenaKey
 	users int          // guarded by Arenas.mu; slots and holders
-	clear func() error // once; who comes later waits
+	clear func() error // once; later callers wait
 }
 
 // NewArenas returns count arenas of at least so many bytes. Larger ones are made where an executable asks for them.
@@ -33,7 +33,7 @@ func NewArenas(count int, bytes int64) *Arenas {
 	return &Arenas{count: count, bytes: bytes, list: map[arenaKey]*Arena{}}
 }
 
-// take returns arena n on d, of at least so many bytes; budget as of account.take. 0 bytes give nil.
+// take returns arena n on d, of at least the given size; budget as in account.take. 0 bytes give nil.
 func (s *Arenas) take(d *Device, n int, bytes, budget int64) (*Arena, error) {
 	if bytes == 0 {
 		return nil, nil
@@ -54,14 +54,14 @@ func (s *Arenas) take(d *Device, n int, bytes, budget int64) (*Arena, error) {
 	return a, nil
 }
 
-// Hold takes arena n on d, of the least size, for the slots to come. The caller closes it.
+// Hold takes arena n on d, of the least size, for slots made later. The caller closes it.
 //
 // Errors: RESOURCE_EXHAUSTED_*.
 func (s *Arenas) Hold(d *Device, n int, budget int64) (*Arena, error) {
 	return s.take(d, n, max(s.bytes, 1), budget)
 }
 
-// Close undoes Hold and take; nil is ignored. Precondition: no pending work of who took it uses a.
+// Close undoes Hold and take; nil is ignored. Precondition: no pending work of its holder uses a.
 func (a *Arena) Close() {
 	if a == nil {
 		return

@@ -17,13 +17,12 @@ const (
 	// From Vulkan, VkPipelineCacheHeaderVersionOne: header size, version, vendor, device (32 bits each), UUID.
 	binariesHeader  = 16 + 16
 	binariesVersion = 1
-	// maxBinaries bounds what is kept and taken back: every kernel that there is, in any driver's code, has a
-	// tenth of it.
+	// maxBinaries bounds what is kept and taken back: with any driver the code of all kernels takes a tenth of it.
 	maxBinaries = 64 << 20
 )
 
-// Binaries returns the pipelines that the device has compiled so far, by VK_KHR_pipeline_binary or as its
-// VkPipelineCache tells them; nil where it tells nothing, as software implementations do, which compile elsewhere.
+// Binaries returns the pipelines that the device has compiled so far, from VK_KHR_pipeline_binary or its
+// VkPipelineCache; nil where these give nothing, as with software implementations, which compile elsewhere.
 func (d *Device) Binaries() ([]byte, error) {
 	t := &d.pipelines
 	if t.khr != nil {
@@ -41,9 +40,8 @@ func (d *Device) Binaries() ([]byte, error) {
 	return b, nil
 }
 
-// AddBinaries gives the driver what Binaries returned in another process, so that it need not compile these
-// pipelines. Data of another device or driver is left alone, and so is any when all pipelines of list are
-// there already.
+// AddBinaries gives the driver what Binaries returned in another process, so that it need not compile these pipelines.
+// Data of another device or driver is ignored, and so is all data when the pipelines of list are there already.
 //
 // A driver trusts the content: the caller has verified it.
 func (d *Device) AddBinaries(b []byte, list []plan.Pipeline) error {
@@ -94,8 +92,8 @@ type binaryDevice interface {
 	PipelineOf(list []vk.Binary, code []uint32, layout vk.PipelineLayout, w vk.Workgroup) (vk.Pipeline, error)
 }
 
-// binaryTable keeps the binaries of pipelines, those compiled here and those taken over, in the place of a
-// VkPipelineCache, beside which Vulkan forbids them. Safe for concurrent use.
+// binaryTable keeps the binaries of pipelines, compiled here or taken over, in place of a VkPipelineCache, which Vulkan
+// forbids beside them. Safe for concurrent use.
 type binaryTable struct {
 	dev binaryDevice
 	key []byte // the driver's; immutable
@@ -105,7 +103,7 @@ type binaryTable struct {
 	bytes int                           // guarded by mu; of all that is kept
 }
 
-// newBinaryTable is nil where the device does without.
+// newBinaryTable returns nil where the device does without.
 func newBinaryTable(dev binaryDevice, has bool) *binaryTable {
 	if !has {
 		return nil
@@ -177,7 +175,7 @@ const (
 	binaryHeader  = 4 + 4 + 4 + vk.MaxBinaryKey + 4
 )
 
-// encode returns all entries, in an order of their own; nil if there is none.
+// encode returns all entries, in the order of their keys; nil if there is none.
 func (t *binaryTable) encode() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -208,8 +206,8 @@ func (t *binaryTable) encode() []byte {
 	return b
 }
 
-// add takes over what encode gave in another process. Data of another driver or shape is left alone, kernels that
-// this program does not have are passed over.
+// add takes over what encode gave in another process. Data of another driver or shape is ignored; kernels that this
+// program does not have are skipped.
 func (t *binaryTable) add(data []byte) {
 	list, ok := decodeBinaries(data, t.key)
 	if !ok {

@@ -9,13 +9,12 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// ioFacts is what an execution must know of an input or output to bind it; in the order of inputs, then
-// outputs.
+// ioFacts is what an execution must know about an input or output to bind it; in the order of inputs, then outputs.
 type ioFacts struct {
 	of    plan.IORef
 	bytes int64 // dense
-	// importable: the steps that touch the dense form see, in its place, imported memory, of which they read the
-	// first reach bytes and write no more than the tensor.
+	// importable: the steps that touch the dense form can use imported memory in its place: they read the first reach
+	// bytes of it and write no more than the tensor.
 	importable bool
 	reach      int64
 }
@@ -111,7 +110,7 @@ func (x *Executable) checkBound(output bool, want *plan.IO, b *backend.Binding) 
 	return nil
 }
 
-// checkOverlaps refuses an output in memory that another output or an input lies in.
+// checkOverlaps refuses an output that shares memory with an input or another output.
 func (x *Executable) checkOverlaps(inputs, outputs []backend.Binding) error {
 	overlap := func(a *backend.Binding, aSize int64, b *backend.Binding, bSize int64) bool {
 		if a.Memory == nil || a.Memory != b.Memory {
@@ -139,7 +138,7 @@ func (x *Executable) checkOverlaps(inputs, outputs []backend.Binding) error {
 }
 
 // resolve returns the place of input or output i, bound as b, or what to copy instead: bytes of the host, or a place
-// aside. That is so for imported memory too, where its offset is not aligned or the tensor has another form there.
+// aside. Imported memory is copied as well where its offset is not aligned or the tensor has another form there.
 // Precondition: checkBindings.
 func (x *Executable) resolve(i int, b *backend.Binding) (at place, host []byte, aside place) {
 	if b.Memory == nil {
@@ -186,7 +185,7 @@ func (s *slot) load(inputs, outputs []backend.Binding) (copied int64, err error)
 			copied += io.Size
 			continue
 		}
-		if in == nil { // what the last execution brought is not this one's
+		if in == nil { // what the last execution brought must not remain
 			clear(s.host.host[io.Offset : io.Offset+io.Size])
 			continue
 		}

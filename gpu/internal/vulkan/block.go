@@ -22,7 +22,7 @@ type block struct {
 	host   []byte // mapped bytes, nil where the host cannot see them
 	cached bool   // the host reads them as fast as its own memory
 	taken  int64  // bytes in the device's account
-	pages  []byte // of the host, which the memory lies in, until b is freed; nil where the device allocated it
+	pages  []byte // host pages that hold the memory until b is freed; nil where the device allocated it
 }
 
 // blockKind says who uses a block.
@@ -36,8 +36,8 @@ const (
 
 const blockUsage = vk.UsageTransferSrc | vk.UsageTransferDst | vk.UsageUniformTexel | vk.UsageStorageTexel | vk.UsageStorage
 
-// newBlock allocates a block of at least the given size; its content is undefined. 0 bytes give nil. budget
-// as of account.take.
+// newBlock allocates a block of at least the given size; its content is undefined. 0 bytes give nil. budget as in
+// account.take.
 func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *block, err error) {
 	if bytes == 0 {
 		return nil, nil
@@ -102,7 +102,7 @@ func (d *Device) reserve(bytes, budget int64, what string) (*block, error) {
 	return b, nil
 }
 
-// allocatable reports why the device does not give so many bytes at once.
+// allocatable reports why the device does not give so many bytes in one allocation.
 func (d *Device) allocatable(bytes int64, what string) error {
 	if bytes > d.props.MaxAllocation {
 		return nn.Errorf(nn.StatusResourceExhaustedPersistent, what, "%d bytes exceed the device's limit of %d", bytes, d.props.MaxAllocation)
@@ -110,8 +110,8 @@ func (d *Device) allocatable(bytes int64, what string) error {
 	return nil
 }
 
-// FitsWeights is what NewExecutable would answer now to a plan with so many bytes of weights, as far as these go: nil
-// where they fit. budget as ExecutableOptions.MemoryBudget.
+// FitsWeights returns the error that NewExecutable would return now for a plan with so many bytes of weights, as far as
+// the weights cause it: nil where they fit. budget as in ExecutableOptions.MemoryBudget.
 //
 // Errors: RESOURCE_EXHAUSTED_*.
 func (d *Device) FitsWeights(bytes, budget int64) error {
@@ -122,7 +122,7 @@ func (d *Device) FitsWeights(bytes, budget int64) error {
 	return d.account.fits(bytes, budget, "weights")
 }
 
-// reserve takes from the account what b has not yet of need bytes.
+// reserve takes from the account the part of need bytes that b does not have yet.
 func (b *block) reserve(need, budget int64, what string) error {
 	more := need - b.taken
 	if more <= 0 {
@@ -177,16 +177,16 @@ const (
 	deviceAccess    = vk.AccessShaderRead | vk.AccessTransferRead | deviceWrites
 )
 
-// pagesFrom is how large memory is from which on it is taken in pages of its own, in bytes.
+// pagesFrom is the size in bytes from which on memory gets pages of its own.
 const pagesFrom = 256 << 10
 
 // From VkDriverId: VK_DRIVER_ID_GOOGLE_SWIFTSHADER.
 const driverSwiftShader = 10
 
-// touchesMemory names the drivers that write to all memory they allocate, 0.5 to 0.7 ms a megabyte, and can import.
+// touchesMemory selects drivers that write to all memory they allocate, at 0.5 to 0.7 ms a megabyte, and can import.
 func touchesMemory(p *vk.Properties) bool { return p.DriverID == driverSwiftShader && p.HostAlign > 0 }
 
-// inPages is how many bytes of memory a block of so many takes, and whether they are pages of the host's.
+// inPages returns how much memory a block of so many bytes takes, and whether it is in pages of the host.
 func (d *Device) inPages(bytes int64) (int64, bool) {
 	if !touchesMemory(d.props) || bytes < pagesFrom {
 		return bytes, false
@@ -194,8 +194,7 @@ func (d *Device) inPages(bytes int64) (int64, bool) {
 	return roundUp(bytes, max(d.props.HostAlign, int64(os.Getpagesize()))), true
 }
 
-// ownPages gives b new memory of the host, zero and untouched, and a buffer of it; false where the device does not take
-// it.
+// ownPages gives b new memory of the host, zero and untouched, and a buffer on it; false where the device refuses it.
 func (b *block) ownPages() bool {
 	pages, err := unix.Mmap(-1, 0, int(b.bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -209,15 +208,16 @@ func (b *block) ownPages() bool {
 	return true
 }
 
-// weightsTable counts the executables that have a block of packed constants in common, because they would have the same
-// bytes: instances of one model for inputs of several sizes, most of all. The zero value is empty. Safe for concurrent use.
+// weightsTable counts the executables that share a block of packed constants because theirs would have the same bytes:
+// mostly instances of one model for inputs of several sizes. The zero value is empty. Safe for concurrent use.
 type weightsTable struct {
 	mu    sync.Mutex
 	users map[*block]int // guarded by mu
 }
 
-// share returns a block with the first n bytes of b, which is full and will not be written again: another one that is in use
-// already, so that the caller frees b, or b. letGo undoes it. Only what the host reads as fast as its own memory is compared.
+// share returns a block that has the first n bytes of b, which is full and will not be written again: one already in
+// use, after which the caller frees b, or b itself. letGo undoes it. Only blocks that the host reads as fast as its own
+// memory are compared.
 func (t *weightsTable) share(b *block, n int64) *block {
 	if b == nil || b.host == nil || !b.cached {
 		return b
@@ -243,7 +243,7 @@ func (t *weightsTable) share(b *block, n int64) *block {
 	return b
 }
 
-// candidates takes the blocks of b's size, which the caller lets go.
+// candidates takes all blocks of b's size; the caller lets them go.
 func (t *weightsTable) candidates(b *block) (list []*block) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

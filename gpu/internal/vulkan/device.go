@@ -21,14 +21,14 @@ type Options struct {
 	// synchronization, "core" only usage. A missing layer is an error only where NNGPU_REQUIRE names
 	// "validation".
 	Validation bool
-	// MemoryBudget bounds the bytes that the device's account gives out; 0 for the heap's own budget: what
-	// VK_EXT_memory_budget says when the device is opened, and then, at each allocation, what other programs have
-	// left of it; without the extension nine tenths of the heap.
+	// MemoryBudget bounds the bytes that the device's account gives out. 0 is the heap's own budget: what
+	// VK_EXT_memory_budget says when the device is opened and, at each allocation, what other programs have left of it;
+	// without the extension nine tenths of the heap.
 	MemoryBudget int64
-	// Watchdog is how long a submission may run, or 50 times its estimate if that is longer, before the device counts
-	// as hung and is given up; 0 for 10 seconds, negative for ever.
+	// Watchdog is how long a submission may run before the device counts as hung and is given up, or 50 times its
+	// estimate if that is longer; 0 for 10 seconds, negative for no limit.
 	Watchdog time.Duration
-	// TwoQueues lets one queue of the driver do the work of two, for tests, where it has no more.
+	// TwoQueues makes one queue act as two where the driver has no more, for tests.
 	TwoQueues bool
 	// Windows lets OpenScreen be called.
 	Windows bool
@@ -42,8 +42,8 @@ type Options struct {
 // Timing says whose clock times executions.
 type Timing uint8
 
-// A timestamp costs lavapipe 40 microseconds, because it drains the pipeline, and tells of a processor hardly more than
-// the host's clock does.
+// A timestamp costs lavapipe 40 microseconds, because it drains the pipeline, and on a processor it tells hardly more
+// than the host's clock.
 const (
 	TimingUsual  Timing = iota // software devices by the host's clock, all others by their own timestamps if they have any
 	TimingDevice               // every device by its timestamps, as GPUs are, for tests
@@ -247,7 +247,7 @@ func (d *Device) Facts() plan.Facts {
 	return f
 }
 
-// Describe returns all that is known of the device, but the rates.
+// Describe returns all that is known of the device, except the rates.
 func (d *Device) Describe() DeviceInfo { return d.info }
 
 // Info describes the device to the driver.
@@ -286,8 +286,8 @@ func (d *Device) fail(err error) {
 	}
 }
 
-// failure turns err into what crosses the HAL, and notes a device loss. It also reports an earlier loss, so
-// that failure(where, nil) asks whether the device still works.
+// failure turns err into what may cross the HAL, and notes a device loss. It also reports an earlier loss, so that
+// failure(where, nil) asks whether the device still works.
 func (d *Device) failure(where string, err error) error {
 	if errors.Is(err, vk.ErrDeviceLost) {
 		d.fail(err)
@@ -311,12 +311,12 @@ func (d *Device) failure(where string, err error) error {
 // runOnce records, submits and waits, for the rare work outside of executions.
 func (d *Device) runOnce(c *vk.Commands) error { return d.runFor(c, 0) }
 
-// runFor is runOnce of what is estimated to take that long.
+// runFor is runOnce for work that is estimated to take that long.
 func (d *Device) runFor(c *vk.Commands, estimate time.Duration) error {
 	return d.runBy(estimate, func(cmd vk.CommandBuffer) error { return d.dev.Record(cmd, c) })
 }
 
-// runBy is runFor of what record records.
+// runBy is runFor for what record records.
 func (d *Device) runBy(estimate time.Duration, record func(vk.CommandBuffer) error) error {
 	pool, err := d.dev.NewCommandPool()
 	if err != nil {

@@ -5,22 +5,22 @@
 // buffers), copies the inputs into its mapped host memory, submits the recorded segments and copies the
 // outputs out; nothing else happens per run.
 //
-// Memory takes the place of a slot's host memory, and of the device form of a tensor in its arena. A slot keeps a
-// recording for each of the last ways in which inputs and outputs were bound, so that a way that comes back costs
-// nothing; the recording of another way leaves out the steps that only bring a tensor from one form to the other.
+// Bound memory takes the place of a slot's host memory, and of the device form of a tensor in its arena. A slot keeps
+// recordings for the latest ways in which inputs and outputs were bound, so that the same way again costs nothing; a
+// recording for bound memory leaves out the steps that only bring a tensor from one form to the other.
 //
 // Urgent work goes to the device's first queue, everything else to its last, which may be the same (Queues says how
 // many there are). Each has a timeline semaphore, and each submission takes the next value, so that a fence is one
-// number. Nothing enters a queue that waits for the host.
+// number. Nothing that waits for the host enters a queue.
 //
-// Memory from outside (host pages, opaque fds, dma-bufs) becomes a block that takes nothing of the account; External
-// says what a device can do, and what it cannot is copied.
+// Memory from outside (host pages, opaque fds, dma-bufs) becomes a block that takes nothing from the account; External
+// says which of it a device can use, and the rest is copied.
 //
 // The device keeps its own account of memory against a budget, checked before Vulkan is asked, because
 // some implementations never refuse. Device loss is sticky: every later call fails with vk.ErrDeviceLost. A lost
 // device is drained before what it may use is freed; one that hangs is abandoned. Reopen opens it once more.
 //
-// No lock is held while another is taken, but that of a Memory, which comes before all.
+// No lock is held while another is taken, except that of a Memory, which comes before all others.
 //
 // Must not know: models, operations, how plans are made.
 package vulkan

@@ -176,8 +176,8 @@ func loadLibrary(swiftShader softwareDriver) (vk.Library, error) {
 	return lib, nil
 }
 
-// wrapInstance says with which driver an instance could not be made, and why where the manifests tell: of a
-// broken one the loader only says that memory is exhausted. The first broken one that it was given decides.
+// wrapInstance names the driver with which no instance could be made, and the cause where the manifests show it: for a
+// broken one the loader only says that memory is exhausted. The first broken one of those given decides.
 func wrapInstance(err error, driver string, manifests ...string) error {
 	if err == nil {
 		return nil
@@ -212,7 +212,7 @@ func loaderManifests() []string {
 	return files
 }
 
-// layerManifests are those of layers that the loader is told of by the environment.
+// layerManifests are those of the layers that the environment names to the loader.
 func layerManifests() []string {
 	var files []string
 	for _, name := range []string{"VK_LAYER_PATH", "VK_ADD_LAYER_PATH", "VK_IMPLICIT_LAYER_PATH", "VK_ADD_IMPLICIT_LAYER_PATH"} {
@@ -225,7 +225,7 @@ func layerManifests() []string {
 }
 
 // allRegular reports a manifest, or a library that one names, that is neither a regular file nor absent. The loader and
-// the dynamic linker would wait for a pipe until somebody writes. A folder is as good as absent.
+// the dynamic linker would wait on a pipe until somebody writes. A folder counts as absent.
 func allRegular(manifests []string) error {
 	for _, m := range manifests {
 		st, err := os.Stat(m)

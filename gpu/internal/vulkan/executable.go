@@ -20,23 +20,23 @@ import (
 type ExecutableOptions struct {
 	// MaxSlots bounds the executions that are between Begin and Release at once; 0 for 4.
 	MaxSlots int
-	// Arenas, when not nil, are where arenas come from: one slot for each, whatever MaxSlots is. See BeginIn.
+	// Arenas, when not nil, supplies the arenas: one slot for each, whatever MaxSlots is. See BeginIn.
 	Arenas *Arenas
 	// MemoryBudget bounds the bytes that the device may have in use when this executable takes more; 0 for
 	// the device's own limit.
 	MemoryBudget int64
 	// Urgent takes the device's queue for urgent work.
 	Urgent bool
-	// Pause, when not nil, is called before each compilation of the Vulkan driver's, and blocks while it is to wait; its
-	// errors end the call. There is one compilation at a time then, else as many as there are processors.
+	// Pause, when not nil, is called before each compilation by the Vulkan driver, and blocks while that should wait;
+	// its errors end the call. With it there is one compilation at a time, else one for each processor.
 	Pause func(context.Context) error
 	// First are compiled before the others. GoOn, when not nil, is then asked whether compiling the others is worth it,
-	// once or twice: Vulkan drivers compile when a pipeline is made, or when it is dispatched. perUnit is what it takes
-	// for a unit of plan.CompileWork, as measured on this device, and left how many units there are. Where it says no,
+	// once or twice: Vulkan drivers compile when a pipeline is made, or when it is dispatched. perUnit is the time for
+	// a unit of plan.CompileWork, as measured on this device, and left the number of units to come. Where it says no,
 	// NewExecutable ends with ErrGivenUp.
 	First []plan.Pipeline
 	GoOn  func(perUnit time.Duration, left float64) bool
-	// NoWarmUp leaves compilation to the first execution where the driver would do it then.
+	// NoWarmUp leaves compilation to the first execution with drivers that compile then.
 	NoWarmUp bool
 }
 
@@ -146,8 +146,8 @@ func (x *Executable) build(ctx context.Context, data backend.Data) (err error) {
 	return nil
 }
 
-// firstSlot makes the pipelines of list and a slot, and lets the driver compile what it would at the first execution. The
-// weights have their place and need not be there yet. The slot may be there beside an error.
+// firstSlot makes the pipelines of list and a slot, and lets the driver compile what it would at the first execution.
+// The memory of the weights is there, but need not be filled yet. A slot may come with an error.
 func (x *Executable) firstSlot(ctx context.Context, list []plan.Pipeline) (s *slot, err error) {
 	allocated := make(chan error, 1)
 	go func() {
@@ -232,8 +232,8 @@ func (x *Executable) loadWeights(ctx context.Context, data backend.Data) error {
 	return x.dev.failure("weights", x.weights.upload(ctx, data, x.plan.WeightBytes, x.o.MemoryBudget))
 }
 
-// shareWeights gives x the block of another executable with the same weights, where there is one. s is its only slot, and
-// does nothing.
+// shareWeights gives x the block of another executable with the same weights, where there is one. s is its only slot,
+// and idle.
 func (x *Executable) shareWeights(s *slot) (err error) {
 	own := x.weights
 	if x.weights = x.dev.weights.share(own, x.plan.WeightBytes); x.weights == own {
@@ -279,8 +279,8 @@ func (x *Executable) Begin(ctx context.Context, inputs, outputs []backend.Bindin
 	return x.BeginIn(ctx, 0, inputs, outputs)
 }
 
-// BeginIn is Begin for execution n, from 0, of those that ExecutableOptions.Arenas has arenas for: it waits for no other.
-// Precondition: no execution n is under way, in no executable of these arenas.
+// BeginIn is Begin for execution n, from 0, with arena n of ExecutableOptions.Arenas: it waits for no other.
+// Precondition: no execution n is under way in any executable of these arenas.
 func (x *Executable) BeginIn(ctx context.Context, n int, inputs, outputs []backend.Binding) (backend.Execution, error) {
 	e, err := x.begin(ctx, n, inputs, outputs)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Execution is one run; it implements backend.Execution. It is its slot's, so that a run makes nothing that the next one
-// does not use.
+// Execution is one run; it implements backend.Execution. It is a part of its slot, and the next run uses it again.
 type Execution struct {
 	slot      *slot // nil once released
 	recording *recording
@@ -76,7 +75,7 @@ func (e *Execution) Finish() error {
 	return e.finishTrace()
 }
 
-// submitted is an error unless all segments were.
+// submitted returns an error unless all segments were submitted.
 func (e *Execution) submitted() error {
 	if e.slot == nil {
 		return errReleased
@@ -142,8 +141,8 @@ func (e *Execution) hostTime() time.Duration {
 	return max(end-max(e.begun, ends.when(e.before)), 0)
 }
 
-// SegmentTimes is the time that each segment took on the device, nil where it cannot be measured, as on devices that are
-// timed by the host. It is valid until Release. Precondition as of Finish.
+// SegmentTimes is the time that each segment took on the device, nil where it cannot be measured, as on devices that
+// are timed by the host. It is valid until Release. Precondition: that of Finish.
 func (e *Execution) SegmentTimes() []time.Duration {
 	t := e.stamps(0, 2*e.Segments())
 	if len(t) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
-// External says which memory from outside a device uses where it is; the rest is copied.
+// External says which memory from outside a device can use in place; the rest is copied.
 type External struct {
 	HostImport bool  // memory of the host: memfds, mapped files, dma-bufs that can be mapped
 	HostAlign  int64 // of the address, bytes
@@ -21,7 +21,7 @@ type External struct {
 	DmaBuf     bool  // dma-bufs by fd
 	Export     bool  // the device's memory can leave as an opaque fd
 	SyncFD     bool  // the end of submitted work can leave as a sync_file
-	PlainFiles bool  // opaque fds are files of the host, which vk.Handle.Trusted is about
+	PlainFiles bool  // opaque fds are files of the host: see vk.Handle.Trusted
 }
 
 // external is what Vulkan reports of a device.
@@ -33,16 +33,16 @@ func external(p *vk.Properties) External {
 	}
 }
 
-// importHost makes a block of b where it is, an input only if readOnly. It takes nothing of the account.
+// importHost makes a block of b in place, for inputs only if readOnly. It takes nothing from the account.
 //
-// b is the beginning of a mapping, or at least of one of its pages, and no Go memory: to its last page belongs
-// what follows b there, because a device imports whole pages. It stays mapped until the block is freed, and
-// nobody can shrink the file behind it, which no Vulkan implementation survives. Pages of a mapping without
-// PROT_WRITE are an input only. The block's host bytes are all of these pages. Of an abandoned device nothing is ever
-// freed, and its work may still touch them: they must then stay mapped for good.
+// b begins a mapping, or at least a page of one, and is no Go memory: a device imports whole pages, with what follows b
+// in the last one. It stays mapped until the block is freed, and nobody can shrink the file behind it, which no Vulkan
+// implementation survives. Pages of a mapping without PROT_WRITE are for inputs only. The block's host bytes are all of
+// these pages. On an abandoned device nothing is ever freed, and its work may still touch them: they must then stay
+// mapped for good.
 //
-// Errors: backend.ErrNotImported where the device cannot, in particular for an address that External.HostAlign
-// does not divide; then the bytes are to be copied.
+// Errors: backend.ErrNotImported where the device cannot, in particular for an address that is no multiple of
+// External.HostAlign; then the bytes must be copied.
 func (d *Device) importHost(b []byte, readOnly bool) (*block, error) {
 	if err := d.failure("import", nil); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (d *Device) newExportable(bytes, budget int64, what string) (x *exportable,
 }
 
 // export hands the block's memory out. The fd belongs to the caller and keeps the memory alive, beyond the block and
-// the device; who holds it reads and writes the memory, when he has agreed with the others on it, by fences.
+// the device; its holder reads and writes the memory when that is agreed with the others, by fences.
 func (x *exportable) export() (backend.External, error) {
 	d := x.dev
 	if err := d.failure("export", nil); err != nil {
@@ -145,8 +145,8 @@ func (x *exportable) export() (backend.External, error) {
 	}, nil
 }
 
-// importFD makes a block of all memory that x is a part of, which takes nothing of the account. The fd stays the caller's. The
-// block has x.Allocation bytes, rounded down to plan.Align; the host does not see them.
+// importFD makes a block of the whole memory that x is a part of; it takes nothing from the account. The fd stays the
+// caller's. The block has x.Allocation bytes, rounded down to plan.Align; the host does not see them.
 //
 // Errors: backend.ErrNotImported where the device cannot or may not: memory of another device or driver, a file that
 // is too short, could shrink or is not trusted. With it comes vk.ErrInvalidHandle where the fd is to blame.
@@ -210,8 +210,8 @@ func (b *block) importFD(x backend.External) (err error) {
 
 var _ backend.Exportable = (*Memory)(nil)
 
-// ImportExternal lets executions use memory of a device where it is, as backend.ExternalMemory says. The end of an
-// allocation that is no multiple of plan.Align cannot be used.
+// ImportExternal lets executions use memory of a device in place, as backend.ExternalMemory says. What an allocation
+// has beyond a multiple of plan.Align cannot be used.
 func (d *Device) ImportExternal(x backend.External) (*Memory, error) {
 	if room := x.Allocation / plan.Align * plan.Align; x.Offset < 0 || x.Size <= 0 || x.Offset > room-x.Size {
 		return nil, fmt.Errorf("import: %w: %d bytes at %d of an allocation of %d", backend.ErrNotImported, x.Size, x.Offset, x.Allocation)
@@ -229,7 +229,7 @@ func (d *Device) ImportExternal(x backend.External) (*Memory, error) {
 // room is what a tensor takes on the device: kernels may see plan.Align bytes behind it.
 func (f *Form) room() int64 { return plan.AlignUp(f.DeviceBytes) + plan.Align }
 
-// checkForm looks at f, and whether the device works.
+// checkForm checks f, and that the device works.
 func (d *Device) checkForm(f *Form) error {
 	for _, p := range []*plan.Plan{f.Pad, f.Unpad} {
 		if p == nil {
@@ -254,7 +254,7 @@ func (d *Device) newMemory(b *block, f Form, budget int64) (*Memory, error) {
 	return d.remember(&Memory{dev: d, block: b, bytes: b.taken, views: newViews(d), form: f, budget: budget}), nil
 }
 
-// AllocateExportable is Allocate, of memory that Export can hand out. Errors: also vk.ErrNotSupported.
+// AllocateExportable is Allocate for memory that Export can hand out. Errors: also vk.ErrNotSupported.
 func (d *Device) AllocateExportable(f Form, budget int64) (*Memory, error) {
 	if err := d.checkForm(&f); err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ func (d *Device) AllocateExportable(f Form, budget int64) (*Memory, error) {
 	return m, nil
 }
 
-// Export implements backend.Exportable. Only memory by AllocateExportable has something to export.
+// Export implements backend.Exportable. Only memory from AllocateExportable has something to export.
 func (m *Memory) Export() (backend.Exported, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -295,7 +295,7 @@ func (m *Memory) Export() (backend.Exported, error) {
 // external reports whether m is memory of a device, which the host does not see.
 func (m *Memory) external() bool { return m.imported && m.host == nil }
 
-// transfer moves the first bytes of m from or to dense. Precondition: m is external, open and as large.
+// transfer moves the first bytes of m from or to dense. Precondition: m is external, open and at least as large.
 func (m *Memory) transfer(ctx context.Context, dense []byte, write bool) error {
 	n := int64(len(dense))
 	if n == 0 {

@@ -44,8 +44,8 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 	return f
 }
 
-// matrices are the products of list that kernels can use: of subgroups, of one type with sums of another, which do not
-// saturate.
+// matrices are the products of list that kernels can use: those of subgroups that multiply one type into sums of
+// another and do not saturate.
 func matrices(p *vk.Properties, list []vk.Matrix) (out []family.Matrix) {
 	for _, m := range list {
 		if p.Matrix && m.Scope == "subgroup" && m.A == m.B && m.C == m.Result && !m.Saturating {
@@ -55,9 +55,9 @@ func matrices(p *vk.Properties, list []vk.Matrix) (out []family.Matrix) {
 	return out
 }
 
-// pretend makes of f what the environment asks for: NNGPU_WITHOUT lists features to be taken away, NNGPU_CLASS names the
-// class of device that it is to be taken for. So every variant can be tested wherever it can run. What is taken for a GPU
-// has memory of its own, to and from which inputs and outputs are copied.
+// pretend changes f as the environment asks: NNGPU_WITHOUT lists features to be taken away, NNGPU_CLASS names the class
+// that the device is to be taken for. So every variant can be tested wherever it can run. A device that is taken for a
+// GPU has memory of its own, to and from which inputs and outputs are copied.
 func pretend(f *plan.Facts) error {
 	switch class := plan.Class(os.Getenv("NNGPU_CLASS")); class {
 	case "":
@@ -74,7 +74,7 @@ func pretend(f *plan.Facts) error {
 	return nil
 }
 
-// pretendedBits is how many bits the timestamps of a device have that is taken for a GPU: at a nanosecond a tick they wrap
+// pretendedBits is the number of timestamp bits of a device that is taken for a GPU: at a nanosecond a tick they wrap
 // around every four seconds, as those of some GPUs do every minute.
 const pretendedBits = 32
 
@@ -130,9 +130,9 @@ func backendType(t vk.DeviceType) backend.DeviceType {
 // From VkDriverId: VK_DRIVER_ID_MESA_LLVMPIPE.
 const driverLLVMpipe = 13
 
-// slowStores names the drivers of plan.Facts.TexelStores. lavapipe 25.0.7 takes 690 ms for an 8x16 tile that
-// stores to a storage buffer and a third of it with texel stores; 22.3.6 takes 160 ms either way and runs
-// texel stores up to 15 % slower. The version between them at which it changed is not known.
+// slowStores selects the drivers that plan.Facts.TexelStores is for. lavapipe 25.0.7 takes 690 ms for an 8x16 tile that
+// stores to a storage buffer and a third of that with texel stores; 22.3.6 takes 160 ms either way and runs texel
+// stores up to 15 % slower. The version between them at which it changed is not known.
 func slowStores(p *vk.Properties) bool {
 	var major int
 	if _, err := fmt.Sscanf(p.DriverInfo, "Mesa %d.", &major); err != nil {

@@ -25,17 +25,17 @@ func (d *Device) giveUp(err error) {
 	d.fail(err)
 }
 
-// drainLimit bounds how long a lost device may take to end what it was at.
+// drainLimit bounds how long a lost device may take to end the work on it.
 const drainLimit = 10 * time.Second
 
-// drain blocks until a lost device works on nothing any more, so that memory can be freed. Vulkan promises that this
-// comes soon; a device that breaks the promise is given up, and with it the goroutine that waits inside the driver.
+// drain blocks until a lost device has stopped working, so that memory can be freed. Vulkan promises that this comes
+// soon; a device that breaks the promise is given up, and with it the goroutine that waits inside the driver.
 func (d *Device) drain() {
 	d.drained.Do(func() {
 		if d.abandoned() {
 			return
 		}
-		d.queueMu.Lock() // who submits later finds the device lost
+		d.queueMu.Lock() // later submissions find the device lost
 		done := make(chan struct{})
 		d.queueMu.Unlock()
 		go func() {
@@ -52,8 +52,8 @@ func (d *Device) drain() {
 	})
 }
 
-// quiet waits until an abandoned device has ended what it was at after all, for some time, once: memory of the host that
-// it imported is about to go. A software device that was only slow would fault on it; a GPU keeps the pages.
+// quiet waits once, for a limited time, until an abandoned device has ended its work after all: host memory that it
+// imported is about to go. A software device that was only slow would fault on it; a GPU keeps the pages.
 func (d *Device) quiet() {
 	if !d.abandoned() {
 		return
@@ -73,7 +73,7 @@ func (d *Device) quiet() {
 	})
 }
 
-// holders knows who needs a device open. Safe for concurrent use.
+// holders tracks who needs a device open. Safe for concurrent use.
 type holders struct {
 	mu       sync.Mutex
 	n        int              // guarded by mu
@@ -82,8 +82,8 @@ type holders struct {
 	retired func()
 }
 
-// Hold keeps a device from being closed by Retire until Release. Executables hold theirs until they are closed, and so
-// does who makes something on it.
+// Hold keeps a device from being closed by Retire until Release. Executables hold theirs until they are closed, and
+// callers hold one while they make something on it.
 func (d *Device) Hold() {
 	d.holders.mu.Lock()
 	defer d.holders.mu.Unlock()
@@ -124,7 +124,7 @@ func (d *Device) forget(m *Memory) {
 	delete(d.holders.memories, m)
 }
 
-// closeMemories frees what memories are left. Precondition: no executable is.
+// closeMemories frees the memories that are left. Precondition: no executable is left.
 func (d *Device) closeMemories() {
 	d.holders.mu.Lock()
 	list := slices.Collect(maps.Keys(d.holders.memories))
@@ -136,8 +136,8 @@ func (d *Device) closeMemories() {
 	}
 }
 
-// Retire closes the device, which is lost, and its memories once nothing holds it, perhaps at once, and then
-// calls done with the last messages of the validation layer. It is called once, and Close is not.
+// Retire closes the device, which is lost, and its memories once nothing holds it, perhaps at once, and then calls done
+// with the last messages of the validation layer. It is called once, in place of Close.
 func (d *Device) Retire(done func(messages []string, err error)) {
 	d.Hold()
 	d.holders.mu.Lock()
@@ -153,7 +153,7 @@ func (d *Device) Retire(done func(messages []string, err error)) {
 }
 
 // Reopen opens the device of d once more, after a loss; d stays as it is. Errors: those of Open, in particular
-// ErrUnknownDevice where the device has gone or its driver is another one.
+// ErrUnknownDevice where the device has gone or has another driver.
 func (d *Device) Reopen() (*Device, error) {
 	was := d.props
 	n, err := openChosen(d.selector, d.options, func(list []DeviceInfo) (int, error) {
@@ -197,8 +197,8 @@ func (x *Executable) Device() *Device { return x.dev }
 // Lost says whether the memory went with its device: what it held is gone, and nothing but Close works.
 func (m *Memory) Lost() bool { return m.dev.failed.Load() != nil }
 
-// cost is the estimate of segments [first, last) by the cost model. What was learned may come from a file, which shall
-// not decide how long a device may hang.
+// cost is the estimate of segments [first, last) by the cost model alone. What was learned may come from a file, which
+// must not decide how long a device may hang.
 func (x *Executable) cost(first, last int) time.Duration {
 	var sum time.Duration
 	for _, t := range x.estimates[first:last] {
@@ -213,19 +213,19 @@ const maxCost = time.Minute
 const (
 	// leastPatience is the default of Options.Watchdog.
 	leastPatience = 10 * time.Second
-	// patienceFactor is how many times its estimate work may take: estimates are of a device that has nothing else
-	// to do, and may be wrong.
+	// patienceFactor is how many times its estimate work may take: estimates assume a device that has nothing else to
+	// do, and may be wrong.
 	patienceFactor = 50
-	// maxGap bounds what is counted between two looks. A process that was stopped, or a machine that was asleep,
-	// stopped a software device as well.
+	// maxGap bounds the time that is counted between two looks. While the process is stopped, or the machine asleep, a
+	// software device is stopped as well.
 	maxGap = 20 * waitSlice
 	// compileTime is the estimate of work with a pipeline that the driver may yet have to compile: software devices do
 	// that at the first dispatch, in up to 2 s, and in more than 10 s on a machine that has other work.
 	compileTime = time.Second
 )
 
-// watchdog notices work that does not end, by the time for which waiters see it running: from the end of what was
-// submitted before it. Without waiters it does not count. Safe for concurrent use.
+// watchdog notices work that does not end, by the time for which waiters see it running after the end of the work
+// before it. Time without waiters does not count. Safe for concurrent use.
 type watchdog struct {
 	least time.Duration // immutable; what any work may take, negative for no end
 
@@ -278,7 +278,7 @@ func (w *watchdog) ended(value uint64, at time.Duration) {
 	w.drop(value, at)
 }
 
-// drop is ended. Precondition: mu is held.
+// drop does what ended does. Precondition: mu is held.
 func (w *watchdog) drop(value uint64, at time.Duration) {
 	n := 0
 	for n < len(w.queue) && w.queue[n].value <= value {

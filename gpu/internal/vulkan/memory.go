@@ -28,7 +28,7 @@ type Memory struct {
 	export   *exportable // allocated, and can leave the device: block and more
 	budget   int64       // of staging memory; as account.take
 
-	// mu is held for reading by who copies, for writing by Close.
+	// mu is held for reading while copying, for writing by Close.
 	mu     sync.RWMutex
 	closed atomic.Bool // set under mu
 }
@@ -37,7 +37,7 @@ var _ backend.Memory = (*Memory)(nil)
 
 var errClosedMemory error = &nn.Error{Status: nn.StatusGeneralFailure, Where: "memory", Err: nn.ErrClosed}
 
-// Form is what Allocate must know of a tensor.
+// Form is what Allocate must know about a tensor.
 type Form struct {
 	DenseBytes  int64 // as clients see it
 	DeviceBytes int64 // in the device's form; at least DenseBytes
@@ -61,7 +61,7 @@ func (d *Device) Allocate(f Form, budget int64) (*Memory, error) {
 	return d.newMemory(b, f, budget)
 }
 
-// Import lets executions use host memory where it is, as backend.Backend says.
+// Import lets executions use host memory in place, as backend.Backend says.
 func (d *Device) Import(b []byte, readOnly bool) (*Memory, error) {
 	x, err := d.importHost(b, readOnly)
 	if err != nil {
@@ -90,7 +90,7 @@ func (m *Memory) Close() error {
 	return nil
 }
 
-// free closes m but for the number that Bytes returns, which its owner may still want. Precondition: mu is held.
+// free closes m, but keeps the number that Bytes returns, which its owner may still want. Precondition: mu is held.
 func (m *Memory) free() {
 	if m.closed.Swap(true) {
 		return
@@ -172,8 +172,8 @@ func (m *Memory) convert(ctx context.Context, p *plan.Plan, before, after func(s
 	return nil
 }
 
-// runPlan runs a plan without weights, inputs and outputs once, on memory of others. Segments are submitted one
-// by one, and others' may come between them; ctx is looked at there.
+// runPlan runs a plan without weights, inputs and outputs once, on memory of others. Segments are submitted one by one,
+// and those of others may come between them; ctx is checked there.
 func (d *Device) runPlan(ctx context.Context, p *plan.Plan, arena, host *block) error {
 	x := &Executable{dev: d, plan: p, borrowed: true}
 	if err := x.takePipelines(ctx); err != nil {

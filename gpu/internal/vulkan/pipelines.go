@@ -115,8 +115,8 @@ func (d *Device) Unmade(list []plan.Pipeline) (units float64) {
 	return units
 }
 
-// Prepare compiles the pipelines that the device does not have yet, several at once and those that take longest first. ctx
-// is looked at between pipelines.
+// Prepare compiles the pipelines that the device does not have yet, several at once and those that take longest first.
+// ctx is checked between pipelines.
 func (d *Device) Prepare(ctx context.Context, list []plan.Pipeline) error {
 	for _, key := range list {
 		if err := d.checkPipeline(key); err != nil {
@@ -220,8 +220,8 @@ func (t *pipelineTable) compile(ctx context.Context, key plan.Pipeline) (vk.Pipe
 	return p, t.dev.failure(where, err)
 }
 
-// workgroup is that of key. Cooperative matrices are in the hands of full subgroups, of the size that workgroups of such
-// kernels are counted in.
+// workgroup returns the workgroup of key. Cooperative matrices need full subgroups, of the size in which the workgroups
+// of such kernels are counted.
 func (d *Device) workgroup(key plan.Pipeline) vk.Workgroup {
 	w := vk.Workgroup{Local: key.Local}
 	if key.Kernel.Info().Needs.Matrix != (family.Matrix{}) {
@@ -269,8 +269,8 @@ func (d *Device) checkPipeline(key plan.Pipeline) error {
 	return nil
 }
 
-// warmKey is what distinguishes two compilations of a driver that compiles at the first dispatch: beside the
-// pipeline, it looks at the formats of the texel views.
+// warmKey is what distinguishes two compilations of a driver that compiles at the first dispatch: the pipeline, and the
+// formats of the texel views.
 type warmKey struct {
 	pipeline plan.Pipeline
 	formats  [8]plan.Format
@@ -290,7 +290,7 @@ func warmKeyOf(s *plan.Step) warmKey {
 // warmUp makes the driver compile now what it would compile at the first execution: software devices
 // only. Each new pipeline is dispatched with the set of its first step and no workgroups, so that nothing is
 // read or written; Mesa 22.3.6 compiles all the same (100 ms for an 8x8 tile then, 0.2 ms at the first run).
-// ctx is looked at between pipelines.
+// ctx is checked between pipelines.
 func (s *slot) warmUp(ctx context.Context) error {
 	if s.x.dev.info.Facts.Class != plan.ClassCPU {
 		return nil
@@ -367,7 +367,7 @@ func (s *slot) warmSteps(ctx context.Context, list []int) error {
 	return nil
 }
 
-// coldTime estimates what the driver may have to compile when it first runs p, and heat notes that it has.
+// coldTime estimates how long the driver may have to compile when it first runs p, and heat notes that it has.
 func (t *pipelineTable) coldTime(p *plan.Plan) (sum time.Duration) {
 	if t.dev.info.Facts.Class != plan.ClassCPU {
 		return 0

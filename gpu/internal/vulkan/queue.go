@@ -21,8 +21,8 @@ type queue struct {
 	next  uint64 // guarded by dev.queueMu; the timeline value of the last submission
 }
 
-// urgent is the queue for work of high priority, normal that for everything else. What one wrote the other may read
-// when the host has waited for it, as all who share memory do.
+// urgent is the queue for work of high priority, normal that for everything else. One may read what the other wrote
+// once the host has waited for it, as with all shared memory.
 func (d *Device) urgent() *queue { return d.queues[0] }
 func (d *Device) normal() *queue { return d.queues[len(d.queues)-1] }
 
@@ -78,7 +78,7 @@ func (e *ends) saw(value uint64, at time.Duration) {
 	}
 }
 
-// when is the time at which a waiter first saw value reached, by now(); 0 where none did, or it is long ago.
+// when is the time at which a waiter first saw value reached, by now(); 0 where none did, or long ago.
 func (e *ends) when(value uint64) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -131,7 +131,7 @@ func (f *fence) settle() error {
 		return nil
 	}
 	d := f.queue.dev
-	if d.failed.Load() == nil { // the host is short of memory, say
+	if d.failed.Load() == nil { // the host is short of memory, for example
 		d.queueMu.Lock()
 		idle := d.dev.WaitIdle()
 		d.queueMu.Unlock()
@@ -172,9 +172,9 @@ var start = time.Now()
 // now is the host's monotonic clock.
 func now() time.Duration { return time.Since(start) }
 
-// priorities lists what is asked of a device, best first: its queues before those of other processes, where driver
-// and kernel permit that (Linux mostly wants CAP_SYS_NICE), else what everybody gets. Work goes to the device in
-// segments of a few milliseconds, so that even then a desktop stays alive.
+// priorities lists the priorities to ask of a device, best first: above the queues of other processes, where driver and
+// kernel permit that (Linux mostly wants CAP_SYS_NICE), else what everybody gets. Work goes to the device in segments
+// of a few milliseconds, so that even then a desktop stays alive.
 func priorities(p *vk.Properties) []vk.Priority {
 	if !p.Priorities {
 		return []vk.Priority{vk.PriorityDefault}
@@ -186,8 +186,8 @@ func priorities(p *vk.Properties) []vk.Priority {
 // queue behind what was submitted before.
 func queueCount(f vk.QueueFamily) int { return max(min(f.Count, vk.MaxQueues), 1) }
 
-// refused reports whether err says that a priority is not for us: SwiftShader knows no other than MEDIUM and calls the
-// rest a failed initialization.
+// refused reports whether err says that this process may not have a priority: SwiftShader knows MEDIUM only and calls
+// any other a failed initialization.
 func refused(err error) bool {
 	var e *vk.Error
 	return errors.As(err, &e) && (e.Result == vk.ResultNotPermitted || e.Result == vk.ResultInitializationFailed)

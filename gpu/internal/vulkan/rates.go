@@ -16,8 +16,8 @@ func (d *Device) SetRates(r plan.Rates) {
 // SetCeilings notes what the device can do at most, for the traces of executables that were not traced yet.
 func (d *Device) SetCeilings(c plan.Ceilings) { d.ceilings.Store(&c) }
 
-// Contradicted reports whether, since SetRates, the executions of some model took less or more than the cost model says,
-// by more than contradiction.
+// Contradicted reports whether, since SetRates, the executions of some model took less or more time than the cost model
+// says, by more than the factor contradiction.
 func (d *Device) Contradicted() bool { return d.wrong.Load() }
 
 // Idle reports whether the device has nothing to do.
@@ -35,12 +35,12 @@ func (d *Device) Idle() bool {
 const (
 	// enoughRuns is how many executions of a model must have ended before the fastest of them says something.
 	enoughRuns = 16
-	// contradiction is a factor that the cost model does not miss by itself.
+	// contradiction is a factor by which the cost model is not wrong by itself.
 	contradiction = 3
 )
 
-// compare holds what an execution took against what was expected of the model: the fastest one counts, since others on
-// the machine only slow executions down.
+// compare compares the time of an execution with what the cost model expected: the fastest one counts, since other work
+// on the machine only slows executions down.
 func (x *Executable) compare(took time.Duration) {
 	if took <= 0 {
 		return

@@ -19,8 +19,8 @@ type place struct {
 
 // recording is a slot's descriptor sets and command buffers for one way of binding inputs and outputs.
 //
-// It may outlive memory that it names: then it is never submitted again, because nobody can bind that memory
-// any more, and goes with its slot or when others have taken its place.
+// It may outlive memory that it names: then it is never submitted again, because nobody can bind that memory any more,
+// and is freed with its slot or when others have taken its place.
 type recording struct {
 	slot *slot
 	// at has the places of inputs, then outputs; nil where all are in the slot's host memory.
@@ -31,7 +31,7 @@ type recording struct {
 	cmds    []vk.CommandBuffer // by segment
 	views   []heldView         // that its sets name
 	traffic backend.Traffic    // of its steps
-	points  int                // timestamps that tell of all steps
+	points  int                // timestamps that time all steps
 	used    uint64             // when it was last asked for, in the slot's count
 }
 
@@ -168,7 +168,7 @@ func (r *recording) describe(base *recording) error {
 	return d.WriteDescriptors(&w)
 }
 
-// view returns the view that key describes, from the table of the memory that b is of.
+// view returns the view that key describes, from the table of the memory that b is in.
 func (r *recording) view(b *plan.Binding, key viewKey) (vk.BufferView, error) {
 	table := r.slot.views
 	switch {
@@ -370,7 +370,7 @@ func (t *viewTable) drop(key viewKey) {
 	delete(t.list, key)
 }
 
-// close destroys all views, those too that are not given back. Precondition: no pending work uses them.
+// close destroys all views, also those not given back. Precondition: no pending work uses them.
 func (t *viewTable) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -29,7 +29,7 @@ type sampling struct {
 }
 
 // windowPoints are the timestamps that tell what each step of [from, to) takes. Between segments others may have the
-// device, so that each begins anew.
+// device, so each segment begins anew.
 func (r *recording) windowPoints(from, to int) []point {
 	var list []point
 	fresh := true
@@ -51,7 +51,7 @@ func (r *recording) windowPoints(from, to int) []point {
 	return list
 }
 
-// window is as many steps from first on as room timestamps can tell of, all where they can.
+// window is the range of steps from first on that room timestamps can time, all where they suffice.
 func (r *recording) window(first, room int) (from, to int) {
 	n := len(r.slot.x.plan.Steps)
 	if r.points <= room {
@@ -161,7 +161,7 @@ type clock struct {
 	last      uint64        // guarded by mu; the latest timestamp, counted through
 }
 
-// drift bounds by how much two clocks part, of the time that passed.
+// drift bounds how far two clocks drift apart, as a part of the time passed.
 const drift = 100e-6
 
 // bound narrows the clock by something that the device did from first to last on its clock, after it was handed over
@@ -207,8 +207,8 @@ func (d *Device) ticks(t uint64) time.Duration {
 	return time.Duration(float64(d.clock.count(t, d.stampMask)) * d.info.Facts.TimestampPeriod)
 }
 
-// count is t without the wrapping around at the bits of mask: the number next to the last one that has these bits. Where
-// nobody asked for longer than half a turn it is off by whole turns, which bound finds out.
+// count undoes the wrapping of t at the bits of mask: the number nearest to the last one that has these bits. After
+// more than half a turn without a call it is off by whole turns, which bound finds out.
 func (c *clock) count(t, mask uint64) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,16 +223,16 @@ func (c *clock) count(t, mask uint64) uint64 {
 // wall is a time of the host's clock for users.
 func wall(t time.Duration) time.Time { return start.Add(t) }
 
-// knowledge is what timestamps told of an executable's steps so far. Safe for concurrent use.
+// knowledge is what timestamps told about an executable's steps so far. Safe for concurrent use.
 type knowledge struct {
 	mu      sync.Mutex
 	steps   []backend.Step // guarded by mu; nil before the first trace
 	samples [][]float64    // guarded by mu; by step, the latest times in nanoseconds
 	next    int            // guarded by mu; the step that the next window begins with
-	record  time.Duration  // guarded by mu; what it took to write the commands of a window, of one step
+	record  time.Duration  // guarded by mu; what it took to write the commands of a window, per step
 }
 
-// mostSamples bounds those that are kept of a step.
+// mostSamples bounds the samples that are kept of a step.
 const mostSamples = 31
 
 // add keeps what a step took.
@@ -246,7 +246,7 @@ func (k *knowledge) add(step int, took time.Duration) {
 	k.samples[step] = append(list, float64(took))
 }
 
-// belief is what a step is taken to need, in nanoseconds, and by how much that may be wrong.
+// belief is the time that a step is assumed to take, in nanoseconds, and by how much that may be wrong.
 type belief struct {
 	took, doubt float64
 	known       bool // it was timed
@@ -263,7 +263,8 @@ func (k *knowledge) of(step int, stamp time.Duration) (b belief) {
 	slices.Sort(list)
 	n := len(list)
 	b.took, b.known = list[n/2], true
-	// Of the median: the spread of half of them, which is 1.35 standard deviations, and where there is one only a guess.
+	// The doubt of the median, from the spread of half of them, which is 1.35 standard deviations; for one alone it is
+	// a guess.
 	spread := (list[n-1-n/4] - list[n/4]) / 1.35
 	if n < 4 {
 		spread = max(list[n-1]-list[0], b.took/4)
@@ -272,8 +273,8 @@ func (k *knowledge) of(step int, stamp time.Duration) (b belief) {
 	return b
 }
 
-// attribute divides total among steps: each gets what it is known to take, or guessed; what is left or missing goes to
-// those that were never timed, else to all, by how doubtful they are. The sum is total. Units are nanoseconds.
+// attribute divides total among steps: each gets its known or guessed time; what is left or missing goes to those that
+// were never timed, else to all, by how doubtful they are. The sum is total. Units are nanoseconds.
 func attribute(total float64, beliefs []belief) []belief {
 	out := slices.Clone(beliefs)
 	var known, guessed, doubts float64

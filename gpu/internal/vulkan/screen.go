@@ -12,10 +12,10 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Screen shows tensors as pictures in a window of X11: they go from the memory of one to an image of the window by a copy on
-// the device. It keeps its device open, and goes with it when that is lost. For one goroutine at a time.
+// Screen shows tensors as pictures in an X11 window: a copy on the device takes them from the memory of a tensor to an
+// image of the window. It keeps its device open, and is lost with it. For one goroutine at a time.
 //
-// Nothing enters a queue of the device that waits for the window, and no lock is held meanwhile.
+// Nothing that waits for the window enters a queue of the device, and no lock is held during such waits.
 type Screen struct {
 	dev     *Device
 	surface vk.Surface
@@ -36,8 +36,8 @@ type Screen struct {
 // calls them sRGB.
 var formats = []vk.Format{vk.FormatB8G8R8A8Unorm, vk.FormatR8G8B8A8Unorm, vk.FormatB8G8R8A8Srgb, vk.FormatR8G8B8A8Srgb}
 
-// OpenScreen makes a screen of a window of the X server that display, a Display of Xlib, is connected to. Both are borrowed
-// until Close.
+// OpenScreen makes a screen for a window of the X server that display, an Xlib Display, is connected to. Both are
+// borrowed until Close.
 //
 // Errors: DEVICE_UNAVAILABLE where the device is lost; vk.ErrNotSupported where it was opened without Options.Windows, or shows
 // nothing there.
@@ -74,12 +74,12 @@ func (s *Screen) open(display uintptr, window uint32) (err error) {
 	return fmt.Errorf("%w: no format of eight bits a colour", vk.ErrNotSupported)
 }
 
-// BGR says whether the pixels of pictures are blue, green, red and a byte that means nothing; else they begin with red.
+// BGR says whether the pixels of pictures are blue, green, red and an unused byte; else they begin with red.
 func (s *Screen) BGR() bool {
 	return s.format.Format == vk.FormatB8G8R8A8Unorm || s.format.Format == vk.FormatB8G8R8A8Srgb
 }
 
-// Size is that of the window, in pixels; 0 where nothing of it is to be seen.
+// Size is that of the window, in pixels; 0 where nothing of it is visible.
 //
 // Errors: vk.ErrSurfaceLost; DEVICE_UNAVAILABLE; nn.ErrClosed.
 func (s *Screen) Size() (width, height int, err error) {
@@ -105,9 +105,10 @@ const (
 	acquireLimit = 250 * time.Millisecond
 )
 
-// Acquire waits until the window takes another picture; false where it does not for a quarter of a second, or has no size.
+// Acquire waits until the window takes another picture; false where it takes none for a quarter of a second, or has no
+// size.
 //
-// Errors: as of Size; that of ctx.
+// Errors: those of Size; that of ctx.
 func (s *Screen) Acquire(ctx context.Context) (bool, error) {
 	if err := nn.NotNil("context", ctx); err != nil {
 		return false, err
@@ -174,12 +175,12 @@ func (s *Screen) prepare() (bool, error) {
 	return true, nil
 }
 
-// Show copies a picture to the middle of the window, which is black around it, and what does not fit is left out. m is memory
-// of the device for a tensor of 8-bit elements [1, height, width, 4], in the order of BGR, that nobody writes meanwhile. False
-// where the window has changed in between, so that nothing, or not all of it, is to be seen. Precondition: Acquire returned
-// true, and Show was not called since.
+// Show copies a picture to the middle of the window, which is black around it; what does not fit is left out. m is
+// memory of the device for a tensor of 8-bit elements [1, height, width, 4], in the order of BGR, that nobody writes
+// meanwhile. The result is false where the window has changed in between, so that nothing, or not all of it, is
+// visible. Precondition: Acquire returned true, and Show was not called since.
 //
-// Errors: as of Size.
+// Errors: those of Size.
 func (s *Screen) Show(m backend.Memory, width, height int) (bool, error) {
 	d := s.dev
 	own, ok := m.(*Memory)
@@ -221,7 +222,7 @@ func (s *Screen) copy(b vk.Buffer, width, height int) error {
 	return d.runBy(0, func(cmd vk.CommandBuffer) error { return d.dev.RecordPicture(cmd, s.images[s.acquired], p) })
 }
 
-// middle lays size pixels into the middle of room: which is the first that is seen, how many are, and where they begin.
+// middle centres size pixels in room: the first that is seen, how many are, and where they begin.
 func middle(size, room int) (first, seen, at int) {
 	if size <= room {
 		return 0, size, (room - size) / 2
@@ -249,7 +250,7 @@ func (s *Screen) drop() {
 		d.drain()
 	} else {
 		d.queueMu.Lock()
-		_ = d.dev.WaitIdle() // a device that is lost is idle; who needs it next will hear of that
+		_ = d.dev.WaitIdle() // a lost device is idle; its next user will hear of the loss
 		d.queueMu.Unlock()
 	}
 	if d.abandoned() {
@@ -264,7 +265,7 @@ func (s *Screen) drop() {
 	s.chain, s.images, s.acquired, s.ready = 0, nil, -1, false
 }
 
-// Close frees what the screen has; of an abandoned device nothing. Idempotent.
+// Close frees what the screen has, nothing where the device is abandoned. Idempotent.
 func (s *Screen) Close() {
 	if s.closed {
 		return

@@ -22,7 +22,7 @@ type DeviceInfo struct {
 	Facts  plan.Facts
 	// External says which foreign memory is used in place.
 	External External
-	// Matrices are the products of matrices that the device computes as one.
+	// Matrices are the products of matrices that the device computes as one operation.
 	Matrices []vk.Matrix
 	// Properties are the limits and identities that Vulkan reports.
 	Properties *vk.Properties
@@ -51,7 +51,7 @@ func Enumerate() ([]DeviceInfo, error) {
 	return list, err
 }
 
-// openInstance loads only the chosen software implementation, or else everything. Of o it sets the environment.
+// openInstance loads only the chosen software implementation, or else everything. It sets the environment in o.
 func openInstance(selector string, o vk.InstanceOptions) (*vk.Instance, error) {
 	swiftShader := findSwiftShader()
 	lib, err := loadLibrary(swiftShader)

@@ -20,7 +20,7 @@ type slot struct {
 	host   *block
 	views  *viewTable   // of arena and host
 	stamps vk.QueryPool // 0 where executions are timed by the host, or not at all
-	// Where there are stamps: what they said last, and the times of segments that follow from it.
+	// Where there are stamps: what they said last, and the times of segments derived from it.
 	ticks []uint64
 	times []time.Duration
 	// clean is closed when arena and host were cleared, or dirty says why not; nil: nothing to clear.
@@ -38,7 +38,7 @@ type slot struct {
 	out   [][]byte
 	aside []place
 	run   Execution
-	// fences are of its submissions, each at the first segment.
+	// fences are those of its submissions, each at its first segment.
 	fences []fence
 }
 

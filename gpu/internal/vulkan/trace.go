@@ -9,7 +9,7 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// traced is what an execution does beside its work when it was asked for a trace.
+// traced is what an execution that was asked for a trace does beside its work.
 type traced struct {
 	to       *backend.Trace
 	of       *recording
@@ -30,14 +30,14 @@ type submitted struct {
 }
 
 const (
-	// slowed is by how much, of its time on the device, a trace may slow an execution.
+	// slowed is the part of its time on the device by which a trace may slow an execution.
 	slowed = 0.03
 	// readingStamps is what the host pays to read some timestamps, and leastStamp the least that taking one costs: on
-	// SwiftShader, where what an empty step costs hides it, four slow hello_world by 8.6 µs.
+	// SwiftShader, where the cost of an empty step hides it, four of them slow hello_world by 8.6 µs.
 	readingStamps, leastStamp = 4 * time.Microsecond, 500 * time.Nanosecond
 )
 
-// trace makes e one whose times go to t. at is when its commands were looked for.
+// trace makes e an execution whose times go to t. at is when its commands were looked for.
 func (e *Execution) trace(t *backend.Trace) error {
 	x := e.slot.x
 	x.known.prepare(x)
@@ -127,8 +127,8 @@ func (k *knowledge) window(x *Executable, r *recording, every bool) (from, to in
 	return from, to
 }
 
-// stampRoom is how many timestamps of points an execution that takes so long has room for. Unless all fit, their commands
-// are written anew each time, which costs as much as record for each.
+// stampRoom is how many of points timestamps fit in an execution that takes whole. Unless all fit, their commands are
+// written anew each time, which costs record for each.
 func stampRoom(whole, stamp, record time.Duration, points int) int {
 	left := max(slowed*float64(whole)-float64(readingStamps), 0)
 	if all := int(left / float64(max(stamp, leastStamp))); points <= all {
@@ -137,7 +137,7 @@ func stampRoom(whole, stamp, record time.Duration, points int) int {
 	return int(left / float64(max(stamp, leastStamp)+record))
 }
 
-// recorded notes what writing the commands of a window took, of one step.
+// recorded notes what it took to write the commands of a window, per step.
 func (k *knowledge) recorded(each time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -152,7 +152,7 @@ func (t *traced) commands(r *recording, first, last int) []vk.CommandBuffer {
 	return r.cmds[first:last]
 }
 
-// finishTrace notes what would be lost with the slot. Precondition as of Finish.
+// finishTrace notes what would be lost with the slot. Precondition: that of Finish.
 func (e *Execution) finishTrace() error {
 	t := e.traced
 	t.to.Late = t
@@ -250,7 +250,7 @@ func (e *Execution) boundClock() {
 	}
 }
 
-// divide attributes total, the time that the device spent on steps of s, to each of them.
+// divide divides total, the time that the device spent on steps of s, among them.
 func (t *traced) divide(s *submitted, total time.Duration, facts *plan.Facts) {
 	x, stamp := t.of.slot.x, facts.Rates().Stamp
 	first := 0
@@ -289,7 +289,7 @@ func (t *traced) divide(s *submitted, total time.Duration, facts *plan.Facts) {
 	}
 }
 
-// layOut says when each of steps that fill busy began: at its anchor, where it has one, and between anchors in
+// layOut says when each of the steps that fill busy began: at its anchor, where it has one, and between anchors in
 // proportion to what they take.
 func layOut(busy span, shares []belief, anchors map[int]time.Duration) []time.Duration {
 	out := make([]time.Duration, len(shares))

@@ -1,6 +1,6 @@
 // Package vktest gives tests the software Vulkan devices of the machine.
 //
-// They are those of nntest.Devices, of which each is a selector of vulkan.Open. An absent implementation skips its subtest, or
+// They are those of nntest.Devices, each a selector of vulkan.Open. An absent implementation skips its subtest, or
 // fails it where it is required.
 package vktest
 
