@@ -25,8 +25,8 @@ var (
 	toleranceNetwork = Tolerance{3, 0}
 )
 
-// Tolerance is that for an output of type t of this model. It fails for a type that the suite has no
-// rule for.
+// Tolerance returns the tolerance of an output of type t of this model. It fails for a type that the suite has no rule
+// for.
 func (c *Case) Tolerance(t nn.OperandType) (Tolerance, error) {
 	switch t {
 	case nn.TensorFloat32:
@@ -112,8 +112,8 @@ func (c *Case) compareOutput(i int, got Result) error {
 	return CompareValues(t, tol, got.Data, want.Data)
 }
 
-// noNaN refuses an expectation that no driver could be held to: in the suite, too, an expected NaN is an error of
-// the test.
+// noNaN refuses an expectation that no driver could be held to: in the suite as well an expected NaN is an error of the
+// test.
 func noNaN(t nn.OperandType, want []byte) error {
 	e, err := numbers.Of(t, want)
 	if err != nil {

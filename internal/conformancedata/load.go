@@ -108,7 +108,7 @@ func LoadFile(path string, filter func(name string) bool, fn func(*Case) error) 
 			return fmt.Errorf("%s:%d: %w", path, n, err)
 		}
 		c.Folder = folder
-		if level, ok := levels[folder]; ok { // min_hal is lower where it takes what means nothing for nothing: a layout of NHWC
+		if level, ok := levels[folder]; ok { // min_hal is lower where it ignores what has no effect, such as a layout of NHWC
 			c.Model.Level = level
 		}
 		if err := fn(c); err != nil {

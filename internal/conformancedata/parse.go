@@ -19,7 +19,7 @@ type modelJSON struct {
 	Referenced           list[graphJSON] `json:"referenced"`
 }
 
-// levels are the versions that models and folders are said to be of.
+// levels are the versions that models and folders state.
 var levels = map[string]nn.Level{
 	"V1_0": nn.HAL10, "V1_1": nn.HAL11, "V1_2": nn.HAL12, "V1_3": nn.HAL13, "V1_3_cts_only": nn.HAL13,
 	"AIDL_V2": nn.AIDL2, "AIDL_V3": nn.AIDL3,

@@ -56,9 +56,9 @@ func toSigned(b []byte) {
 	}
 }
 
-// DynamicOutputs derives the dynamic-output-shape variation: every dimension of every output is left open
-// in the model. With sufficient buffers the execution must report the dimensions of Expected and the same
-// values. ok is false for a case that the suite does not vary so, but for those with IF and WHILE, of which it varies none.
+// DynamicOutputs derives the dynamic-output-shape variation: every dimension of every output is left open in the model.
+// With sufficient buffers the execution must report the dimensions of Expected and the same values. ok is false for a
+// case that the suite does not vary so, except those with IF and WHILE, of which it varies none.
 func (c *Case) DynamicOutputs() (dynamic *Case, ok bool) {
 	if c.ExpectFailure || slices.Contains(c.Operations, nn.OpRank) {
 		return nil, false
@@ -71,9 +71,10 @@ func (c *Case) DynamicOutputs() (dynamic *Case, ok bool) {
 	return d, true
 }
 
-// Open derives a model that leaves the dimensions of everything open that is no constant, the rank too where ranks is set,
-// for the execution to give; in graphs that others refer to as well. Scales by channel need the number of channels, conditions
-// of IF and WHILE have one element, and an input that the case omits stays as it is. ok is false for a case that must fail.
+// Open derives a model that leaves open the dimensions of everything but constants, and the ranks where ranks is set,
+// for the execution to give; also in graphs that others refer to. Scales by channel need the number of channels,
+// conditions of IF and WHILE have one element, and an input that the case omits stays as it is. ok is false for a case
+// that must fail.
 func (c *Case) Open(ranks bool) (open *Case, ok bool) {
 	if c.ExpectFailure {
 		return nil, false

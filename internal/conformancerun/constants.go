@@ -8,8 +8,8 @@ import (
 	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
-// constantsAsInputs derives a model in which each constant tensor of the main graph that may be an input is one, with the same
-// bytes: weights, biases, and parameters, where the rules of the model still hold. ok is false where there is none.
+// constantsAsInputs derives a model in which constant tensors of the main graph (weights, biases, parameters) are
+// inputs with the same bytes, where the rules of the model still hold. ok is false where there is none.
 func constantsAsInputs(c *conformancedata.Case) (derived *conformancedata.Case, ok bool) {
 	if c.ExpectFailure {
 		return nil, false

@@ -15,17 +15,17 @@ import (
 	"github.com/nngpu/nngpu/internal/conformancedata"
 )
 
-// Form is a way to run a model other than it stands there.
+// Form is a way to run a model other than as it is written.
 type Form string
 
 // Forms. In those from Open on the model leaves open the dimensions of inputs, intermediate results and outputs, and executions
 // give those of the inputs.
 const (
 	Threads      Form = "threads"      // several executions at once
-	Constants    Form = "constants"    // what may be an input instead of a constant is one
+	Constants    Form = "constants"    // constants that may be inputs are inputs
 	OutputsOpen  Form = "outputs-open" // only the outputs' dimensions are open
 	Open         Form = "open"
-	RanksOpen    Form = "ranks-open"   // the ranks too
+	RanksOpen    Form = "ranks-open"   // and the ranks
 	Insufficient Form = "insufficient" // the first output lacks a byte of room, then has it
 	Buffers      Form = "buffers"      // inputs and outputs lie in buffers of the driver
 	Fenced       Form = "fenced"       // which gives the dimensions of outputs as well
@@ -34,8 +34,9 @@ const (
 // Forms lists them.
 var Forms = []Form{Threads, Constants, OutputsOpen, Open, RanksOpen, Insufficient, Buffers, Fenced}
 
-// RunForm derives form f of c, prepares it on dev, runs it twice and compares. Refused is what the device does not run as it
-// stands either, and what cannot be varied so; ErrData, where dimensions depend on data and the device does not run that.
+// RunForm derives form f of c, prepares it on dev, runs it twice and compares. The verdict is Refused where the device
+// does not run c itself either, or c cannot be varied so; with ErrData, where dimensions depend on data and the device
+// does not run that.
 func RunForm(ctx context.Context, dev *driver.Device, client *driver.Client, c *conformancedata.Case, f Form) Outcome {
 	_, reasons, err := dev.SupportedOperations(c.Model)
 	if err == nil {
@@ -101,7 +102,7 @@ func (f Form) derive(c *conformancedata.Case) (*conformancedata.Case, bool) {
 	return c.Open(f == RanksOpen)
 }
 
-// ErrData says that a device does not run what only the data tells the dimensions of.
+// ErrData says that a device does not run operations of which only the data tells the dimensions.
 var ErrData = errors.New("dimensions depend on data")
 
 func closeModel(pm *driver.PreparedModel) error {
@@ -119,7 +120,8 @@ type formRun struct {
 	fromData   bool // only the data tells some dimensions
 }
 
-// needsData reports whether dimensions stay open that operations write, in any graph, and whether some are of outputs.
+// needsData reports whether dimensions of results of operations stay open, in any graph, and whether any are of
+// outputs.
 func (r *formRun) needsData() (some, outputs bool) {
 	dims := make([]nn.Dims, len(r.c.Inputs))
 	for i := range dims {
@@ -204,8 +206,8 @@ func (r *formRun) inputDims(i int) nn.Dims {
 	return slices.Clone(r.c.Model.Main.Operands[r.c.Model.Main.Inputs[i]].Dims)
 }
 
-// runShort wants to hear how much room the first output needs, and nothing to be written there. The byte that lacks is padding.
-// Where only the data tells dimensions, others may be written, and be unknown.
+// runShort expects to be told how much room the first output needs, and nothing to be written to it. The missing byte
+// is padding. Where only the data tells dimensions, other outputs may be written, and be unknown.
 func (r *formRun) runShort(ctx context.Context, outputs [][]byte) error {
 	_, fromData := r.needsData()
 	q := r.request(outputs)
@@ -284,7 +286,7 @@ func (r *formRun) runFenced(ctx context.Context, outputs [][]byte) error {
 	first := driver.NewFence()
 	e, err := r.pm.ExecuteFenced(ctx, q, []*driver.Fence{first})
 	if slices.ContainsFunc(r.derived.Expected, func(o conformancedata.Output) bool { return !o.Dims.Known() }) {
-		if nn.StatusOf(err) != nn.StatusInvalidArgument { // a result without elements is none that a fence can promise
+		if nn.StatusOf(err) != nn.StatusInvalidArgument { // a fence cannot promise a result without elements
 			return fmt.Errorf("a fenced execution with an empty result: %w", cmp.Or(err, errors.New("passed")))
 		}
 		return nil

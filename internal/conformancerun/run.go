@@ -38,7 +38,7 @@ func Run(ctx context.Context, dev *driver.Device, client *driver.Client, c *conf
 	return run(ctx, dev, client, c, nil)
 }
 
-// RunFromCache is Run of what comes back from cache files in dir, which is writable, after c was saved there.
+// RunFromCache is Run of c as it comes back from cache files in dir, which is writable, after it was saved there.
 func RunFromCache(ctx context.Context, dev *driver.Device, client *driver.Client, c *conformancedata.Case, dir string) Outcome {
 	return run(ctx, dev, client, c, &cacheFiles{dir: dir})
 }
@@ -81,7 +81,7 @@ func run(ctx context.Context, dev *driver.Device, client *driver.Client, c *conf
 	return Outcome{Passed, nil}
 }
 
-// cacheFiles are a client's, in a folder; nil: none.
+// cacheFiles are the files of a client, in a folder; nil: none.
 type cacheFiles struct{ dir string }
 
 // prepare prepares c; where there are files, it saves it there, closes it and brings it back from them.
@@ -115,7 +115,7 @@ func (f *cacheFiles) prepare(ctx context.Context, client *driver.Client, c *conf
 	case len(c.Model.Referenced) == 0 && !needsData(c.Model):
 		return nil, why
 	}
-	return client.PrepareModel(ctx, c.Model) // what has sizes that only the data tells is not stored
+	return client.PrepareModel(ctx, c.Model) // models with sizes that only the data tells are not stored
 }
 
 // needsData reports whether an operation of m has a parameter that is computed or given by the request, which no kernel reads.

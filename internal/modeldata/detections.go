@@ -15,8 +15,8 @@ type Detection struct {
 	Box   [4]float64 `json:"box"` // y1, x1, y2, x2
 }
 
-// kindDetections is the tolerance of outputs that are lists of detections: boxes, classes and scores, whose order hangs on the
-// last digit of scores. What counts is that those of a case are found.
+// kindDetections is the tolerance of outputs that are lists of detections: boxes, classes and scores, whose order
+// depends on the last digit of scores. What counts is that those of a case are found.
 const kindDetections = "detections"
 
 // How far a detection may be off, and the score from which all are expected to be listed: from the description of the data.
@@ -25,7 +25,7 @@ const (
 	detectionListed    = 0.4 + detectionTolerance
 )
 
-// Lists reports whether output i is judged by Detected, and how it differs element by element says nothing.
+// Lists reports whether output i is judged by Detected, and its differences element by element mean nothing.
 func (f *Folder) Lists(i int) bool {
 	for _, t := range f.Tolerances {
 		if t.Output == i {
@@ -35,8 +35,8 @@ func (f *Folder) Lists(i int) bool {
 	return false
 }
 
-// Detected reports what a case lists and outputs lack, or the other way round, where outputs 0 to 2 are boxes [1, D, 4], classes
-// and scores [1, D] of float32. It has nothing to say where the folder has no such lists.
+// Detected reports detections that a case lists and outputs lack, or the other way round, where outputs 0 to 2 are
+// boxes [1, D, 4], classes and scores [1, D] of float32. It has nothing to report where the folder has no such lists.
 func (f *Folder) Detected(c *Case, outputs [][]byte) error {
 	if !f.Lists(0) || !f.Lists(1) || !f.Lists(2) {
 		return nil

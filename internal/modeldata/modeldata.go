@@ -121,7 +121,7 @@ func Find(dirs []string) ([]string, error) {
 // maxMeta bounds meta.json, which has some kilobytes.
 const maxMeta = 16 << 20
 
-// Read returns the contents of files, each of at most so many bytes: those of the tensor that it holds.
+// Read returns the contents of files, each of at most as many bytes as the tensor that it holds.
 func Read(files []string, bytes []int) ([][]byte, error) {
 	if len(files) != len(bytes) {
 		return nil, fmt.Errorf("%d files for %d tensors", len(files), len(bytes))

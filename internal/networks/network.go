@@ -56,7 +56,7 @@ func (n *network) output(x uint32) {
 	n.b.Name(x, "output")
 }
 
-// result notes that operand x has the range of a name.
+// result notes that operand x has the range called name.
 func (n *network) result(name string, x uint32) uint32 {
 	n.ranged[x] = name
 	return x
@@ -70,10 +70,10 @@ func (n *network) quant(name string) []layers.Quant {
 	return []layers.Quant{n.ranges[name].quant()}
 }
 
-// weights are a constant of a layer for x: as channels as dimension channel has, each the sum of fanIn products. bound is
-// the largest weight.
+// weights are a constant of a layer for x: dimension channel of d counts its channels, each the sum of fanIn products.
+// bound is the largest weight.
 func (n *network) weights(name string, x uint32, d nn.Dims, channel int, fanIn int, act nn.Activation, gain float64) (w, bias uint32) {
-	// The variance that keeps that of the activations, doubled for those of which RELU drops half; a uniform
+	// The variance that preserves that of the activations, doubled where RELU drops half of them; a uniform
 	// distribution has a third of its bound's square.
 	variance := 1 / float64(fanIn)
 	if act != linear {
@@ -99,7 +99,7 @@ func (n *network) weights(name string, x uint32, d nn.Dims, channel int, fanIn i
 	return n.b.Floats(d, values...), n.b.Floats(bd, biases...)
 }
 
-// random is a sequence of its own for each layer of each network, whatever the size and type of that.
+// random is a sequence of its own for each layer of each network, whatever the network's size and type.
 func (n *network) random(layer string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(n.spec.Name + "/" + layer)) // never fails

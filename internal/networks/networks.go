@@ -1,15 +1,15 @@
 // Package networks builds well-known networks by name, so that engines and devices can be compared on equal work.
 //
-// Their shapes are those that were published; their weights are random numbers of fixed seeds, each layer's of its own,
-// drawn so that activations neither vanish nor grow (He et al., "Delving Deep into Rectifiers"). So they classify nothing,
-// but cost what the trained ones cost, and nothing needs to be fetched.
+// Their shapes are the published ones; their weights are random numbers with a fixed seed for each layer, drawn so that
+// activations neither vanish nor grow (He et al., "Delving Deep into Rectifiers"). So they classify nothing, but cost
+// what the trained ones cost, and nothing needs to be fetched.
 //
-// Networks of int8 have a scale for each channel of their filters, and as scales of activations what the float network
-// has for ranges. These are computed once, by the reference in tests/internal/ref from random inputs, and kept in
-// ranges.json: computing them whenever a network is built would take seconds, on a device they would depend on that, and
-// bounds by analysis are too wide to be of use behind some layers. The test in tests/networks computes them again and
-// writes them with -update. An activation's scale covers a quarter more than its range, since other inputs reach a
-// little further.
+// Networks of int8 have a scale for each channel of their filters, and scales of activations from the ranges of the
+// float network. These are computed once, by the reference in tests/internal/ref from random inputs, and kept in
+// ranges.json: computing them whenever a network is built would take seconds, those computed on a device would depend
+// on it, and bounds by analysis are too wide to be of use behind some layers. The test in tests/networks computes them
+// again and writes them with -update. An activation's scale covers a quarter more than its range, since other inputs
+// reach a little further.
 //
 // It knows no device. File writes a network for other engines.
 package networks
@@ -42,7 +42,7 @@ type Spec struct {
 	Type  Type   // "" for Float32
 	Batch int    // examples at once; 0 for 1
 	// Small is the network for inputs of 64x64 pixels instead of 224x224, or of 16 tokens instead of 128: with the same
-	// layers and weights, for what computes slowly. It changes no gemm.
+	// layers and weights, for slow engines and devices. It does not change a gemm.
 	Small bool
 }
 
@@ -57,7 +57,7 @@ type Network struct {
 // MaxBatch bounds Spec.Batch.
 const MaxBatch = 4096
 
-// builders make the networks that have a name alone.
+// builders make the networks that need only a name.
 var builders = map[string]func(*network){
 	"mobilenet_v1": mobilenetV1, "mobilenet_v2": mobilenetV2, "squeezenet_1.1": squeezenet, "resnet50": resnet50,
 	"transformer_block": transformerBlock,
@@ -66,14 +66,14 @@ var builders = map[string]func(*network){
 // Gemm is how the name of a matrix product begins.
 const Gemm = "gemm:"
 
-// Names are the networks that have a name alone, in the order of their size.
+// Names are the networks that need only a name, in the order of their size.
 func Names() []string {
 	return []string{"squeezenet_1.1", "mobilenet_v2", "transformer_block", "mobilenet_v1", "resnet50"}
 }
 
 // Build makes a network. Its one input is called "input", its one output "output". Equal specs give equal models.
 //
-// Errors are those of a spec that names nothing, and of a gemm that is too large.
+// It fails for a spec that names nothing, and for a gemm that is too large.
 func Build(s Spec) (*Network, error) {
 	s.complete()
 	build, err := s.builder()

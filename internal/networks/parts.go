@@ -25,7 +25,7 @@ func (n *network) conv(name string, x uint32, channels int, w window, act nn.Act
 	return n.convAs(name, name, x, channels, w, act, 1)
 }
 
-// convAs is conv with a name for the range apart, and weights times gain.
+// convAs is conv with a separate name for the range, and weights times gain.
 func (n *network) convAs(name, rangeName string, x uint32, channels int, w window, act nn.Activation, gain float64) uint32 {
 	depth := int(n.b.Operand(x).Dims[3])
 	d := nn.Dims{uint32(channels), uint32(w.size), uint32(w.size), uint32(depth)}
@@ -42,7 +42,7 @@ func (n *network) depthwise(name string, x uint32, stride int, act nn.Activation
 	return n.result(name, n.b.DepthwiseConv2D(x, filter, bias, 1, c, n.quant(name)...))
 }
 
-// dense multiplies rows by weights [units, depth], which are as large as keeps the variance, times gain.
+// dense multiplies rows by weights [units, depth], of the size that preserves the variance, times gain.
 func (n *network) dense(name string, x uint32, units int, act nn.Activation, gain float64) uint32 {
 	d := nn.Dims{uint32(units), n.b.Operand(x).Dims[1]}
 	w, bias := n.weights(name, x, d, 0, int(d[1]), act, gain)
@@ -68,7 +68,7 @@ func (n *network) maxPool(x uint32, valid bool) uint32 {
 // average is the mean of each channel of a picture, as rows.
 func (n *network) average(x uint32) uint32 {
 	d := n.b.Operand(x).Dims
-	if len(d) != 4 { // a mistake before, which the builder keeps
+	if len(d) != 4 { // an earlier mistake, which the builder keeps
 		return x
 	}
 	y := n.b.AveragePool2D(x, layers.Pool{Padding: nn.PaddingValid, Window: [2]int{int(d[1]), int(d[2])}})
@@ -78,8 +78,8 @@ func (n *network) average(x uint32) uint32 {
 // classes is how many a classifier knows.
 const classes = 1000
 
-// classify ends a classifier: scores of the classes from rows of features. By gain the scores differ as much as those of
-// a trained one, so that classes have neither all the same probability nor one all of it.
+// classify ends a classifier: scores of the classes from rows of features. gain makes the scores differ as much as
+// those of a trained one: neither do all classes have the same probability nor has one all of it.
 func (n *network) classify(x uint32, gain float64) {
 	n.output(n.b.Softmax(n.dense("scores", x, classes, linear, gain), 1, -1))
 }

@@ -12,7 +12,7 @@ import (
 // Range is the least and the greatest of an activation's elements.
 type Range [2]float64
 
-// kept is what ranges.json holds: ranges by the name of the activation, by that of RangesName.
+// kept is the content of ranges.json: under each RangesName the ranges by the names of activations.
 //
 //go:embed ranges.json
 var kept []byte
@@ -25,7 +25,7 @@ var keptRanges = sync.OnceValue(func() map[string]map[string]Range {
 	return all
 })
 
-// RangesName is under what name the ranges of a network are kept: other sizes have others.
+// RangesName is the name under which the ranges of a network are kept: each size has its own.
 func RangesName(name string, small bool) string {
 	if small {
 		return name + ", small"
@@ -33,14 +33,14 @@ func RangesName(name string, small bool) string {
 	return name
 }
 
-// productDeviation is that of a product's elements: the sum of K products of uniform numbers, those of the input from -1
-// to 1, those of the weights with the variance 1/K, is almost normal with the variance 1/3.
+// productDeviation is the standard deviation of a product's elements: the sum of K products of uniform numbers, those
+// of the input from -1 to 1, those of the weights with the variance 1/K, is almost normal with the variance 1/3.
 var productDeviation = math.Sqrt(1.0 / 3)
 
-// productReach is how many deviations the largest of 2^28 normal numbers hardly ever has.
+// productReach is how many deviations the largest of 2^28 normal numbers hardly ever exceeds.
 const productReach = 7
 
-// rangesOf are the ranges of a network's activations. A product has its own by analysis, since its size is free.
+// rangesOf are the ranges of a network's activations. Those of a product come from analysis, since its size is free.
 func rangesOf(s Spec) map[string]Range {
 	if ranges, ok := keptRanges()[RangesName(s.Name, s.Small)]; ok {
 		return ranges

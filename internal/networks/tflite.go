@@ -12,8 +12,8 @@ import (
 
 // File writes a network as a .tflite file with the given description.
 //
-// What computes such files has no arithmetic of float16. A network of that type is written as converters do it: its
-// weights are of float16, and DEQUANTIZE makes float32 of them, which is the type of everything else.
+// Engines for such files have no arithmetic of float16. A network of that type is written the way converters do: its
+// weights are float16, and DEQUANTIZE turns them into float32, the type of everything else.
 func File(n *Network, description string) ([]byte, error) {
 	w := &fileWriter{m: n.Model, tensors: map[uint32]int{}}
 	g := &w.graph
@@ -84,7 +84,7 @@ func (w *fileWriter) tensor(operand uint32) int {
 	return w.add(operand, t)
 }
 
-// half adds a tensor of float16: a constant with what makes float32 of it, else float32.
+// half adds a tensor of float16: a constant together with its conversion to float32; anything else as float32.
 func (w *fileWriter) half(operand uint32, t tflitegen.Tensor) int {
 	wide := t
 	wide.Type, wide.Data = tflitegen.Float32, nil
@@ -143,7 +143,7 @@ func (w *fileWriter) version(code tflitegen.Operator, inputs []int) int {
 	return r.float
 }
 
-// scalars are the values of the inputs of an operation behind the first n, all scalars of 32 bits or less.
+// scalars are the values of an operation's inputs after the first n, all scalars of 32 bits or less.
 func (w *fileWriter) scalars(op *nn.Operation, n int) []int32 {
 	var list []int32
 	for _, at := range op.Inputs[n:] {

@@ -8,7 +8,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// tensorInputs is how many inputs of an operation are tensors that the operator of a file has too, in the same order;
+// tensorInputs is how many inputs of an operation are tensors that the operator of a file also has, in the same order;
 // what follows becomes options, or a tensor of another kind.
 var tensorInputs = map[nn.OperationType]int{
 	nn.OpConv2D: 3, nn.OpDepthwiseConv2D: 3, nn.OpFullyConnected: 3, nn.OpAdd: 2, nn.OpSub: 2, nn.OpMul: 2,

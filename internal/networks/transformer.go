@@ -41,7 +41,7 @@ func transformerBlock(n *network) {
 	n.output(n.normalise("feed/norm", z))
 }
 
-// example is the ith one's rows of x.
+// example is the rows of x that belong to the ith example.
 func (n *network) example(x uint32, i int) uint32 {
 	if n.spec.Batch == 1 {
 		return x
@@ -63,7 +63,7 @@ func (n *network) attend(queries, keys, values uint32, length int) uint32 {
 	return n.concatenate("context", 1, mixed...)
 }
 
-// product multiplies rows of x by rows of y, of which there are so many.
+// product multiplies rows of x by the rows of y, whose number is rows.
 func (n *network) product(name string, x, y uint32, rows int) uint32 {
 	d := nn.Dims{uint32(rows)}
 	var bias uint32

@@ -1,5 +1,5 @@
-// Package numbers reads the elements of tensors and tells how far two of them lie apart: what every comparison of
-// results goes by, of the tests and of the command.
+// Package numbers reads the elements of tensors and tells how far two of them lie apart: every comparison of results in
+// the tests and the command uses it.
 package numbers
 
 import (
@@ -42,7 +42,8 @@ func Of(t nn.OperandType, data []byte) ([]float64, error) {
 	return v, nil
 }
 
-// Distance is |got - want|. An infinity lies beside itself and infinitely far from everything else, and so does NaN.
+// Distance is |got - want|. An infinity is at distance 0 from itself and infinitely far from everything else, and so is
+// NaN.
 func Distance(got, want float64) float64 {
 	switch {
 	case got == want || math.IsNaN(got) && math.IsNaN(want):

@@ -1,4 +1,4 @@
-// Package regular reads regular files by paths that may name anything. What is none is refused, and never waited for.
+// Package regular reads regular files by paths that may name anything. Anything else is refused, and never waited for.
 package regular
 
 import (
@@ -16,7 +16,7 @@ var ErrNot = errors.New("not a regular file")
 //
 // Errors: *os.PathError, perhaps with ErrNot in it.
 func Open(path string) (_ *os.File, size int64, err error) {
-	// Without the flag a pipe would be waited for until somebody writes; a regular file knows no difference.
+	// Without the flag a pipe would be waited for until somebody writes; for a regular file it makes no difference.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENXIO) { // a socket
 		return nil, 0, &os.PathError{Op: "open", Path: path, Err: ErrNot}

@@ -1,4 +1,4 @@
-// Package xvfb gives tests an X server without a screen, Xvfb, and what is to be seen on it.
+// Package xvfb gives tests an X server without a screen, Xvfb, and what is visible on it.
 package xvfb
 
 import (
@@ -47,7 +47,7 @@ func Start(t *testing.T) *Server {
 		t.Fatal(err)
 	}
 	defer number.Close()
-	// The server chooses a free number and tells it on the first inherited descriptor.
+	// The server chooses a free number and writes it to the first inherited descriptor.
 	c := exec.Command(path, "-displayfd", "3", "-screen", "0", fmt.Sprintf("%dx%dx24", Width, Height), "-fbdir", dir, "-nolisten", "tcp", "-noreset")
 	c.ExtraFiles = []*os.File{report}
 	err = c.Start()
@@ -79,7 +79,7 @@ const (
 	colourBytes  = 12 // of an entry of the table behind the header
 )
 
-// Screen is what is to be seen.
+// Screen is what is visible.
 func (s *Server) Screen(t *testing.T) *image.RGBA {
 	t.Helper()
 	data, err := os.ReadFile(s.frames)

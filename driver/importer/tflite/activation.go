@@ -39,8 +39,8 @@ func cosine(c *call) error {
 	return c.bind(c.float(nn.OpAdd, c.float(nn.OpMul, square, c.real(-2), nn.ActNone), c.real(1), nn.ActNone))
 }
 
-// gelu: the approximation by TANH, x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))). The HAL has no error function, which the
-// other one needs.
+// gelu: the approximation by TANH, x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))). The HAL has no error function,
+// which the exact form needs.
 func gelu(c *call) error {
 	if !c.options.bool(0) {
 		return errors.New("GELU by the error function; the one by TANH is supported")

@@ -14,8 +14,8 @@ const builtinReshape = 22
 
 // builtin says how one operator is translated.
 type builtin struct {
-	// version is the newest whose meaning is known. Later versions of an operator bring new element types
-	// and options, which are refused one by one too.
+	// version is the newest whose meaning is known. Later versions of an operator bring new element types and options,
+	// which are also refused one by one.
 	version int
 	// options is the type of its options in the union BuiltinOptions, fields the number of their slots.
 	options   int8
@@ -25,7 +25,7 @@ type builtin struct {
 	translate func(*call) error
 	// long operators take INT64 tensors as TENSOR_INT32: they move or compare the numbers, or find places and sizes.
 	long bool
-	// moves: the elements are moved alone, so that booleans can be.
+	// moves: elements are only moved, so that booleans can be as well.
 	moves bool
 }
 

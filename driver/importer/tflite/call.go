@@ -11,9 +11,9 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// call is one operator while it is translated. Its first error sticks: afterwards nothing is emitted, operands read as ones
-// without dimensions, lists are empty and numbers 0, and other errors do not count. So translations check once before they
-// index dimensions, or where the check of what was read is one anyway.
+// call is one operator while it is translated. Its first error sticks: afterwards nothing is emitted, operands seem to
+// have no dimensions, lists are empty, numbers are 0, and other errors do not count. So translations check once before
+// they index dimensions, unless a check of what was read does the same.
 type call struct {
 	*conversion
 	index int
@@ -224,9 +224,9 @@ func (c *call) absent(t nn.OperandType) uint32 {
 	return c.Add(nn.Operand{Type: t, Lifetime: nn.NoValue})
 }
 
-// emit emits an operation with one result of type t. Its inputs are operands (uint32, []uint32), vectors of
-// integers ([]int32), which become constants, and scalars as importer.Builder.Scalars takes them: floats in the
-// precision of the first operand, of the result behind an operand of integers.
+// emit emits an operation with one result of type t. Its inputs are operands (uint32, []uint32), vectors of integers
+// ([]int32), which become constants, and scalars as importer.Builder.Scalars takes them: floats in the precision of the
+// first operand, or of the result where that operand holds integers.
 func (c *call) emit(op nn.OperationType, t spec, inputs ...any) uint32 {
 	return c.emitAll(op, []spec{t}, inputs...)[0]
 }
@@ -290,8 +290,8 @@ func (c *call) bind(x uint32) error {
 	return c.err
 }
 
-// bindTo makes x the value of the tensor of the given index, an output. Its shape must be the one in the file, except where that is open:
-// TensorFlow Lite, too, computes the shapes of intermediate tensors when it loads a model.
+// bindTo makes x the value of the tensor of the given index, an output. Its shape must be the one in the file, except
+// where that is open: TensorFlow Lite also computes the shapes of intermediate tensors when it loads a model.
 func (c *call) bindTo(output int32, x uint32) {
 	if c.err != nil {
 		return

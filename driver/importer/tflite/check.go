@@ -76,7 +76,7 @@ type checker struct {
 	err  error
 }
 
-// bytes are the n at pos, zeros after a fault.
+// bytes are the n bytes at pos, zeros after a fault.
 func (c *checker) bytes(pos, n int64) []byte {
 	b := make([]byte, n)
 	if c.err == nil && (pos < 0 || pos > c.size-n) {

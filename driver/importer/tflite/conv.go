@@ -190,9 +190,9 @@ func (c *call) bias(x, w uint32, n uint32) uint32 {
 	return y
 }
 
-// biasScales checks the scale of an integer bias as TensorFlow Lite does: it may be off by 2 % of an output
-// step (GetQuantizedConvolutionMultipler in kernel_util.cc, there only with one scale for the filter). Files
-// share one bias of zeros between convolutions, so with a scale for each channel nothing is asked.
+// biasScales checks the scale of an integer bias as TensorFlow Lite does: it may be off by 2 % of an output step
+// (GetQuantizedConvolutionMultipler in kernel_util.cc, there only with one scale for the filter). Files share one bias
+// of zeros between convolutions, so with a scale for each channel nothing is checked.
 func (c *call) biasScales(q *quantization, in spec, filter *nn.Operand) error {
 	out := &c.output().quant
 	if q.scales.n != 1 || out.scales.n != 1 || filter.Channel != nil {

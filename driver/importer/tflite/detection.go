@@ -86,8 +86,8 @@ func detection(c *call) error {
 	}
 	boxes, scores, anchors := c.realData(0), c.realData(1), c.realData(2)
 	scores = c.withBackground(scores, o.classes)
-	// TensorFlow Lite takes scores from the threshold on, the HAL those above; boxes that overlap by more are left out, here
-	// those by as much.
+	// TensorFlow Lite takes scores from the threshold on, the HAL only those above it; TensorFlow Lite leaves out boxes
+	// that overlap by more, the HAL also those that overlap by exactly as much.
 	above := math.Nextafter32(o.score, float32(math.Inf(-1)))
 	overlap := math.Nextafter32(o.overlap, float32(math.Inf(1)))
 	y := c.emitAll(nn.OpDetectionPostprocessing, []spec{floatType, floatType, intType, intType}, scores, boxes, anchors,

@@ -49,8 +49,9 @@ func extremum(op nn.OperationType) func(*call) error {
 	}
 }
 
-// comparison: TensorFlow Lite compares 8-bit numbers in steps of 1/256 (ComparisonQuantized of its kernels/comparisons.cc),
-// the HAL's operation real numbers. Both find the same where one scale that is no finer makes them.
+// comparison: TensorFlow Lite compares 8-bit numbers in steps of 1/256 (ComparisonQuantized of its
+// kernels/comparisons.cc), the HAL's operation real numbers. The results are the same where both inputs have one
+// quantisation, no finer than that.
 func comparison(op nn.OperationType) func(*call) error {
 	return func(c *call) error {
 		x, y := c.two()
@@ -77,7 +78,7 @@ func floorDivision(c *call) error {
 	return c.finish(nn.OpFloor, x)
 }
 
-// floorMod is what a division that rounds down leaves. The rounding of a quotient of floats could make it wrong by y.
+// floorMod is the remainder of a division that rounds down. Rounding the quotient of floats could make it wrong by y.
 func floorMod(c *call) error {
 	x, y := c.two()
 	if c.err == nil && c.operand(x).Type != nn.TensorInt32 {
@@ -92,7 +93,7 @@ func ceil(c *call) error {
 	return c.finish(nn.OpNeg, c.emit(nn.OpFloor, s, c.emit(nn.OpNeg, s, x)))
 }
 
-// addN adds one after the other, as TensorFlow Lite does.
+// addN adds one tensor after the other, as TensorFlow Lite does.
 func addN(c *call) error {
 	sum, s := c.data(0), c.result()
 	if s.Of != nn.TensorFloat32 && s.Of != nn.TensorInt32 {

@@ -71,8 +71,8 @@ const (
 	operatorMutating, operatorIntermediates, operatorLargeOptions, operatorOptions2Type     = 7, 8, 9, 11
 )
 
-// What decoding a tensor or operator counts as, in elements: much more than its entry in a vector, so that
-// many entries for one table are not worth much memory.
+// What decoding a tensor or operator counts as, in elements: much more than its entry in a vector, so that many entries
+// for one table cannot take much memory.
 const tensorWork, operatorWork = 128, 64
 
 // schemaVersion is the only version of the schema that was ever published with the identifier TFL3.

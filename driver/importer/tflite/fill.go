@@ -38,7 +38,7 @@ func rank(c *call) error {
 	return c.err
 }
 
-// rangeOf is RANGE from constants on, which becomes one.
+// rangeOf is RANGE of constants, which becomes a constant.
 func rangeOf(c *call) error {
 	s := c.result()
 	var v [3]float64 // start, limit, delta
@@ -69,7 +69,7 @@ func rangeOf(c *call) error {
 		bits := uint32(int32(v[0] + float64(i)*v[2]))
 		if s.Of == nn.TensorFloat32 {
 			bits = math.Float32bits(next)
-			next += float32(v[2]) // TensorFlow Lite adds up, too
+			next += float32(v[2]) // TensorFlow Lite adds up as well
 		}
 		binary.LittleEndian.PutUint32(b[4*i:], bits)
 	}
@@ -97,7 +97,8 @@ func (c *call) number(i int, what string) (float64, error) {
 	return float64(math.Float32frombits(binary.LittleEndian.Uint32(c.file.buf.data[e.off:]))), nil
 }
 
-// fill: the HAL's operation takes a scalar of the model. What is computed becomes TILE, and so does a type that it has not.
+// fill: the HAL's operation takes a scalar of the model. A computed value becomes TILE, and so does a type that it
+// lacks.
 func fill(c *call) error {
 	sizes := c.ints(0, "shape")
 	if len(sizes) == 0 {
@@ -134,8 +135,8 @@ func zerosLike(c *call) error {
 	return c.fillWith(s, dims32(c.operand(x).Dims), 0)
 }
 
-// multinomial: TensorFlow Lite draws by another generator, so that samples are others of the same probabilities. Where it would
-// choose its seeds, both 0, they are 0 here and draw the same at every execution.
+// multinomial: TensorFlow Lite has another generator, so that samples differ, with the same probabilities. Where it
+// would choose its seeds, both 0, they are 0 here, and every execution draws the same.
 func multinomial(c *call) error {
 	x, n := c.data(0), c.ints(1, "samples")
 	if len(n) != 1 {

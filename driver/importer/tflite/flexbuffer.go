@@ -9,7 +9,7 @@ import (
 	"github.com/nngpu/nngpu/driver/importer"
 )
 
-// What the options of a custom operator may have: some ten numbers.
+// Limits of the options of a custom operator, which are some ten numbers.
 const (
 	maxFlexEntries = 64
 	maxFlexKey     = 64 // bytes
@@ -22,11 +22,11 @@ const (
 	flexMap, flexBool                                   = 9, 26
 )
 
-// flexNumbers reads the numbers in the map that a flexbuffer is: the options of a custom operator. Values of other types
-// are left out, and those that are null.
+// flexNumbers reads the numbers of a flexbuffer that is a map: the options of a custom operator. Values of other types,
+// and null, are left out.
 //
-// A flexbuffer is read from its end: the type of the root in the last byte but one, as two bits of the width of what it
-// refers to and six of what it is, and the root's own width in the last. Offsets lead to the front, from where they stand.
+// A flexbuffer is read from its end: the last byte is the root's own width, the one before it the root's type, as two
+// bits for the width of what it refers to and six for its kind. Offsets lead to the front, from where they stand.
 func flexNumbers(data []byte) (map[string]float64, error) {
 	if len(data) < 3 {
 		return nil, importer.Damaged("options of %d bytes", len(data))
@@ -77,8 +77,8 @@ func (f *flex) follow(at, width int) int {
 	return at - int(off)
 }
 
-// entries reads the map at a place: before it are the place of its keys, their width and the number of values, behind these
-// their types.
+// entries reads the map at a place: before it are the place of its keys, their width and the number of values, behind
+// the values their types.
 func (f *flex) entries(at, width int) map[string]float64 {
 	n, keyWidth := f.uint(at-width, width), f.uint(at-2*width, width)
 	if n > maxFlexEntries || keyWidth != 1 && keyWidth != 2 && keyWidth != 4 && keyWidth != 8 {

@@ -17,7 +17,7 @@ type numbers struct {
 	sized  bool // they follow from the dimensions of a tensor
 }
 
-// folds compute operators of known integers, by code; ok is false where one cannot, and is translated.
+// folds compute operators of known integers, by code; ok is false where one cannot be computed, and is translated.
 var folds = map[int32]func(c *call, in []numbers) (out []numbers, ok bool){
 	0: arithmeticOf(func(x, y int64) (int64, bool) { return x + y, true }), 2: foldConcatenation,
 	18: arithmeticOf(func(x, y int64) (int64, bool) { return x * y, true }), 22: foldReshape, 36: foldGather,
@@ -137,7 +137,7 @@ func arithmeticOf(f func(x, y int64) (int64, bool)) func(*call, []numbers) ([]nu
 	}
 }
 
-// reductionOf brings a list together.
+// reductionOf reduces a list to one number.
 func reductionOf(f func(x, y int64) int64) func(*call, []numbers) ([]numbers, bool) {
 	return func(c *call, in []numbers) ([]numbers, bool) {
 		x, axes := in[0].list, in[1].list

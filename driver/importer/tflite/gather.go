@@ -14,7 +14,7 @@ import (
 // Slots of GatherOptions.
 const gatherAxis, gatherBatch = 0, 1
 
-// made is a TENSOR_INT32 constant of which at gives the elements. The size of the file bounds it.
+// made is a TENSOR_INT32 constant whose elements at gives. The size of the file bounds it.
 func (c *call) made(d nn.Dims, at func(i int) int32) uint32 {
 	if c.err != nil {
 		return 0
@@ -39,7 +39,7 @@ func (c *call) gatherBy(x uint32, t spec, axis int, indices uint32) uint32 {
 	return c.emit(nn.OpGather, t, x, int32(axis), indices)
 }
 
-// axisOf brings an axis of -rank to rank-1 to 0 to rank-1.
+// axisOf turns an axis from -rank to rank-1 into one from 0 to rank-1.
 func (c *call) axisOf(axis int32, rank int) int {
 	n := int64(axis)
 	if n < 0 {
@@ -70,7 +70,7 @@ func (c *call) indices() (x, indices uint32) {
 	return x, indices
 }
 
-// gather: in batches, the dimensions before the axis and of the indices are one, and each batch's indices count from its first row.
+// gather: with batches, the dimensions before the axis become one, and each batch's indices count from its first row.
 func gather(c *call) error {
 	x, indices := c.indices()
 	t := c.result()
@@ -122,7 +122,8 @@ func (c *call) gatherBatches(x, indices uint32, t spec, batch int) error {
 	return c.bind(c.gatherBy(x, t, 0, c.ofInts(nn.OpAdd, indices, first)))
 }
 
-// gatherND: each row of the indices names the first dimensions of x, which become one; its numbers become one, too.
+// gatherND: each row of the indices names a position in the first dimensions of x; these become one, and so do its
+// numbers.
 func gatherND(c *call) error {
 	x, indices := c.indices()
 	t := c.result()
@@ -150,7 +151,7 @@ func gatherND(c *call) error {
 	return c.reshapeTo(y, want)
 }
 
-// flatIndices makes a number of each row of indices into dimensions d.
+// flatIndices makes one number of each row of indices into dimensions d.
 func (c *call) flatIndices(indices uint32, d nn.Dims) (sum uint32) {
 	by := slices.Clone(c.operand(indices).Dims)
 	if c.err != nil {
@@ -176,7 +177,7 @@ func (c *call) flatIndices(indices uint32, d nn.Dims) (sum uint32) {
 	return sum
 }
 
-// embeddingLookup: TensorFlow Lite also looks up quantised rows for a float result, symmetric ones.
+// embeddingLookup: TensorFlow Lite also looks up symmetrically quantised rows for a float result.
 func embeddingLookup(c *call) error {
 	lookups, values := c.two()
 	t, of := c.result(), importer.TypeOf(c.operand(values))

@@ -18,7 +18,7 @@ type conversion struct {
 	lifted      map[uint32]uint32      // the numbers of booleans that were moved
 	operators   []importer.Operator
 	unsupported []importer.Unsupported
-	sized       bool // constants of the model follow from dimensions, but for shapes of RESHAPE
+	sized       bool // constants of the model follow from dimensions, except shapes of RESHAPE
 }
 
 // value is the state of a tensor.

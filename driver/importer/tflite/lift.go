@@ -8,8 +8,8 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// The HAL's operations that move elements know no TENSOR_BOOL8, and some no TENSOR_INT32. Booleans are moved as the numbers 1 and
-// 0, and become booleans again behind; integers are moved by operations that know them.
+// The HAL's operations that move elements know no TENSOR_BOOL8, and some no TENSOR_INT32. Booleans are moved as the
+// numbers 1 and 0, and become booleans again afterwards; integers are moved by operations that know them.
 
 // lifts reports whether the operator moves booleans: all its outputs are, and some input.
 func (c *call) lifts() (bool, error) {
@@ -142,7 +142,7 @@ func (c *call) transposeInts(x uint32, perm []int32) error {
 // maxJoined bounds the parts of integers of different sizes that are joined.
 const maxJoined = 64
 
-// concatenateInts packs parts of one size along the axis, which is what they are, or one position each.
+// concatenateInts packs parts of one size along the axis: the tensors themselves, or one position each.
 func (c *call) concatenateInts(list []uint32, axis int) error {
 	first := slices.Clone(c.operand(list[0]).Dims)
 	same := true

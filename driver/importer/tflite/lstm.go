@@ -30,7 +30,8 @@ func (c *call) lstmParameters() []any {
 	return []any{act, c.options.float32(lstmCellClip), c.options.float32(lstmProjClip)}
 }
 
-// lstmTensors returns those of an LSTM, of a step or a sequence, before and from the weights of the layer normalisation on.
+// lstmTensors returns the tensors of an LSTM, for a step or a sequence: those before the weights of the layer
+// normalisation, and the rest.
 func (c *call) lstmTensors() (list, norm []uint32) {
 	list = c.cellTensors(int(ops.LSTMNormWeights)+4, func(i int) bool {
 		return i == int(ops.LSTMOutputState) || i == int(ops.LSTMCellState)
@@ -79,15 +80,15 @@ func bidirectionalLSTM(c *call) error {
 	return c.finishAll(nn.OpBidirectionalSequenceLstm, inputs...)
 }
 
-// Inputs of an LSTM of the basic kernel, and its outputs, of which the last two are what it makes on the way.
+// Inputs of an LSTM of the basic kernel, and its outputs, the last two of which are intermediate results.
 const (
 	basicInput, basicOutputState, basicWeights, basicBias, basicCellState = 0, 1, 2, 3, 4
 
 	basicOutput, basicCell, basicJoined, basicGates = 0, 1, 2, 3
 )
 
-// basicLSTM becomes operations on floats: weights times input and output state, one behind the other, are the gates input, cell,
-// forget and output.
+// basicLSTM becomes operations on floats: weights times the concatenated input and output state are the gates input,
+// cell, forget and output.
 func (c *call) basicLSTM() error {
 	if len(c.in) != 5 || len(c.out) != 4 {
 		return importer.Damaged("%d inputs and %d outputs", len(c.in), len(c.out))

@@ -64,7 +64,7 @@ func (f *file) readMetadata(inputs, outputs int) (importer.Metadata, error) {
 	return m, nil
 }
 
-// tensorMetadata decodes the descriptions of n tensors; nil when there is another number of them.
+// tensorMetadata decodes the descriptions of n tensors; nil unless there are exactly n.
 func (t table) tensorMetadata(slot, n int) []importer.TensorMetadata {
 	v := t.vector(slot, 4)
 	if v.n != n {

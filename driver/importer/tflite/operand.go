@@ -17,7 +17,7 @@ var errUnknown = errors.New("follows an operator that is not supported")
 type spec = importer.Type
 
 // elementOperands are the operands of elements. No operand has 64 bits: INT64 is TENSOR_INT32 where that holds the same
-// numbers (builtin.long), in inputs and outputs of the network too.
+// numbers (builtin.long), also in inputs and outputs of the network.
 var elementOperands = map[elementType]nn.OperandType{
 	typeFloat32: nn.TensorFloat32, typeFloat16: nn.TensorFloat16, typeInt32: nn.TensorInt32, typeBool: nn.TensorBool8,
 	typeUInt8: nn.TensorQuant8Asymm, typeInt8: nn.TensorQuant8AsymmSigned, typeInt64: nn.TensorInt32,

@@ -100,7 +100,7 @@ func splitV(c *call) error {
 	return c.err
 }
 
-// completed replaces a size of -1, which may be there once, by what the others leave of n.
+// completed replaces a size of -1, which may occur once, by what the others leave of n.
 func completed(sizes []int32, n uint32) ([]int32, error) {
 	sizes = slices.Clone(sizes)
 	rest, open := int64(n), -1

@@ -18,8 +18,8 @@ func quantize(c *call) error {
 	return c.finish(nn.OpRequantize, x)
 }
 
-// cast: the HAL's operation knows no TENSOR_BOOL8. As numbers its elements are 1 and 0, which SELECT takes, and numbers are true
-// where they are not 0. Beyond 32 bits no float becomes an INT64.
+// cast: the HAL's operation knows no TENSOR_BOOL8. As numbers booleans are 1 and 0, by SELECT, and numbers are true
+// where they are not 0. Floats are not cast to INT64, whose values may need more than 32 bits.
 func cast(c *call) error {
 	x, s := c.data(0), c.result()
 	from := c.operand(x).Type

@@ -19,7 +19,7 @@ const (
 	svdfRank, svdfActivation                      = 0, 1
 )
 
-// cellTensors returns the operands of the first n tensors, of which some are states.
+// cellTensors returns the operands of the first n tensors, some of which are states.
 func (c *call) cellTensors(n int, state func(i int) bool) []uint32 {
 	list := make([]uint32, n)
 	for i := range list {
@@ -52,7 +52,7 @@ func (c *call) zeroState(i int) uint32 {
 	return c.zeros(floatType, d)
 }
 
-// cellActivation decodes an activation, of which NONE, RELU, RELU_N1_TO_1, RELU6 and TANH have the HAL's numbers.
+// cellActivation decodes an activation: NONE, RELU, RELU_N1_TO_1, RELU6 and TANH have the HAL's numbers.
 func (c *call) cellActivation(slot int) int32 {
 	act := int32(c.options.int8(slot))
 	if act < 0 || act > int32(ops.CellTanh) {
@@ -61,8 +61,8 @@ func (c *call) cellActivation(slot int) int32 {
 	return act
 }
 
-// finishCell emits a cell of which result i is the output; those before are states that go nowhere. The first of its inputs are
-// its tensors.
+// finishCell emits a cell of which result i is the output; those before are states that are dropped. Its inputs begin
+// with tensors.
 func (c *call) finishCell(op nn.OperationType, i int, tensors []uint32, inputs ...any) error {
 	types := slices.Repeat([]spec{{Of: c.operand(tensors[0]).Type}}, i+1)
 	types[i] = c.result()
@@ -94,7 +94,8 @@ func bidirectionalRNN(c *call) error {
 	return c.finishAll(nn.OpBidirectionalSequenceRnn, list, act, c.options.bool(rnnTimeMajor), c.options.bool(rnnMerge))
 }
 
-// svdf: TensorFlow Lite moves the state before it adds to it, the HAL's operation afterwards, which is the same for zeros alone.
+// svdf: TensorFlow Lite moves the state before it adds to it, the HAL's operation afterwards, which is the same only
+// for zeros.
 func svdf(c *call) error {
 	if i := int(ops.SVDFState); c.has(i) && !c.tensor(i).table.bool(tensorIsVariable) {
 		return fmt.Errorf("input %d: a state that is not a variable tensor", i)

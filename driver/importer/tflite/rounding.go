@@ -43,7 +43,7 @@ func divideInts(c *call) error {
 	return c.finish(nn.OpSelect, differ, c.emit(nn.OpNeg, intType, q), q)
 }
 
-// oneHot compares the indices with every place, and makes numbers of what that finds: off + (on - off) * (1 or 0).
+// oneHot compares the indices with every place, and turns the results into numbers: off + (on - off) * (1 or 0).
 func oneHot(c *call) error {
 	x, s := c.data(0), c.result()
 	var v [3]float64

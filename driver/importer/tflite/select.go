@@ -41,7 +41,7 @@ func (c *call) choose(rows bool) error {
 // maxRows is how many rows a mask of rank 1 may choose among.
 const maxRows = 1 << 20
 
-// column gives mask, a vector of booleans, rank dimensions of which it is the first. RESHAPE takes no booleans.
+// column gives mask, a vector of booleans, further dimensions behind its own, up to rank. RESHAPE takes no booleans.
 func (c *call) column(mask uint32, rank int) uint32 {
 	n := c.operand(mask).Dims
 	if n[0] > maxRows {

@@ -19,7 +19,7 @@ const (
 type selection struct {
 	begin, stride, count int64
 	from, to             int32 // begin and end as the HAL's operation takes them, from the end where they are negative
-	first, last          bool  // from where the dimension begins in the stride's direction, whatever from is; to where it ends
+	first, last          bool  // from the dimension's beginning in the stride's direction, whatever from is; to its end
 	dropped              bool
 }
 
@@ -48,8 +48,9 @@ func (c *call) strides() (s strides, err error) {
 	return s, nil
 }
 
-// of applies the parameters to dimensions: what is taken of each, and where in the result, before dimensions are dropped, new ones
-// of size 1 stand. Positions are those of TensorFlow: an ellipsis stands for the dimensions that no other position names.
+// of applies the parameters to dimensions: what is taken of each, and where new ones of size 1 stand in the result
+// before dimensions are dropped. Positions are those of TensorFlow: an ellipsis stands for the dimensions that no other
+// position names.
 func (s *strides) of(dims []int64) (list []selection, added []int, err error) {
 	named := 0 // dimensions of the input that have a position
 	ellipsis := -1

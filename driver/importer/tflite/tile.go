@@ -16,7 +16,7 @@ func tile(c *call) error {
 	return c.repeat(c.result(), x, multiples)
 }
 
-// broadcastTo becomes TILE, of dimensions that are aligned at their last.
+// broadcastTo becomes TILE, with dimensions aligned at their last.
 func broadcastTo(c *call) error {
 	x, to := c.data(0), c.ints(1, "shape")
 	if c.err != nil {

@@ -4,7 +4,7 @@ package tflitegen
 // fields a file stores it in; Marshal fills both.
 type Operator int32
 
-// Operators that are written so far; others are Operator of their number.
+// Operators that have a name so far; others are Operator(number).
 const (
 	OpAdd                        Operator = 0
 	OpAveragePool2D              Operator = 1

@@ -11,7 +11,8 @@ import (
 // Options are the parameters of an operator: one table of the schema's union BuiltinOptions.
 type Options interface{ isOptions() }
 
-// union makes a struct with the fields of a table its Options; the tag of it has the number of the table in the union.
+// union, embedded, makes a struct with the fields of a table its Options; its tag has the number of the table in the
+// union.
 type union struct{}
 
 func (union) isOptions() {}
@@ -68,7 +69,7 @@ func tableOf(o Options) (code byte, fields []Field) {
 	return byte(number(v.Type().Field(0).Tag, "number", 0)), list
 }
 
-// number is the number of a tag, or instead.
+// number is the number in a tag, or instead where there is none.
 func number(tag reflect.StructTag, key string, instead int64) int64 {
 	text, ok := tag.Lookup(key)
 	if !ok {
