@@ -44,7 +44,7 @@ type app struct {
 	net      netFlags
 }
 
-// orderly is how long an interrupted command may take to free its device before the process ends without.
+// orderly is how long an interrupted command may take to free its device before the process ends without that.
 const orderly = 700 * time.Millisecond
 
 // run executes a command line and returns the exit code. Some time after ctx has ended it calls exit itself,
@@ -148,7 +148,7 @@ wrong; 3 the model is sound but refused, or the device cannot be used; 130 inter
 	return root
 }
 
-// flagError is err of the command line's parser without what it says of strconv.
+// flagError is err of the command line's parser without its mention of strconv.
 func flagError(err error) error {
 	var n *strconv.NumError
 	if !errors.As(err, &n) {
@@ -256,7 +256,7 @@ func (a *app) print(v any, text func()) error {
 	return err
 }
 
-// progress shows how far a step is that takes over a second; nothing where standard error is no terminal.
+// progress shows the progress of a step that takes over a second; nothing where standard error is no terminal.
 func (a *app) progress(total int, what string) *progress.Bar {
 	return progress.Start(a.screen, total, what)
 }

@@ -53,8 +53,8 @@ func (r *boundRun) close() error {
 	return errors.Join(errs...)
 }
 
-// bindRun places inputs, and room for the outputs, as kind says, which is known. Every input has a value. The caller
-// closes what it returns.
+// bindRun places inputs, and room for the outputs, as kind says. Preconditions: kind is known, and every input has a
+// value. The caller closes what it returns.
 func bindRun(ctx context.Context, s *session, inputs [][]byte, kind string) (_ *boundRun, err error) {
 	r := &boundRun{model: s.model}
 	defer func() {
@@ -122,7 +122,7 @@ func (r *boundRun) onDevice(ctx context.Context, s *session, i int, data []byte,
 	return b.Token(), b.CopyFrom(ctx, nn.HostMemory(data), nil)
 }
 
-// runDetails is what executions tell beside the time that they took. The zero value is that of none. Safe for
+// runDetails is what executions tell beside the time that they took. The zero value is for no executions. Safe for
 // concurrent use.
 type runDetails struct {
 	mu                sync.Mutex

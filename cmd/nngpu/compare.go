@@ -43,7 +43,7 @@ const (
 	tooFew = "too few runs"
 )
 
-// benched is what compare takes of a result of bench, with --startup or without.
+// benched is what compare takes from a result of bench, with --startup or without.
 type benched struct {
 	Device  string `json:"device"`
 	Model   string `json:"model"`
@@ -150,7 +150,7 @@ func valuesOf(list []benched, of func(*benched) float64) []float64 {
 	return values
 }
 
-// compareFigure compares runs: in pairs, in their order, where there are as many of both.
+// compareFigure compares runs: in pairs, in their order, where both have as many.
 func compareFigure(name string, before, after []float64) (c comparedFigures, found bool) {
 	if len(before) == 0 || len(after) == 0 {
 		return c, false

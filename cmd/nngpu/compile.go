@@ -82,7 +82,7 @@ these choices; tests/networks/testdata has such a file.`,
 	return c
 }
 
-// compile shows what becomes of a network on the device, or on one of the facts in the file as.
+// compile shows what becomes of a network on the device, or on a device with the facts in the file as.
 func (a *app) compile(ctx context.Context, path, as, dump string) error {
 	net, err := a.loadNetwork(path)
 	if err != nil {
@@ -130,7 +130,7 @@ func (a *app) describeHere(ctx context.Context, m *nn.Model) (*compileResult, *g
 // maxFacts bounds a file of facts, in bytes.
 const maxFacts = 1 << 16
 
-// describeAs compiles m, which is valid, for a device of the facts in a file.
+// describeAs compiles m, which is valid, for a device with the facts in a file.
 func describeAs(ctx context.Context, path string, m *nn.Model) (*compileResult, *gpu.Description, error) {
 	facts, err := readFile(path, maxFacts)
 	if err != nil {

@@ -38,7 +38,7 @@ type infoDevice struct {
 	// Memory is what becomes of the memory of pools, by kind, and ExportsBuffers whether buffers can leave the device.
 	Memory         []gpu.PoolKind `json:"memory,omitempty"`
 	ExportsBuffers bool           `json:"exports_buffers"`
-	// Matrices are the products of matrices that the device computes as one.
+	// Matrices are the products of matrices that the device computes as one operation.
 	Matrices []gpu.Matrix `json:"matrices,omitempty"`
 	// Queues that are in use and how they rank beside those of other processes: of the chosen device.
 	Queues         int    `json:"queues,omitempty"`
@@ -118,8 +118,8 @@ func (a *app) info() error {
 	})
 }
 
-// markChosen marks the device that --device means. Without a usable device the list has still something to
-// tell; a device that was asked for by name must be there.
+// markChosen marks the device that --device means. Without a usable device the list still has something to tell; a
+// device that was asked for by name must be there.
 func (a *app) markChosen(list []infoDevice) error {
 	dev, err := a.openDevice()
 	if err != nil && a.device == "" {
@@ -265,7 +265,7 @@ func namedDevices(list []gpu.Device) []gpu.Device {
 	return found
 }
 
-// restoreEnv returns what gives the variable the value back that it has now.
+// restoreEnv returns a function that gives the variable its present value back.
 func restoreEnv(name string) func() {
 	value, set := os.LookupEnv(name)
 	return func() {

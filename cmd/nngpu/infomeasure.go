@@ -12,8 +12,8 @@ import (
 	"github.com/nngpu/nngpu/gpu"
 )
 
-// infoMeasured is what is on record of a device's speed; its field names are an interface. Rates are 0 where they are
-// not known, or the device cannot do it.
+// infoMeasured is what is on record about a device's speed; its field names are an interface. Rates are 0 where they
+// are not known, or the device cannot do it.
 type infoMeasured struct {
 	// Ceilings, by kernels that do nothing else.
 	FMAF32 float64 `json:"fma_f32_gflops"`
@@ -31,10 +31,12 @@ type infoMeasured struct {
 	Dispatch  float64 `json:"dispatch_us"`
 	Barrier   float64 `json:"barrier_us"`
 	Timestamp float64 `json:"timestamp_us"`
-	// Load is the share of the processors that others used meanwhile, and Busy that it was too much to rely on.
+	// Load is the share of the processors that others used meanwhile, and Busy says that it was too much to rely on the
+	// rates.
 	Load float64 `json:"load"`
 	Busy bool    `json:"busy"`
-	// Drift is by how much the machine's speed changed meanwhile, and Unsteady that another measurement may differ as much.
+	// Drift is by how much the machine's speed changed meanwhile, and Unsteady says that another measurement may differ
+	// as much.
 	Drift    float64   `json:"drift"`
 	Unsteady bool      `json:"unsteady"`
 	At       time.Time `json:"at"`

@@ -89,7 +89,7 @@ func assignInputs(names, args []string) ([]string, error) {
 		if next == len(paths) {
 			return nil, usageError("--input %s is one too many: %s", arg, inputList(names))
 		}
-		// A name that is no input's looks like a file that does not exist; say what it is.
+		// A name that no input has looks like a file that does not exist; say what it is.
 		if name, file, ok := strings.Cut(arg, "="); ok && !strings.ContainsRune(name, filepath.Separator) && !exists(arg) {
 			return nil, usageError("there is no input %q for %s: %s", console.Brief(name), file, inputList(names))
 		}

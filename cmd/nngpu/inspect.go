@@ -94,7 +94,7 @@ func (a *app) inspect(path string) error {
 	return a.printRefused(&res, nn.Errorf(nn.StatusGeneralFailure, path, "%d of %s not supported on %s", len(res.Refused), console.Count(len(reasons), "operation"), res.Device))
 }
 
-// inspectUnsupported tells what a file says whose model is refused, and everything in the way.
+// inspectUnsupported tells what the file of a refused model says, and everything in the way.
 func (a *app) inspectUnsupported(err error, u *importer.UnsupportedError) error {
 	net := u.Network
 	res := inspectResult{Description: net.Description, Operators: countOperators(net)}

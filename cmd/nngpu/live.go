@@ -131,7 +131,7 @@ func (f *liveFlags) check(c *cobra.Command) error {
 	return f.inputs.check()
 }
 
-// twoLimits is whether --range has two numbers as far apart as the float32 that is computed with them tells apart.
+// twoLimits reports whether --range has two numbers that ascend even in the float32 that is computed with them.
 func (f *liveFlags) twoLimits() bool {
 	return len(f.limits) == 2 && math.Abs(f.limits[0]) < 1e9 && math.Abs(f.limits[1]) < 1e9 &&
 		f.limits[1]-f.limits[0] >= 1e-9 && float32(f.limits[0]) < float32(f.limits[1])

@@ -91,7 +91,7 @@ func loadFile(path string) (*importer.Network, error) {
 	return net, nil
 }
 
-// settings are the variables that the device reads, with the values that they may have and what another one does.
+// settings are the variables that the device reads, with the values that they may have and the effect of any other.
 var settings = []struct {
 	name   string
 	values []string
@@ -114,8 +114,8 @@ func (a *app) checkEnvironment() {
 	}
 }
 
-// openDevice opens the chosen device for what must not depend on what other runs left: the transparent cache is
-// off. The caller closes it.
+// openDevice opens the chosen device for work that must not depend on earlier runs: the transparent cache is off. The
+// caller closes it.
 func (a *app) openDevice() (*nngpu.Device, error) {
 	return a.openCached(driver.CacheOptions{Off: true})
 }
@@ -125,7 +125,7 @@ func (a *app) openCached(o driver.CacheOptions) (*nngpu.Device, error) {
 	return a.openWith(nngpu.Options{Cache: o})
 }
 
-// openWith opens the chosen device with what else o says.
+// openWith opens the chosen device with the other options in o.
 func (a *app) openWith(o nngpu.Options) (*nngpu.Device, error) {
 	a.checkEnvironment()
 	o.Device, o.MemoryBudget, o.Logger = a.device, a.budget, a.logger()
@@ -136,7 +136,7 @@ func (a *app) openWith(o nngpu.Options) (*nngpu.Device, error) {
 	info := dev.Info()
 	a.note("device: %s (%s), %s", info.Name, info.Driver, dev.Vulkan.Why())
 	if a.verbose {
-		// The list has what the opened device does not tell; without it there is less to say, no more.
+		// The list has what the opened device does not tell; without it there is just less to say.
 		list, _ := gpu.Devices()
 		for i := range list {
 			if list[i].Name == info.Name && list[i].Driver == info.Driver {

@@ -69,7 +69,7 @@ func (f *netFlags) model(args []string) string {
 	return f.name + ", " + f.typ
 }
 
-// args are the flags and arguments that mean the network at path to another process.
+// args are the flags and arguments that name the network at path for another process.
 func (f *netFlags) args(path string) []string {
 	if f.name == "" {
 		return []string{"--", path}

@@ -96,11 +96,11 @@ const (
 	profileWarmUp = 2 * time.Second // until every step was timed
 	fewestRuns    = 10
 	mostRuns      = 10_000
-	// stepRuns is how many runs with all timestamps a network gets that is too small for some.
+	// stepRuns is how many runs with all timestamps are made of a network that is too small for some.
 	stepRuns = 15
 )
 
-// takeProfiles measures the device where it never was, finds out about each step, and then takes the profiles.
+// takeProfiles measures the device where that was never done, times each step, and then takes the profiles.
 func (a *app) takeProfiles(ctx context.Context, s *session, f *profileFlags) (*profile.Taken, error) {
 	bar := a.progress(progress.None, "profile")
 	defer bar.Finish()
@@ -143,7 +143,7 @@ func (f *profileFlags) take(ctx context.Context, r *boundRun) (runs []*driver.Pr
 	return runs, nil
 }
 
-// enough: so many runs, which took that long, are as many as were asked for.
+// enough reports whether n runs, which took that long, are as many as were asked for.
 func (f *profileFlags) enough(n int, took time.Duration) bool {
 	if f.runs > 0 {
 		return n == f.runs

@@ -29,7 +29,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// checkFolder reports early that dir, which flag names, is something else than a folder. It makes nothing.
+// checkFolder reports early that dir, which flag names, is something other than a folder. It makes nothing.
 func checkFolder(flag, dir string) error {
 	if dir == "" {
 		return nil
@@ -104,7 +104,7 @@ func writeTemporary(dir string, data []byte) (path string, err error) {
 	return f.Name(), err
 }
 
-// reportFlags name the files that timelines are written to; empty ones are not.
+// reportFlags name the files that timelines are written to; those with empty names are not written.
 type reportFlags struct {
 	trace, pprof, html string
 }

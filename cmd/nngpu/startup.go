@@ -50,7 +50,7 @@ type startMemory struct {
 	HitDevice    int64 `json:"hit_device_bytes"`
 }
 
-// prepareTimes are those of preparations on a device that has the pipelines already, and of making those.
+// prepareTimes are the times of preparations on a device that already has the pipelines, and of making those.
 type prepareTimes struct {
 	Prepare          float64 `json:"prepare_ms"`
 	PrepareFromCache float64 `json:"prepare_from_cache_ms"`
@@ -146,7 +146,7 @@ func medians(starts []start) (took float64, resident, device int64) {
 	return median(times), stats.Quantile(residents, 0.5), stats.Quantile(devices, 0.5)
 }
 
-// median is in milliseconds; 0 of none.
+// median is in milliseconds; 0 for no times.
 func median(times []time.Duration) float64 {
 	slices.Sort(times)
 	return stats.Milliseconds(stats.Quantile(times, 0.5))
@@ -398,7 +398,7 @@ func (a *app) coldCommand() *cobra.Command {
 }
 
 // peakResident is the most that was resident of this process so far, in bytes; 0 where nobody knows. It is not what
-// getrusage tells: that counts the process that started this one, too.
+// getrusage tells: that also counts the process that started this one.
 func peakResident() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -116,8 +116,8 @@ func (a *app) measureSuite(ctx context.Context, specs []networks.Spec, f *benchF
 	}, res)
 }
 
-// openGauges makes gauges of what the device can do at most, as far as it can: the networks' times are worth having without.
-// The caller calls done at the end.
+// openGauges makes gauges of what the device can do at most, as far as it can: the networks' times are useful without
+// them. The caller calls done at the end.
 func (a *app) openGauges(ctx context.Context, dev *nngpu.Device) (of map[suite.Bound]suite.Gauge, done func() error) {
 	of = map[suite.Bound]suite.Gauge{}
 	var list []*gpu.Gauge
@@ -148,8 +148,8 @@ func (a *app) openGauges(ctx context.Context, dev *nngpu.Device) (of map[suite.B
 // suiteWarmup is how often a network runs before it is measured.
 const suiteWarmup = 2
 
-// subject prepares a network and runs it a little. One that the device refuses, or that is not ready in time, is a subject
-// with an error; what is returned as error is the end of ctx. The caller calls done at the end.
+// subject prepares a network and runs it a little. One that the device refuses, or that is not ready in time, is a
+// subject with an error; the error returned is only the end of ctx. The caller calls done at the end.
 func (a *app) subject(
 	ctx context.Context, dev *nngpu.Device, spec networks.Spec, io string, until time.Time,
 ) (s *suite.Subject, done func(), err error) {

@@ -91,14 +91,14 @@ func (a *app) verify(ctx context.Context, dirs []string) error {
 	return nil
 }
 
-// folder is one that verify was given, or found in one that it was given.
+// folder is one that verify was given, or one found inside such a folder.
 type folder struct {
 	path string
 	skip string // why there is nothing to verify; empty for one with a network
 }
 
 // findFolders returns the networks in dirs, in their order. Among several, what holds none is skipped, so that a
-// pattern of the shell may name it; one alone, or all, that hold none are an error.
+// pattern of the shell may name it; it is an error if a single one, or all, hold none.
 func findFolders(dirs []string) ([]folder, error) {
 	var list []folder
 	var first error // of what is skipped

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 )
 
-// A bundle holds several programs in one file. Each of the kit's has the driver and all kernels in it once more, which no
-// window of gzip reaches: so what an earlier one has is stated by where it is.
+// A bundle holds several programs in one file. Each program of the kit contains the driver and all kernels again, too
+// far back for the window of gzip: so what an earlier one has is given by its place.
 //
 //	bundle  = gzip(count, count programs)            numbers are unsigned varints
 //	program = length of the name, name, size, pieces that add up to the size
@@ -59,7 +59,7 @@ type packer struct {
 	all  []byte // the programs so far
 	seed maphash.Seed
 	at   map[uint64]int // the offset of a block in all, by its hash
-	done int            // up to where all is in at
+	done int            // how much of all is in at
 }
 
 func (p *packer) number(n int) { p.bytes(binary.AppendUvarint(nil, uint64(n))) }
@@ -165,7 +165,7 @@ type unpacker struct {
 
 var errBundle = errors.New("the bundle is damaged")
 
-// number reads one of at most most; 0 after an error.
+// number reads a number up to most; 0 after an error.
 func (u *unpacker) number(most int) int {
 	n, err := binary.ReadUvarint(u.r)
 	if err == nil && n > uint64(most) {
@@ -186,7 +186,7 @@ func (u *unpacker) take(n int) []byte {
 	return b.Bytes()
 }
 
-// piece adds one of at most most bytes.
+// piece adds a piece, of at most `most` bytes.
 func (u *unpacker) piece(most int) {
 	literals := u.number(most)
 	u.all = append(u.all, u.take(literals)...)

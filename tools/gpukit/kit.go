@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// kit is the folder and what steps are run with.
+// kit is the folder and the settings that steps are run with.
 type kit struct {
 	dir, out string // absolute
 	env      []string
@@ -51,7 +51,7 @@ func open(dir, out string) (*kit, error) {
 	return k, nil
 }
 
-// exists reports whether one of the paths does.
+// exists reports whether one of the paths exists.
 func exists(paths ...string) bool {
 	for _, p := range paths {
 		if _, err := os.Stat(p); err == nil {
@@ -139,7 +139,7 @@ func (k *kit) chooseDevice(ctx context.Context) error {
 		k.device = strconv.Itoa(d.Index)
 	}
 	k.about, k.software = d.Name+" ("+d.Driver+")", d.Type == "cpu"
-	// Tests that find no device fail rather than be skipped.
+	// Tests that find no device fail instead of being skipped.
 	k.env = append(k.env, "NNGPU_DEVICE="+k.device, "NNGPU_REQUIRE=shared,"+k.device)
 	fmt.Println(k.about)
 	return nil

@@ -1,6 +1,6 @@
-// Command gpukit runs the parts of the GPU kit, which tools/gpukit.sh builds: what can be learnt in minutes of a device
-// that is at hand for minutes. Every part is a list of steps, each with a limit; one that fails or takes too long does not
-// keep the others from running. A part writes results/PART.json and results/PART.md.
+// Command gpukit runs the parts of the GPU kit, which tools/gpukit.sh builds: what can be learnt in minutes about a
+// device that is at hand for minutes. Every part is a list of steps, each with a limit; one that fails or takes too
+// long does not keep the others from running. A part writes results/PART.json and results/PART.md.
 //
 // It needs nothing but the kit: no Go, no shell, no network.
 package main

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// markdown is the report for people: how each step ended, and then what it told.
+// markdown is the report for people: how each step ended, and then what it reported.
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: %s\n\n%s on %s, %s, %.0f s.\n\n", r.Part, r.What, r.Device, r.Host, r.At.Format("2006-01-02 15:04 UTC"), r.Seconds)

@@ -34,7 +34,7 @@ var parts = []part{
 // firstParts is how many parts "first" stands for; together they take 25 minutes at most.
 const firstParts = 5
 
-// quick bounds what takes seconds.
+// quick bounds steps that take seconds.
 const quick = time.Minute
 
 func facts(*kit) []step {
@@ -121,8 +121,8 @@ func gemm(k *kit) []step {
 	}
 }
 
-// profiles looks for the networks that reach the least of their ceilings in the results of bench. Before those are there
-// it takes two that are unlike each other.
+// profiles looks for the networks that reach the least of their ceilings in the results of bench. Before there are
+// results it takes two unlike networks.
 func profiles(k *kit) []step {
 	type network struct {
 		Network, Type, Error string

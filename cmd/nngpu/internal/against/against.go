@@ -72,8 +72,8 @@ func (o *observations) figures() Case {
 	return c
 }
 
-// Table is the result for people. What was missed and refused is left out where there was no deadline, which
-// is 0 then, and nothing was refused all the same.
+// Table is the result for people. Missed and refused executions are left out where there were none and no deadline,
+// which is 0 then.
 func (r *Result) Table(deadline time.Duration) string {
 	misses := deadline > 0
 	for _, row := range r.rows() {

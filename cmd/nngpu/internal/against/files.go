@@ -10,7 +10,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 )
 
-// recorded is what the executions of both networks tell, of the loaded case.
+// recorded is what the executions of both networks tell about the loaded case.
 type recorded struct {
 	front, back runLog
 	prepared    []report.Event
@@ -36,7 +36,7 @@ const (
 	backgroundName = "background"
 )
 
-// Recording is what the executions of both networks tell, of the loaded case, in the order of their beginnings.
+// Recording is what the executions of both networks tell about the loaded case, in the order of their beginnings.
 // Precondition: Setup.Record.
 func (r *Result) Recording() *report.Recording {
 	out := &report.Recording{

@@ -39,8 +39,8 @@ const (
 	// longestPause between two executions in the foreground; the mean is half of it. Pauses are random so that the
 	// foreground comes at any moment of what the background does.
 	longestPause = 4 * time.Millisecond
-	// maxOutstanding bounds the executions of the foreground at the same time. What comes beyond waits, and
-	// its latency counts from when it came.
+	// maxOutstanding bounds the executions of the foreground at the same time. Further ones wait, and their latency
+	// counts from when they came.
 	maxOutstanding = 16
 )
 
@@ -131,7 +131,7 @@ func (b *backgroundCount) saturate(ctx, runs context.Context, r runner) error {
 	return nil
 }
 
-// perSecond is the rate until the last execution ended, so that one that is going on takes nothing from it.
+// perSecond is the rate until the last execution ended, so that one still going on does not lower it.
 func (b *backgroundCount) perSecond() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

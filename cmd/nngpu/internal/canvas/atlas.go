@@ -27,7 +27,7 @@ func Letter(r rune) int32 {
 	return r - firstLetter
 }
 
-// Bar is the glyph of a cell of which so many rows are filled, from below: 0 to CellHeight.
+// Bar is the glyph of a cell that is filled from below up to so many rows: 0 to CellHeight.
 func Bar(rows int) int32 {
 	if rows <= 0 {
 		return Blank

@@ -1,10 +1,10 @@
-// Package canvas draws pictures on the device, with a network: what a frame shows is a model of the operations that every
+// Package canvas draws pictures on the device, with a network: a frame is drawn by a model of operations that every
 // device has, run by the driver like any other.
 //
-// A canvas has three parts: the view, which is the source's picture; beside it the panel, which is what a network made of it;
-// below them the strip. Letters, bars and marks are cells of an atlas, a constant of the model that GATHER reads; marks on the
-// panel, of any place and size, are products of how far they cover each row and each column: BATCH_MATMUL. So the host tells
-// some kilobytes a frame, and no picture passes through it.
+// A canvas has three parts: the view, which is the source's picture; beside it the panel, which is what a network made
+// of it; below them the strip. Letters, bars and marks are cells of an atlas, a constant of the model that GATHER
+// reads; marks on the panel, of any place and size, are products, by BATCH_MATMUL, of how far they cover each row and
+// each column. So the host passes some kilobytes a frame, and no picture goes through it.
 package canvas
 
 import (
@@ -62,8 +62,8 @@ const (
 // markInk is the colour of text and marks on the panel.
 var markInk = []float32{1, 0.95, 0.25, 1}
 
-// Model is the model that draws a scene. Its output is TENSOR_QUANT8_ASYMM [1, Height, Width, 4] of scale 1/255: RGBA, of
-// which the last means nothing.
+// Model is the model that draws a scene. Its output is TENSOR_QUANT8_ASYMM [1, Height, Width, 4] of scale 1/255: RGBA,
+// whose A means nothing.
 func (s *Scene) Model() (*nn.Model, error) {
 	b := &layers.Builder{}
 	view := b.Input(nn.TensorFloat32, nn.Dims{1, Side, Side, 4}, 0, 0)
@@ -139,7 +139,7 @@ func (s *Scene) base(b *layers.Builder, view uint32) uint32 {
 			x = b.Cast(x, nn.TensorFloat32)
 		}
 		x = b.ResizeBilinear(x, resize)
-		// Of one channel the product makes four.
+		// The product makes four channels of one.
 		scale := b.Floats(nn.Dims{1, 1, 1, 1}, 1/(high-low))
 		if o.Dims[3] == 1 {
 			v := 1 / (high - low)

@@ -41,7 +41,7 @@ func palette() []float32 {
 // Mark is a rectangle on the panel, by its edges in pixels. It may lie partly or wholly outside, and between pixels.
 type Mark struct{ Left, Top, Right, Bottom float32 }
 
-// Sheet is what the host says of a frame. It is empty at first, and after Clear. Not safe for concurrent use.
+// Sheet is what the host contributes to a frame. It is empty at first, and after Clear. Not safe for concurrent use.
 type Sheet struct {
 	text   [PanelRows * PanelColumns]int32
 	glyphs [StripRows * StripColumns]int32
@@ -114,7 +114,7 @@ func (s *Sheet) Cell(column, row int, glyph int32, ink, paper Colour) {
 	s.glyphs[i], s.ink[i], s.paper[i] = glyph, int32(ink), int32(paper)
 }
 
-// Column draws a bar of the given height, 0 to 1, on a trough of so many rows of which the lowest is row.
+// Column draws a bar of the given height, 0 to 1, on a trough of so many rows, the lowest of which is row.
 func (s *Sheet) Column(column, row, rows int, height float64, ink Colour) {
 	pixels := int(height*float64(rows*CellHeight) + 0.5)
 	if height > 0 {

@@ -1,10 +1,10 @@
 // Package console writes what the command says: on lines of its own, whatever the texts in it hold, and as JSON.
 //
-// Names, descriptions and labels come from files, and paths and device names from others too: they may hold what
+// Names, descriptions and labels come from files, and paths and device names also from others: they may hold what
 // steers a terminal, turns its text around, or looks like lines of this program. All that is printed therefore goes
-// through Printf, which makes one line of each argument, or through JSON; and whatever is written at all goes
-// through an Output, which lets nothing invisible pass but line ends and tabs. Progress bars alone write beside it:
-// all their words are this program's.
+// through Printf, which makes one line of each argument, or through JSON; and whatever is written at all goes through
+// an Output, which lets nothing invisible pass but line ends and tabs. Only progress bars write beside it: all their
+// words are this program's.
 package console
 
 import (

@@ -39,7 +39,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// Rate is a rate for people, of which three digits mean something.
+// Rate is a rate for people, with three significant digits.
 func Rate(x float64) string {
 	if x == 0 {
 		return "no"

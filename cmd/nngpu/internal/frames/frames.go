@@ -1,8 +1,8 @@
 // Package frames gives pictures one after the other, as a camera does: from picture files, from video that a pipe brings, or
 // made up.
 //
-// All pictures of a source have one size. They are read ahead, by a goroutine that a slow or silent writer at the other end
-// of a pipe may block, while who waits for the next picture goes by its context.
+// All pictures of a source have one size. They are read ahead, by a goroutine that a slow or silent writer at the other
+// end of a pipe may block; a wait for the next picture ends with its context all the same.
 package frames
 
 import (
@@ -27,7 +27,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Options of a source.
 type Options struct {
-	// Loop begins again after the last picture. A stream that cannot be read again, such as a pipe, has none.
+	// Loop begins again after the last picture. It is an error for a stream that cannot be read again, such as a pipe.
 	Loop bool
 	// Input is read where the source is "-".
 	Input io.Reader

@@ -4,7 +4,7 @@ import "math"
 
 const (
 	patternWidth, patternHeight = 320, 240
-	// patternPeriod is after how many pictures the pattern comes back.
+	// patternPeriod is the number of pictures after which the pattern comes back.
 	patternPeriod = 120
 )
 

@@ -17,7 +17,7 @@ import (
 // maxSide bounds the pictures of files, which are scaled down to it: networks and windows are smaller.
 const maxSide = 640
 
-// pictures are files, of which the first gives the size.
+// pictures are files, the first of which gives the size.
 type pictures struct {
 	paths         []string
 	at            int

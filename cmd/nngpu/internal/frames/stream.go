@@ -23,7 +23,8 @@ type stream struct {
 
 // openStream opens a file, or a pipe that need not have a writer yet.
 func openStream(name string, regular bool, patience time.Duration) (*stream, error) {
-	// Without the flag the call would wait for a writer, whom nothing ends; with it reads of a pipe wait in Go, until Close.
+	// Without the flag the call would wait for a writer, and nothing could end that; with it reads of a pipe wait in
+	// Go, until Close.
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

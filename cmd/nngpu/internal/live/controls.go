@@ -10,7 +10,7 @@ import (
 	"github.com/nngpu/nngpu/driver/nn"
 )
 
-// Command is what somebody at a window wants while frames go on.
+// Command is a wish of somebody at the window while frames go on.
 type Command uint8
 
 const (
@@ -98,7 +98,7 @@ func (x *session) obey(c Command, quit func()) {
 	}
 }
 
-// summary is what happened until now, with the settings as they are at last.
+// summary is what happened until now, with the latest settings.
 func (x *session) summary() *Summary {
 	sum := x.history.summary(x.Setup)
 	deadline, preempt := x.controls.get()

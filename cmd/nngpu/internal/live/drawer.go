@@ -49,7 +49,7 @@ func newDrawer(ctx context.Context, x *session) (*drawer, error) {
 	return d, d.makeCanvas(nil)
 }
 
-// makeCanvas makes the memory of the canvas, which is drawn by the model and then has other roles, too.
+// makeCanvas makes the memory of the canvas, which the model draws and which then has further roles.
 func (d *drawer) makeCanvas(shown []driver.BufferRole) (err error) {
 	if d.canvas != nil {
 		_ = d.canvas.Close() // nobody uses it
@@ -148,7 +148,7 @@ func (d *drawer) record(ctx context.Context) (err error) {
 	return nil
 }
 
-// draw draws the canvas of a frame, in its turn among what else runs on the device.
+// draw draws the canvas of a frame, in its turn among the other work of the device.
 func (d *drawer) draw(ctx context.Context, s *slot) error {
 	x := d.session
 	if err := d.resize(ctx); err != nil {

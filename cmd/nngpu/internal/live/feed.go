@@ -13,8 +13,8 @@ const (
 	feedInput        // what the network takes
 )
 
-// feedModel makes of a picture of w by h texels in RGBA, which are numbers of 0 to 1 when they are read, what the canvas shows
-// and the network's input o, on which in looks as picture.Input does: resized, normalised, in its type.
+// feedModel turns a picture of w by h texels in RGBA, read as numbers of 0 to 1, into what the canvas shows and into
+// the network's input o, as in describes it: resized, normalised, in its type.
 func feedModel(w, h int, in *picture.Input, o *nn.Operand) (*nn.Model, error) {
 	b := &layers.Builder{}
 	x := b.Input(nn.TensorFloat32, nn.Dims{1, uint32(h), uint32(w), 4}, 0, 0)
@@ -53,8 +53,8 @@ func feedModel(w, h int, in *picture.Input, o *nn.Operand) (*nn.Model, error) {
 	return b.Build()
 }
 
-// shrunk is x of w by h pixels by averages of squares, as far as it stays as large as is wanted: so that no pixel is passed
-// over when it is then resized.
+// shrunk reduces x, of w by h pixels, by averages of squares, as long as it stays as large as is wanted, so that no
+// pixel is passed over when it is then resized.
 func shrunk(b *layers.Builder, x uint32, w, h, wantW, wantH int) uint32 {
 	if k := min(w/wantW, h/wantH); k > 1 {
 		return b.AveragePool2D(x, layers.Pool{Padding: nn.PaddingValid, Window: [2]int{k, k}})

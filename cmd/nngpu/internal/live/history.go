@@ -22,12 +22,12 @@ const (
 )
 
 const (
-	// shownFrames and shownSlices are what the strip has of the last frames and of the last seconds.
+	// shownFrames and shownSlices are how many of the last frames and of the last slices the strip shows.
 	shownFrames = canvas.StripColumns
 	shownSlices = canvas.StripColumns - laneNames
 	// slice is the time of a cell of the strip.
 	slice = 50 * time.Millisecond
-	// mostKept bounds the latencies that the summary is made of.
+	// mostKept bounds the latencies that the summary is made from.
 	mostKept = 1 << 20
 )
 
@@ -213,7 +213,7 @@ func (h *history) snapshot(now time.Time) *snapshot {
 	seconds := now.Sub(h.began).Seconds()
 	s.rate, s.rivals = float64(s.total)/seconds, float64(h.rivals)/seconds
 	for i := range shownSlices {
-		// The last slice is not over, and the one before may yet be told of.
+		// The last slice is not over, and work in the one before may not be reported yet.
 		for who := range lanes {
 			if n := h.newest - shownSlices + 1 + i; n >= 0 {
 				s.shares[who][i] = min(1, h.slices[n%shownSlices][who].Seconds()/slice.Seconds())

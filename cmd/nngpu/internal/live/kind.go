@@ -107,8 +107,8 @@ func canvasType(o *nn.Operand) error {
 	return fmt.Errorf("an output of type %v is not drawn", o.Type)
 }
 
-// StatedRange is what a model file says of what black and white are in a picture that is its first output; zero where it says
-// nothing. There it has a normalisation that makes colours of 0 to 255 of what comes out.
+// StatedRange is the numbers for black and white that a model file states for a picture that is its first output; zero
+// where it states none. Such a file has a normalisation there that turns outputs into colours of 0 to 255.
 func StatedRange(net *importer.Network) [2]float32 {
 	if len(net.Metadata.Outputs) == 0 {
 		return [2]float32{}
@@ -156,7 +156,7 @@ func elements(d nn.Dims) int {
 	return n
 }
 
-// pointSize is how many numbers a point has, of which the first two are its place: the last dimension, where that is 2 or 3,
+// pointSize is how many numbers a point has, the first two being its place: the last dimension, where that is 2 or 3,
 // else three where that divides the output. 0 where the output is no list of points.
 func pointSize(d nn.Dims) int {
 	n := elements(d)

@@ -1,10 +1,11 @@
 // Package live runs a network on pictures as they come and draws what it makes of them, all on the device.
 //
-// A picture is written once, into memory that the device reads as an image. There it becomes what is shown, and the network's
-// input (the feed); the network leaves its result there; and the canvas is drawn from both. The host reads small results alone:
-// scores, boxes, points. Feed and network are executions of one priority and deadline; the canvas is drawn at medium priority,
-// by a goroutine of its own, so that no picture waits for the drawing of an earlier one; and a second network may want the
-// device, too. All of them are executions of one client of the driver, among which its scheduler chooses.
+// A picture is written once, into memory that the device reads as an image. There it becomes what is shown, and the
+// network's input (the feed); the network leaves its result there; and the canvas is drawn from both. The host reads
+// only small results: scores, boxes, points. Feed and network are executions of one priority and deadline; the canvas
+// is drawn at medium priority, by a goroutine of its own, so that no picture waits for the drawing of an earlier one;
+// and a second network may want the device as well. All of them are executions of one client of the driver, among which
+// its scheduler chooses.
 package live
 
 import (
@@ -46,7 +47,7 @@ type Setup struct {
 
 	Record io.Writer // nil, or where to write every frame drawn, as YUV4MPEG2
 
-	Screen   Screen         // nil, or where frames are shown, too
+	Screen   Screen         // nil, or where frames are also shown
 	Commands <-chan Command // nil, or what is wanted meanwhile
 }
 
@@ -61,11 +62,11 @@ type Rival struct {
 // ErrSink is the cause where Setup.Record cannot be written.
 var ErrSink = errors.New("the recording cannot be written")
 
-// slots are how many frames there are at once: one that is computed, one that waits to be drawn, one that is drawn, and the
-// last one that was.
+// slots are how many frames there are at once: one being computed, one waiting to be drawn, one being drawn, and the
+// last one drawn.
 const slots = 4
 
-// warmUps is how often all is run before the first frame: what that takes is what the driver then expects. Once is enough
+// warmUps is how often everything runs before the first frame: the driver then expects what that took. Once is enough
 // where it takes warmUpTime.
 const (
 	warmUps    = 3
@@ -190,8 +191,8 @@ func (x *session) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// run has the frames, the drawing and the second network run beside each other, and waits for all to end. Frames come until
-// wanted ends, too.
+// run runs the frames, the drawing and the second network beside each other, and waits for all to end. Frames end with
+// wanted as well.
 func (x *session) run(ctx, wanted context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -253,7 +254,7 @@ func (x *session) frames(ctx context.Context) error {
 	return nil
 }
 
-// schedule drops the frames that were due until now, but for the last.
+// schedule drops the frames that were due until now, except the last.
 func (x *session) schedule(period time.Duration) {
 	now := time.Now()
 	if period == 0 || x.due.IsZero() {
@@ -277,7 +278,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// waited is from when on a picture counts as one that came late, so that its time is from then on.
+// waited is the wait from which on a picture counts as late, so that its time begins when it came.
 const waited = time.Millisecond
 
 // frame takes a picture that is due, computes it and has it drawn. io.EOF where there is no more.
@@ -324,8 +325,8 @@ func (x *session) frame(ctx context.Context, due time.Time) error {
 	return x.show(ctx, s)
 }
 
-// show hands a frame to the drawer: all of them where they are recorded, else the latest, because drawing may take longer
-// than computing. s is nil for a frame without a result, of which the strip tells.
+// show hands a frame to the drawer: all of them where they are recorded, else the latest, because drawing may take
+// longer than computing. s is nil for a frame without a result, which only the strip shows.
 func (x *session) show(ctx context.Context, s *slot) error {
 	if x.Record != nil {
 		select {

@@ -18,9 +18,9 @@ func (l *lost) note(err error) {
 	}
 }
 
-// runOn is run, again after each loss of the device. The driver opens that again and brings everything back but what its memory
-// held, and a frame writes all that it reads. It is for the driver to say when a device is lost for good: then there is no
-// result from one loss to the next.
+// runOn is run, again after each loss of the device. The driver opens the device again and brings everything back
+// except what its memory held, and a frame writes all that it reads. The driver decides when a device is lost for good:
+// then there is no result from one loss to the next.
 func (x *session) runOn(ctx, wanted context.Context) error {
 	before := -1
 	for {

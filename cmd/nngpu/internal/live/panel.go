@@ -52,7 +52,8 @@ func drawLabels(sheet *canvas.Sheet, scores []float32, labels []string) {
 	}
 }
 
-// drawBars has a bar for each value, or for the largest of as many as go to one, between the least and the largest of all.
+// drawBars draws a bar for each value, or for the largest of those that share a bar, on a scale from the least to the
+// largest of all.
 func drawBars(sheet *canvas.Sheet, values []float32) {
 	group := (len(values) + rawBars - 1) / rawBars
 	var heights []float32
@@ -86,10 +87,11 @@ func drawBars(sheet *canvas.Sheet, values []float32) {
 	}
 }
 
-// normalised is up to where coordinates are taken for parts of the picture; larger ones are pixels of the network's input.
+// normalised is the largest coordinate that is taken for a part of the picture; larger ones are pixels of the network's
+// input.
 const normalised = 2
 
-// drawPoints marks points of size numbers each, of which the first two are x and y.
+// drawPoints marks points of size numbers each, the first two being x and y.
 func drawPoints(sheet *canvas.Sheet, values []float32, size, width, height int) {
 	pixels := false
 	for i := 0; i+1 < len(values); i += size {

@@ -75,8 +75,8 @@ func (d *drawer) strip(s *snapshot) {
 	sheet.Strip(0, movedRow, canvas.Pale, fmt.Sprintf("a frame moves %s in, %s of results out", byteText(s.perFrame.in), byteText(s.perFrame.results)))
 }
 
-// latencies has a bar for each of the last frames: as high as it took, the full height being the deadline and a quarter, or
-// the longest of them.
+// latencies draws a bar for each of the last frames, as high as the time that it took; the full height is the deadline
+// and a quarter, or the longest of them.
 func (d *drawer) latencies(frames []frameRecord, deadline time.Duration) {
 	full := deadline + deadline/4
 	for _, f := range frames {
@@ -89,7 +89,7 @@ func (d *drawer) latencies(frames []frameRecord, deadline time.Duration) {
 			f := frames[i-first]
 			colour = outcomeColours[f.how]
 			if height = float64(f.took) / float64(full); f.how == refused {
-				height = 1 // it took no time, but is to be seen
+				height = 1 // it took no time, but must be visible
 			}
 		}
 		d.sheet.Column(i, latencyRow, latencyRow-latencyTop+1, height, colour)

@@ -13,14 +13,14 @@ import (
 
 // Screen is the inside of a window. One goroutine at a time uses it. gpu.Screen is one.
 type Screen interface {
-	// Size is that of the window, in pixels; 0 where nothing of it is to be seen.
+	// Size is that of the window, in pixels; 0 where nothing of it is visible.
 	Size() (width, height int, err error)
 	// BGR says that pixels begin with blue; else they begin with red.
 	BGR() bool
 	// Acquire waits until the window takes another picture; false where it does not for some time.
 	Acquire(ctx context.Context) (bool, error)
-	// Show shows a picture of width by height pixels of four bytes in the middle of the window; false where the window has
-	// changed since Acquire, so that it is not to be seen.
+	// Show shows a picture of width by height pixels of four bytes in the middle of the window; false where the window
+	// has changed since Acquire, so that the picture is not visible.
 	Show(m backend.Memory, width, height int) (bool, error)
 }
 
@@ -33,8 +33,8 @@ type viewer struct {
 	picture       *driver.Buffer        // of the model
 }
 
-// fits reports whether the picture has the size that the window wants now, which it returns. Where nothing of the window is to
-// be seen any size will do.
+// fits reports whether the picture has the size that the window wants now, which it returns. Where nothing of the
+// window is visible any size will do.
 func (v *viewer) fits() (ok bool, width, height int, err error) {
 	w, h, err := v.screen.Size()
 	if err != nil {
@@ -84,7 +84,7 @@ func (v *viewer) role() []driver.BufferRole {
 	return []driver.BufferRole{{Model: v.model, Index: 0, Probability: 1}}
 }
 
-// fitModel makes of the canvas a picture of another size, and perhaps with blue before red.
+// fitModel turns the canvas into a picture of another size, perhaps with blue before red.
 func fitModel(width, height int, bgr bool) (*nn.Model, error) {
 	b := &layers.Builder{}
 	x := b.Input(nn.TensorQuant8Asymm, nn.Dims{1, canvas.Height, canvas.Width, 4}, 1./255, 0)
@@ -98,7 +98,7 @@ func fitModel(width, height int, bgr bool) (*nn.Model, error) {
 	return b.Build()
 }
 
-// show shows the canvas, which is drawn. A window that takes no picture keeps the one that it has.
+// show shows the canvas, which is drawn. A window that takes no picture keeps its present one.
 func (v *viewer) show(ctx context.Context, canvas *driver.Buffer) error {
 	if v.width == 0 {
 		return nil

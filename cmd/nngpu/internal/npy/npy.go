@@ -68,8 +68,8 @@ func parse(data []byte) (*header, error) {
 	return h, nil
 }
 
-// Read returns the data of an array whose shape and type are the operand's from a file of size bytes. No more than
-// the header is read of one that is not right.
+// Read returns the data of an array whose shape and type are the operand's from a file of size bytes. Of a file that is
+// not right it reads only the header.
 func Read(file io.Reader, size int64, o *nn.Operand) ([]byte, error) {
 	head := make([]byte, min(size, int64(len(magic)+6+maxHeader)))
 	if _, err := io.ReadFull(file, head); err != nil {
@@ -105,7 +105,7 @@ func Read(file io.Reader, size int64, o *nn.Operand) ([]byte, error) {
 	return data, err
 }
 
-// plainType is a type string without the byte order of this machine and of types that have none.
+// plainType is a type string without its byte order, where that is this machine's or the type has none.
 func plainType(descr string) string {
 	if len(descr) == 3 && descr[2] == '1' {
 		return descr[1:] // one byte has no order

@@ -13,7 +13,7 @@ import (
 	"github.com/nngpu/nngpu/gpu"
 )
 
-// What rows of the device are put together.
+// How rows of the device are grouped.
 const (
 	ByOp      = "op"
 	ByKernel  = "kernel"
@@ -32,7 +32,7 @@ type Result struct {
 	Rows []Row   `json:"rows"`
 }
 
-// Row is a part of the time. What it has of the device is 0, or empty, for rows of the host.
+// Row is a part of the time. Figures of the device are 0, or empty, for rows of the host.
 type Row struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"` // op, or what it is else: see driver.ProfileKind
@@ -42,7 +42,7 @@ type Row struct {
 	Share       float64 `json:"share"` // of the sum of all rows
 	GFLOPS      float64 `json:"gflops"`
 	GBPS        float64 `json:"gbps"`
-	// Ceiling is what binds on this device at most, and Percent how much of that was reached.
+	// Ceiling is what bounds it most on this device, and Percent how much of that was reached.
 	Ceiling string  `json:"ceiling"`
 	Percent float64 `json:"percent"`
 	Kernel  string  `json:"kernel"`

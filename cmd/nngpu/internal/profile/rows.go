@@ -24,8 +24,8 @@ type group struct {
 	ceilings           map[string]float64
 }
 
-// typical returns the fifth of the runs, three at least, that took neither least nor longest. Their mean is robust as the
-// median is, and unlike medians the means of rows add up to the mean of the runs that they are of.
+// typical returns the middle fifth of the runs by their time, three at least. Their mean is as robust as the median,
+// and unlike medians the means of rows add up to the mean of their runs.
 func typical(runs []*driver.Profile) []*driver.Profile {
 	sorted := slices.Clone(runs)
 	slices.SortFunc(sorted, func(a, b *driver.Profile) int { return cmp.Compare(a.Wall, b.Wall) })
@@ -33,7 +33,7 @@ func typical(runs []*driver.Profile) []*driver.Profile {
 	return sorted[cut : len(sorted)-cut]
 }
 
-// Fill sets the figures of r by the runs, whose rows of the device are put together by what by says.
+// Fill sets the figures of r from the runs, whose rows of the device are grouped as by says.
 func (r *Result) Fill(runs []*driver.Profile, by string) {
 	runs = typical(runs)
 	groups := map[string]*group{}
@@ -81,7 +81,7 @@ var hostKinds = []string{
 	string(driver.ProfileFinish),
 }
 
-// groupOf is what a row of a run is put together with, and how that is called.
+// groupOf is the key and the name of the group that a row of a run belongs to.
 func groupOf(row *driver.ProfileRow, by string) (key, name string) {
 	switch {
 	case row.Kernel != "" && by == ByKernel:

@@ -32,7 +32,7 @@ type Bar struct {
 }
 
 // Start starts a bar of total steps; nothing is shown where screen is nil. The caller calls Finish. The bar steers the
-// terminal: what is a word of the program's own.
+// terminal: what must be a text of the program's own.
 func Start(screen *os.File, total int, what string) *Bar {
 	p := &Bar{}
 	if screen != nil {

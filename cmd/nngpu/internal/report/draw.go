@@ -27,7 +27,7 @@ const (
 	letterWidth = 5.6 // of the small text in bars
 )
 
-// Bar is a rectangle with a text that is shown over it, and one for who points at it.
+// Bar is a rectangle with a text that is shown over it, and one that is shown when it is pointed at.
 type Bar struct {
 	X, Y, W, H, TextX, TextY float64
 	Color, Title, Text       string
@@ -39,7 +39,7 @@ type Tick struct {
 	Text        string
 }
 
-// Frame is where a chart has its edges, and the marks of its horizontal axis their texts.
+// Frame is where a chart has its edges, and the marks of its horizontal axis have their texts.
 type Frame struct{ Width, Height, Left, Right, Foot, TextY int }
 
 func frame(height, foot int) Frame {
@@ -152,7 +152,7 @@ func (p *Page) Roofline() *Roofline {
 	return r
 }
 
-// spread drops texts that would stand on another.
+// spread drops texts that would overlap another.
 func (r *Roofline) spread() {
 	var shown []*Dot
 	for i := range r.Dots {

@@ -40,7 +40,7 @@ type Point struct {
 	MS, Share   float64
 }
 
-// Memory is what of an arena is live while each step runs, in their order.
+// Memory is how much of an arena is live while each step runs, in the order of the steps.
 type Memory struct {
 	Steps          []MemoryStep
 	Arena, Weights int64 // bytes

@@ -14,7 +14,7 @@ import (
 	"github.com/nngpu/nngpu/driver"
 )
 
-// MostTraced is how many runs a timeline shows; others are as those.
+// MostTraced is how many runs a timeline shows; others are like those.
 const MostTraced = 300
 
 // Recording is what executions on one device told.

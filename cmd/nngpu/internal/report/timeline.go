@@ -145,7 +145,7 @@ func (p *Page) spansOf(client string) (list []runSpan) {
 	return list
 }
 
-// window is what the timeline shows, in words too.
+// window is what the timeline shows, also in words.
 func (p *Page) window() (from, to time.Time, about string) {
 	if len(p.clients()) > 1 {
 		var best *Wait

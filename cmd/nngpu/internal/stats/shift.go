@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// How far one sample lies from another, without an assumption on how they are distributed: measured times have long
-// tails. The estimators are those of Hodges and Lehmann, the intervals those that belong to Wilcoxon's tests, at 95 %.
-// From Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd edition, 3.2 and 3.3 (paired), 4.2 and 4.3.
+// How far one sample lies from another, without an assumption on their distribution: measured times have long tails.
+// The estimators are those of Hodges and Lehmann, the intervals those that belong to Wilcoxon's tests, at 95 %. From
+// Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd edition, 3.2 and 3.3 (paired), 4.2 and 4.3.
 
 const (
 	// significance is the probability that an interval leaves out the truth.
 	significance = 0.05
 	// normalQuantile is that of 1 - significance/2.
 	normalQuantile = 1.959964
-	// MaxSamples bounds the samples that are compared: of all pairs of them.
+	// MaxSamples bounds the samples that are compared, because all pairs of them are.
 	MaxSamples = 512
 )
 
@@ -30,7 +30,7 @@ type Estimate struct {
 // both, at least one.
 func Paired(before, after []float64) Estimate {
 	n := len(before)
-	var walsh []float64 // means of all pairs of differences, of each with itself too
+	var walsh []float64 // means of all pairs of differences, also of each with itself
 	for i := range n {
 		for j := i; j < n; j++ {
 			walsh = append(walsh, (after[i]-before[i]+after[j]-before[j])/2)
@@ -61,8 +61,8 @@ func interval(values []float64, outside int) Estimate {
 }
 
 // signedRankBound is the largest number that Wilcoxon's signed-rank statistic of n differences does not exceed with a
-// probability of half the significance, so that as many means lie outside of the interval at either end; -1 for less than
-// 6 differences.
+// probability of half the significance, so that so many means lie outside of the interval at either end; -1 for less
+// than 6 differences.
 func signedRankBound(n int) int {
 	if n > 60 { // the normal approximation
 		m, v := float64(n)*float64(n+1)/4, float64(n)*float64(n+1)*float64(2*n+1)/24

@@ -27,7 +27,7 @@ type gauges struct {
 	rates map[Bound][]float64
 }
 
-// read takes one rate of each ceiling. One whose gauge fails stays as it was: networks' times are worth having without.
+// read takes one rate of each ceiling. One whose gauge fails stays as it was: networks' times are useful without it.
 func (g *gauges) read(ctx context.Context) {
 	for what, rate := range g.of {
 		if r, err := rate(ctx); err == nil {

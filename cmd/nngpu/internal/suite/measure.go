@@ -84,8 +84,8 @@ func Measure(ctx context.Context, subjects []*Subject, p *Plan, r *Result) error
 	return ctx.Err()
 }
 
-// due reports whether the subject has a turn in a round. In the first Rounds each has as many as its share of the time
-// allows, later ones are for those that are not sure.
+// due reports whether the subject has a turn in a round. In the first Rounds each has as many turns as its share of the
+// time allows, later ones are for those that are not sure.
 func (s *Subject) due(round int, p *Plan) bool {
 	switch {
 	case s.Error != "" || !time.Now().Before(p.Until):

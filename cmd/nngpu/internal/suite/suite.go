@@ -30,13 +30,13 @@ type Result struct {
 	Rows     []Row     `json:"rows"`
 }
 
-// Ceilings are what the device can do at most; 0 what it cannot or where nobody knows.
+// Ceilings are what the device can do at most; 0 for what it cannot do or is not known.
 type Ceilings struct {
 	F32    float64 `json:"fma_f32_gflops"`
 	F16    float64 `json:"fma_f16_gflops"`
 	Int8   float64 `json:"dot_int8_gops"`
 	Memory float64 `json:"memory_gbps"`
-	// Busy says that half of the time the device did much less than these, as where others use the machine.
+	// Busy says that half of the time the device did much less than these, as it does where others use the machine.
 	Busy bool `json:"busy"`
 }
 
@@ -51,7 +51,7 @@ type Row struct {
 	Bursts  int     `json:"bursts"`
 	Runs    int     `json:"runs"`
 	// Spread is how much the fastest executions of every other burst and of the rest differ: about what another
-	// measurement may differ by. Nil of a single burst.
+	// measurement may differ by. Nil for a single burst.
 	Spread *float64 `json:"spread_percent,omitempty"`
 	GFLOPS float64  `json:"gflops"` // at Min
 	// Bound is what bounds the network on this device: an arithmetic or the memory. Ceiling is the time that it takes at

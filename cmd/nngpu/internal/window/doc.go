@@ -1,5 +1,5 @@
-// Package window opens the window of `nngpu live`: where it is, which keys are pressed, when it is closed. What it shows is put
-// there by a device, through a gpu.Screen of it; the package knows no Vulkan.
+// Package window opens the window of `nngpu live`: where it is, which keys are pressed, when it is closed. A device
+// puts there what it shows, through a gpu.Screen; the package knows no Vulkan.
 //
 // Of glfw only the window is used. Its Vulkan part opens a libvulkan of its own, whose instance is not ours.
 //

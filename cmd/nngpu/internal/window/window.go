@@ -89,7 +89,7 @@ func (w *Window) open(title string) (*glfw.Window, error) {
 	return g, nil
 }
 
-// start is glfw.Init, which calls it a success where there is no X server, and tells of that on the log.
+// start is glfw.Init, which succeeds even where there is no X server, and only logs that.
 func start() error {
 	var told strings.Builder
 	out, flags := log.Writer(), log.Flags()
@@ -121,7 +121,7 @@ func (w *Window) key(_ *glfw.Window, k glfw.Key, _ int, action glfw.Action, _ gl
 	}
 }
 
-// command tells of c. What nobody takes is dropped if there is much of it, and leaves room for what is no Redraw.
+// command sends c. Commands that nobody takes are dropped when there are many; a Redraw leaves the room to others.
 func (w *Window) command(c live.Command) {
 	if c == live.Redraw && len(w.commands) > 0 {
 		return // whatever comes first has the window drawn
@@ -135,7 +135,7 @@ func (w *Window) command(c live.Command) {
 // loop has the window until Close.
 func (w *Window) loop(g *glfw.Window) {
 	for {
-		glfw.WaitEvents() // until PostEmptyEvent, too
+		glfw.WaitEvents() // PostEmptyEvent ends it as well
 		for waiting := true; waiting; {
 			select {
 			case f, ok := <-w.calls:

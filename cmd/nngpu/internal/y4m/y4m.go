@@ -1,8 +1,8 @@
 // Package y4m reads and writes YUV4MPEG2, the uncompressed video that ffmpeg, mjpegtools and camera programs pipe to each
 // other: a line that describes the video, then for each picture a line and its planes.
 //
-// A stream is hostile until proven otherwise: how large its pictures are is judged by the first line, and nothing is made
-// that this does not bound. The format is that of mjpegtools' yuv4mpeg(5).
+// A stream is hostile until proven otherwise: its first line tells the size of its pictures, and bounds everything that
+// is made. The format is that of mjpegtools' yuv4mpeg(5).
 package y4m
 
 import (
@@ -158,7 +158,7 @@ func side(text string) (int, error) {
 	return int(n), nil
 }
 
-// rate reads A:B, of which 0:0 says nothing.
+// rate reads A:B; 0:0 says nothing.
 func rate(text string) (float64, error) {
 	a, b, cut := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(a, 10, 31)
