@@ -152,9 +152,9 @@ func (r *Row) Check(c *Call) error {
 // Infer decodes the parameters and computes the output shapes from the Dims of the inputs, which the
 // caller has completed. It fails with ErrNotConstant, ErrOpenShape, or a plain error when shapes or
 // values contradict each other. FILL, RESHAPE, SQUEEZE, EXPAND_DIMS, PAD, PAD_V2, MIRROR_PAD, TRANSPOSE and
-// MEAN with a parameter that is not constant take the shape that the output operand states, the latter
-// five with Inferred.RuntimeParam; no other row looks at the output's dimensions, which the caller compares
-// (MergeDims). Of outputs whose rows the data tells, their number is open. Precondition: Check passed.
+// MEAN with a parameter that is not constant, like TILE and TRANSPOSE_CONV_2D, take the shape that the output operand
+// states, the latter five of the list with Inferred.RuntimeParam; no other row looks at the output's dimensions, which the
+// caller compares (MergeDims). Of outputs whose rows the data tells, their number is open. Precondition: Check passed.
 func (r *Row) Infer(c *Call) (*Inferred, error) {
 	c = r.read(c)
 	// The ranks are tested again: the caller may have completed an unknown rank since Check.
