@@ -46,12 +46,16 @@ var sizeCases = []hostileCase{
 			b.Output(op(b, nn.OpPad, f32, x, list(b, nn.Dims{2, 2}, 0, 0, 0, 1<<22)))
 		}
 	}},
-	// 240 KB of constants that every convolution packs in its own way, 15 MB each.
+	// A filter that every zero point of both types packs in its own way, 256 KB each.
 	{name: "one filter packed 1,000 times", want: exhausted, only: "swiftshader", whole: shared(1000, nn.Dims{1, 1, 8000, 1}, func(b *nn.Builder, i int, at nn.Location) uint32 {
-		x := input(b, u8, 1, 1, 8000, 1)
-		w := view(b, at, u8, 0.5, int32(i%256), 1, 1, 8000, 1)
+		typ, zero := u8, int32(i%256)
+		if i%512 >= 256 {
+			typ, zero = s8, zero-128
+		}
+		x := input(b, typ, 1, 1, 8000, 1)
+		w := view(b, at, typ, 0.5, zero, 1, 1, 8000, 1)
 		s := b.Const(i32, nn.Dims{1}, 0.25, 0, []byte{byte(i), byte(i >> 8), 0, 0})
-		return op(b, nn.OpConv2D, u8, append([]uint32{x, w, s}, ints(b, 2, 1, 1, 0)...)...)
+		return op(b, nn.OpConv2D, typ, append([]uint32{x, w, s}, ints(b, 2, 1, 1, 0)...)...)
 	})},
 	{name: "one filter packed the same way", want: compiles, whole: shared(1000, nn.Dims{1, 1, 8000, 1}, func(b *nn.Builder, i int, at nn.Location) uint32 {
 		x := input(b, u8, 1, 1, 8000, 1)

@@ -14,6 +14,7 @@ import (
 // kernel can bind a tile of the filter.
 func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 	x, y := b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0])
+	flush = flush || b.Facts.Quick && c.X.Type.IsQuant8() // one kernel for all sums, where kernels are to be few
 	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
 		zero := c.W.Type.IsQuant8() // by type, not by value: a network whose filters have many zero points needs one kernel then
 		matrix := k.Matrix != (family.Matrix{})
@@ -187,6 +188,7 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 			k = unpacked(f, k)
 		}
 		k.Shared, k.Split, k.Rows, k.Quad, k.M, k.N = false, false, false, false, 1, 8
+		k.Flush = k.Elem == family.Q8 && !k.Dot
 		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}, true
 	case family.GemmSum: // sums are in one part then
 		return p, false
