@@ -76,7 +76,7 @@ var layers = map[string][]string{
 	"gpu/internal/lower":         {"driver/nn", "driver/ops", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/plan", "shaders", "shaders/family"},
 	"gpu/internal/compile":       {"driver/nn", "driver/ops", "gpu/internal/codec", "gpu/internal/ir", "gpu/internal/emit", "gpu/internal/lower", "gpu/internal/pack", "gpu/internal/plan", "shaders"},
 	"gpu/internal/vulkan":        {"driver/nn", "driver/backend", "gpu/internal/plan", "gpu/internal/pool", "shaders", "shaders/family", "cgo/vk"},
-	"gpu/internal/keep":          {"driver/nn", "driver/backend", "gpu/internal/vulkan"},
+	"gpu/internal/keep":          {"internal/needlinux", "driver/nn", "driver/backend", "gpu/internal/vulkan"},
 	"gpu/internal/version":       {},
 	"gpu/internal/vulkan/vktest": {"driver/nn/nntest", "gpu/internal/vulkan", "cgo/vk"},
 	"gpu": {"driver/nn", "driver/layers", "driver/ops", "driver/backend", "gpu/internal/compile", "gpu/internal/ir", "gpu/internal/keep", "gpu/internal/lower", "gpu/internal/pack",

@@ -1,6 +1,5 @@
 //go:build linux
 
-// Package keep has the packed constants of executables ready for when their device is lost.
 package keep
 
 import (
