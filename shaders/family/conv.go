@@ -58,9 +58,9 @@ type Depthwise struct {
 	Width, Stride int
 	Access        Access
 	Shift         bool // 8-bit results are scaled with shifts of vectors by variables
-	// Rows is how many rows of the output an invocation computes by conv/depthwise_rows.comp, of windows as high as wide; 0:
-	// one, by depthwise.comp.
-	Rows int
+	// Across and Rows are the pixels of the output that an invocation computes by conv/depthwise_rows.comp, of windows as high
+	// as wide. No rows: four pixels of one row, by depthwise.comp.
+	Across, Rows int
 }
 
 // Pixels are the output pixels of an invocation, along rows and columns.
@@ -68,7 +68,7 @@ func (k Depthwise) Pixels() (across, down int) {
 	if k.Rows == 0 {
 		return 4, 1
 	}
-	return 2, k.Rows
+	return k.Across, k.Rows
 }
 
 // Name implements Key.
@@ -78,7 +78,7 @@ func (k Depthwise) Name() string {
 		window = fmt.Sprintf("_k%ds%d", k.Width, k.Stride)
 	}
 	if k.Rows > 0 {
-		window += fmt.Sprintf("_rows%d", k.Rows)
+		window += fmt.Sprintf("_%dx%d", k.Across, k.Rows)
 	}
 	return fmt.Sprintf("conv_depthwise_%s%s%s%s", k.Elem, window, k.Access.suffix(), on(k.Shift, "_shift"))
 }

@@ -162,9 +162,18 @@ func depthwiseVariants() []variant {
 				}
 			}
 		}
+		if w[0] != 3 { // of 5x5 the code would be four times as long
+			continue
+		}
 		for _, elem := range computed {
-			if w[0] == 3 { // of 5x5 the code would be four times as long
-				add(family.Depthwise{Elem: elem, Width: w[0], Stride: w[1], Shift: elem == family.Q8, Rows: 2})
+			add(family.Depthwise{Elem: elem, Width: w[0], Stride: w[1], Shift: elem == family.Q8, Across: 2, Rows: 2})
+		}
+		for _, a := range accesses {
+			add(family.Depthwise{Elem: family.F32, Width: w[0], Stride: w[1], Access: a, Across: 4, Rows: 2})
+			for _, shift := range bools {
+				if a != family.TexelStores {
+					add(family.Depthwise{Elem: family.Q8, Width: w[0], Stride: w[1], Access: a, Shift: shift, Across: 4, Rows: 2})
+				}
 			}
 		}
 	}

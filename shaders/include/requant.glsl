@@ -32,10 +32,4 @@ uint packBytes(ivec4 v) {
 // unpackBytes spreads the bytes of w; the low byte in component 0.
 uvec4 unpackBytes(uint w) { return (uvec4(w) >> uvec4(0u, 8u, 16u, 24u)) & 255u; }
 
-// unpackFloats is unpackBytes as floats, without shifts; exact.
-vec4 unpackFloats(uint w) {
-    return vec4(float(int(w & 0xffu)), float(int(w & 0xff00u)) * (1.0 / 256.0), float(int(w & 0xff0000u)) * (1.0 / 65536.0),
-                float(w & 0xff000000u) * (1.0 / 16777216.0));
-}
-
 #endif

@@ -26,20 +26,22 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 		lowerDirect(b, c.node, "the filter exceeds a texel buffer")
 		return
 	}
-	filter, zero := func() []float32 { return pack.Floats(c.W) }, 0
+	recipe := pack.Recipe{How: "PadRows", Shape: [6]int{int(c.W.Type), 0, taps, c.Out}}
+	filter := func() []float32 { return pack.Floats(c.W) }
 	texel := plan.FormatRGBA32F
 	var q *pack.Quantized
 	var bias []int
 	shifted := false
 	if c.X.Type.IsQuant8() {
-		texel = plan.FormatRGBA8U
+		texel = plan.FormatR32U
 		q = pack.Quantize(&c.Filter)
 		var bound []int
 		if bias, bound = q.DepthwiseBounds(); !pack.ExactSums(bound) {
 			lowerDirect(b, c.node, "sums that floats do not hold exactly")
 			return
 		}
-		filter, zero, shifted = q.Floats, q.WZero, !q.FitsFloats(bound)
+		filter, shifted = q.DepthwiseFloats, !q.FitsFloats(bound)
+		recipe.How, recipe.Shape[1] = "DepthwiseFloats", q.WZero
 	}
 	k, ok := chooseDepthwise(b, c, texel, shifted)
 	if !ok {
@@ -49,7 +51,7 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	push := emit.Ints(count, quads, runs).Words(c.windowPush()...)
 	var channels emit.Value
 	if q != nil {
-		push = push.Words(q.Flip).Floats(float64(q.XZero)).Ints(q.Rounding, int(c.Y.Zero))
+		push = push.Words(q.Flip, uint32(q.XZero*0x01010101)^q.Flip).Ints(q.Rounding, int(c.Y.Zero))
 		if k.Shift {
 			channels = b.WeightsU32(c.Channels(quads, bias))
 		} else {
@@ -60,7 +62,6 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	}
 	push = push.Words(pack.Bounds(c.Y, activation(n))...)
 	x, y := b.Reach(k.Access, b.Tensor(n.In[0]), b.Tensor(n.Out[0]), texel)
-	recipe := pack.Recipe{How: "PadRows", Shape: [6]int{int(c.W.Type), zero, taps, c.Out}}
 	weights := b.Packed(c.W.Const, recipe, int64(taps*quads)*16, func() []byte { return pack.FloatBytes(pack.PadRows(filter(), taps, c.Out)) })
 	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: c.flop()},
 		x, b.Read(weights, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
@@ -93,7 +94,7 @@ func chooseDepthwise(b *emit.Builder, c *conv, texel plan.Format, shifted bool) 
 			speed *= 1.1
 		}
 		if k.Rows > 0 {
-			share, how := c.depthwiseRows(b.Facts, k)
+			share, how := c.depthwiseRows(b, k, texel)
 			return speed * share, why + "; " + how
 		}
 		return speed * b.AccessSpeed(k.Access, x, y, texel), why
@@ -108,16 +109,25 @@ func (c *conv) depthwiseGrid(k family.Depthwise) (runs, count int) {
 }
 
 // depthwiseRows is how many times as fast k, a kernel of several rows, is as the one that goes through the rows of the
-// filter, however that one reaches tensors: on GPUs by how long both take to load what they multiply. Processors have
-// all of it in their caches.
-func (c *conv) depthwiseRows(f *plan.Facts, k family.Depthwise) (share float64, why string) {
+// filter and loads and stores by storage buffers. On GPUs that is by how long both take to load what they multiply; processors,
+// which have all of it in their caches, have fewer instructions to do for loads of which each has four pixels' use.
+func (c *conv) depthwiseRows(b *emit.Builder, k family.Depthwise, texel plan.Format) (share float64, why string) {
 	const (
 		anyAccess = 1.65 // the fastest of emit.AccessSpeed
 		underWay  = 16   // loads of an invocation at a time
 		unitLoads = 64   // bytes that a unit loads from its cache in a cycle
+		unrolled  = 1.2  // on processors
+		other     = 1e-3 // made for the other class of devices
 	)
-	if f.Class != plan.ClassGPU {
-		return 1e-3, "rows of the output together"
+	why = fmt.Sprintf("%d rows of the output together", k.Rows)
+	f := b.Facts
+	switch {
+	case (k.Across == 4) == (f.Class == plan.ClassGPU):
+		return other, why
+	case f.Class != plan.ClassGPU && f.SubgroupSize < 8 && (k.Stride > 1 || k.Elem != family.Q8):
+		return other, why
+	case f.Class != plan.ClassGPU:
+		return unrolled * b.AccessSpeed(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), texel), why
 	}
 	cycles := func(k family.Depthwise) float64 {
 		across, down := k.Pixels()
@@ -133,5 +143,5 @@ func (c *conv) depthwiseRows(f *plan.Facts, k family.Depthwise) (share float64, 
 	}
 	plain := k
 	plain.Rows = 0
-	return anyAccess * cycles(plain) / cycles(k), fmt.Sprintf("%d rows of the output together", k.Rows)
+	return anyAccess * cycles(plain) / cycles(k), why
 }

@@ -80,12 +80,14 @@ func TestDepthwiseRows(t *testing.T) {
 	})
 }
 
-// TestDepthwiseChoice: rows together on GPUs, for the windows that they are made for.
+// TestDepthwiseChoice: rows together for the windows that they are made for, where they pay.
 func TestDepthwiseChoice(t *testing.T) {
 	gpu := softwareFacts
 	gpu.Class, gpu.SubgroupSize, gpu.ComputeUnits = plan.ClassGPU, 32, 132
 	quick := gpu
 	quick.Quick = true
+	lanes4, lanes8 := softwareFacts, softwareFacts
+	lanes4.SubgroupSize, lanes8.SubgroupSize = 4, 8
 	same := ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}
 	for _, tc := range []struct {
 		name    string
@@ -95,11 +97,16 @@ func TestDepthwiseChoice(t *testing.T) {
 		stride  int
 		kernel  string
 	}{
-		{"half floats", gpu, nn.TensorFloat16, 112, 112, 96, 1, "conv_depthwise_f16_k3s1_rows2"},
-		{"a small image", gpu, nn.TensorFloat16, 7, 7, 960, 1, "conv_depthwise_f16_k3s1_rows2"},
-		{"floats", gpu, nn.TensorFloat32, 56, 56, 144, 2, "conv_depthwise_f32_k3s2_rows2"},
-		{"8 bits", gpu, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_rows2_shift"},
+		{"half floats", gpu, nn.TensorFloat16, 112, 112, 96, 1, "conv_depthwise_f16_k3s1_2x2"},
+		{"a small image", gpu, nn.TensorFloat16, 7, 7, 960, 1, "conv_depthwise_f16_k3s1_2x2"},
+		{"floats", gpu, nn.TensorFloat32, 56, 56, 144, 2, "conv_depthwise_f32_k3s2_2x2"},
+		{"8 bits", gpu, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_2x2_shift"},
 		{"software", softwareFacts, nn.TensorFloat16, 112, 112, 96, 1, "conv_depthwise_f16_k3s1"},
+		{"floats, 8 lanes", lanes8, nn.TensorFloat32, 56, 56, 144, 2, "conv_depthwise_f32_k3s2_4x2_texel"},
+		{"8 bits, 8 lanes", lanes8, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_4x2_texel_shift"},
+		{"floats, 4 lanes", lanes4, nn.TensorFloat32, 56, 56, 144, 1, "conv_depthwise_f32_k3s1_texel"},
+		{"8 bits, 4 lanes", lanes4, nn.TensorQuant8Asymm, 56, 56, 144, 1, "conv_depthwise_q8_k3s1_4x2_texel"},
+		{"8 bits, 4 lanes, stride 2", lanes4, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_texel"},
 		{"a quick compilation", quick, nn.TensorFloat16, 112, 112, 96, 1, "conv_depthwise_f16"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

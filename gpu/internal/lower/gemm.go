@@ -196,7 +196,7 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 		if k.Rows > 0 {
 			k.Access = quickAccess(f, k, s.Bindings[0].Size, s.Bindings[3].Size)
 		}
-		k.Width, k.Stride, k.Rows = 0, 0, 0
+		k.Width, k.Stride, k.Across, k.Rows = 0, 0, 0, 0
 		p.Kernel = shaders.Of(k)
 	case family.Softmax:
 		k.Team = family.Alone
@@ -213,7 +213,7 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 func quickAccess(f *plan.Facts, k family.Depthwise, x, y int64) family.Access {
 	format := plan.FormatRGBA32F
 	if k.Elem == family.Q8 {
-		format = plan.FormatRGBA8U
+		format = plan.FormatR32U
 	}
 	fits := func(size int64) bool { return !f.BuffersOnly && size/format.TexelBytes() <= f.MaxTexelElements }
 	switch {

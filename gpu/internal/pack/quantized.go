@@ -178,15 +178,6 @@ func (q *Quantized) Tiles(n int, run [2]int) *Quantized {
 	return &part
 }
 
-// Floats is the filter less its zero point.
-func (q *Quantized) Floats() []float32 {
-	out := make([]float32, len(q.w))
-	for i, w := range q.w {
-		out[i] = float32(int(w) - q.WZero)
-	}
-	return out
-}
-
 // WordTiles lays tiles first to last of the filter out as [tile][tap][k/4][n] words of 4 k. Padding lanes hold the zero
 // point.
 func (q *Quantized) WordTiles(n, first, last int) []uint32 {
@@ -211,15 +202,33 @@ func (q *Quantized) WordTiles(n, first, last int) []uint32 {
 	return out
 }
 
-// DepthwiseBounds returns for each channel of a depthwise q its bias and the largest magnitude of its sum of products.
+// DepthwiseBounds returns for each channel of a depthwise q its bias, with all that kernels leave out of x folded in, and the
+// largest magnitude of its sum of products.
 func (q *Quantized) DepthwiseBounds() (bias, bound []int) {
 	bias, bound = make([]int, q.Out), make([]int, q.Out)
 	for o := range q.Out {
-		bias[o] = int(q.bias[o])
+		var sum int
 		for t := range q.Taps {
 			d := int(q.w[t*q.Out+o]) - q.WZero
+			sum += d
 			bound[o] += 255 * max(d, -d)
 		}
+		less := q.XZero
+		if o%4 == 3 {
+			less -= 128
+		}
+		bias[o] = int(q.bias[o]) - less*sum
 	}
 	return bias, bound
+}
+
+// DepthwiseFloats is the filter of a depthwise q less its zero point. Kernels leave byte k of a word at its place, which makes it
+// 256^k times too large, and read the last one as signed, which makes it less by 128: each weight is as many times too small,
+// and DepthwiseBounds has what makes up for the 128.
+func (q *Quantized) DepthwiseFloats() []float32 {
+	out := make([]float32, len(q.w))
+	for i, w := range q.w {
+		out[i] = float32(math.Ldexp(float64(int(w)-q.WZero), -8*(i%q.Out%4)))
+	}
+	return out
 }
