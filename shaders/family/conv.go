@@ -86,6 +86,12 @@ func (k Depthwise) Name() string {
 // Floor implements Varied.
 func (k Depthwise) Floor() bool { return k.Width == 0 && k.Access == Buffers && !k.Shift }
 
+// Patches is the key of conv/patches.comp.
+type Patches struct{ Elem Elem }
+
+// Name implements Key.
+func (k Patches) Name() string { return "conv_patches_" + string(k.Elem) }
+
 // Direct is the key of conv/direct.comp, which takes any convolution and binds its filter as it is.
 type Direct struct {
 	Elem Elem

@@ -11,7 +11,10 @@ var accesses = []family.Access{family.Buffers, family.Texels, family.TexelStores
 
 // convVariants: the kernels of conv/.
 func convVariants() []variant {
-	list := []variant{{name: "conv_patches", source: "conv/patches.comp"}}
+	var list []variant
+	for _, elem := range []family.Elem{family.F32, family.Q8} {
+		list = append(list, variant{key: family.Patches{Elem: elem}, source: "conv/patches.comp", defines: map[string]string{elemMacro(elem): "1"}})
+	}
 	list = slices.Concat(list, depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants(), winogradVariants())
 	for _, window := range bools {
 		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {

@@ -271,7 +271,12 @@ func lowerGemmFloat(b *emit.Builder, c *conv) {
 		lowerMatrixFloat(b, c, k)
 		return
 	}
-	slab := func(run [2]int) emit.Value {
+	dispatchTiles(b, c, k, slabFloat(b, c, k), floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))})
+}
+
+// slabFloat packs tiles run[0] to run[1] of the filter of c for k.
+func slabFloat(b *emit.Builder, c *conv, k family.Gemm) func(run [2]int) emit.Value {
+	return func(run [2]int) emit.Value {
 		if c.W.Const == nil || c.turned {
 			return packedOnDevice(b, c, k, run)
 		}
@@ -282,7 +287,6 @@ func lowerGemmFloat(b *emit.Builder, c *conv) {
 		}
 		return b.Packed(part.W.Const, part.Recipe(how, 0, k.N), int64(n*c.tileTexels(k))*16, do)
 	}
-	dispatchTiles(b, c, k, slab, floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))})
 }
 
 // floatBias is the bias of c, padded to so many channels if it is a constant.
@@ -307,6 +311,9 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 		bias, bound = q.FoldZeroPoints()
 		fits = q.FitsFloats(bound)
 	}
+	if p, ok := choosePatches(b.Facts, c); ok && lowerPatches(b, p) {
+		return
+	}
 	k, ok := chooseGemm(b, c, !fits)
 	if !ok {
 		lowerDirect(b, c.node, filterTooLarge)
@@ -316,23 +323,31 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 		lowerMatrixQ8(b, c, k, q)
 		return
 	}
-	slab := func(run [2]int) emit.Value {
+	dispatchTiles(b, c, k, slabQ8(b, c, k, q), channelsQ8(b, c, k, q, bias), c.push8(q))
+}
+
+// slabQ8 is slabFloat for the filter q of c, of 8 bits.
+func slabQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) func(run [2]int) emit.Value {
+	return func(run [2]int) emit.Value {
+		if !c.constant() {
+			return packedOnDevice(b, c, k, run)
+		}
 		part, n := q.Tiles(k.N, run), run[1]-run[0]
 		do := func() []byte { return pack.WordBytes(part.WordTiles(k.N, 0, n)) }
 		return b.Packed(part.W.Const, part.Recipe("WordTiles", q.WZero, k.N), int64(n*c.tileTexels(k))*16, do)
 	}
-	var channels emit.Value
+}
+
+// channelsQ8 are the records of the channels of c for k, with what bias has where it is known.
+func channelsQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized, bias []int) emit.Value {
 	quads := c.tiles(k) * k.N / 4
 	switch {
 	case !c.constant():
-		channels = channelsOnDevice(b, c, q)
-		slab = func(run [2]int) emit.Value { return packedOnDevice(b, c, k, run) }
+		return channelsOnDevice(b, c, q)
 	case k.Dot || k.Flush:
-		channels = b.WeightsU32(c.Channels(quads, bias))
-	default:
-		channels = b.WeightsU32(q.FloatChannels(quads, bias))
+		return b.WeightsU32(c.Channels(quads, bias))
 	}
-	dispatchTiles(b, c, k, slab, channels, c.push8(q))
+	return b.WeightsU32(q.FloatChannels(quads, bias))
 }
 
 // push8 has the push constants of 8-bit products behind sizes.

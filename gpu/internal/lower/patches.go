@@ -14,9 +14,9 @@ const patchElements = 1024
 // patchWork is the work, in floating-point operations, below which another dispatch does not pay.
 const patchWork = 1e6
 
-// patchRows divides the number of pixels of a band, so that it is whole tiles of the products, which begin where the
-// device can bind them.
-const patchRows = 16
+// patchBytes divides the bytes that each quad of channels of a band has, so that it is whole tiles of the products, which begin
+// where the device can bind them.
+const patchBytes = 256
 
 // patches is a convolution whose windows become the rows of a matrix: one of fewer than four channels, which padded to
 // a quad would be multiplied by zeroes. The matrix is scratch, so large images are done in bands.
@@ -37,49 +37,72 @@ func choosePatches(f *plan.Facts, c *conv) (p *patches, ok bool) {
 
 // patchesOf returns c by patches; not ok if c is another kind of convolution.
 func patchesOf(f *plan.Facts, c *conv) (p *patches, ok bool) {
-	if elem(c.X.Type) != family.F32 || c.In >= 4 || !c.window() || c.grouped || c.transposed ||
+	if e := elem(c.X.Type); e != family.F32 && e != family.Q8 || c.In >= 4 || !c.window() || c.grouped || c.transposed ||
 		!c.constant() || c.Taps*c.In > patchElements {
 		return nil, false
 	}
 	filter := c.Filter
 	filter.Taps, filter.In = 1, c.Taps*c.In
-	p = &patches{c: c, of: &conv{Filter: filter, pixels: c.pixels, kH: 1, kW: 1, strideH: 1, strideW: 1}}
-	most := min(f.MaxStorageRange/16, scratchQuads)
+	p = &patches{c: c, of: &conv{Filter: filter, node: c.node, pixels: c.pixels, kH: 1, kW: 1, strideH: 1, strideW: 1}}
+	most, rows := min(f.MaxStorageRange/p.quadBytes(), scratchQuads), patchBytes/int(p.quadBytes())
 	if !f.BuffersOnly {
 		most = min(most, f.MaxTexelElements)
 	}
-	p.rows = min(max(1, int(most)/filter.InQuads()/patchRows), (c.pixels+patchRows-1)/patchRows) * patchRows
+	p.rows = min(max(1, int(most)/filter.InQuads()/rows), (c.pixels+rows-1)/rows) * rows
 	return p, true
 }
 
+// quadBytes is the size of four elements.
+func (p *patches) quadBytes() int64 { return int64(4 * p.c.X.Type.Bytes()) }
+
 // lowerPatches appends the steps of p; not ok, with nothing appended, if no product can do it.
 func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
-	c, in, out := p.c, p.of.InQuads(), p.of.OutQuads()
-	v, y := b.Temp(int64(min(p.rows, c.pixels)*in)*16), b.Tensor(c.node.Out[0])
-	part := func(first, n int) emit.Value { return b.View(y, int64(first*out)*16, int64(n*out)*16) }
-	k, ok := chooseProduct(b, p.of, func(k family.Gemm) (x, z emit.Value, ok bool) {
+	c, in, out, size := p.c, p.of.InQuads(), p.of.OutQuads(), p.quadBytes()
+	e := elem(c.X.Type)
+	var q *pack.Quantized
+	var bias []int
+	flush := false
+	if e == family.Q8 {
+		q = pack.Quantize(&p.of.Filter)
+		var bound []int
+		bias, bound = q.FoldZeroPoints()
+		flush = b.Facts.Quick || !q.FitsFloats(bound)
+	}
+	v, y := b.Temp(int64(min(p.rows, c.pixels)*in)*size), b.Tensor(c.node.Out[0])
+	part := func(first, n int) emit.Value { return b.View(y, int64(first*out)*size, int64(n*out)*size) }
+	k, ok := chooseProduct(b, p.of, e, flush, func(k family.Gemm) (x, z emit.Value, ok bool) {
 		return v, part(0, min(p.rows, c.pixels)), int64(p.of.tiles(k)*p.of.tileTexels(k)) <= b.Facts.MaxTexelElements
 	})
 	if !ok {
 		return false
 	}
 	tiles := p.of.tiles(k)
-	weights := b.Packed(c.W.Const, p.of.Recipe("FloatTiles", 0, k.N), int64(tiles*p.of.tileTexels(k))*16, func() []byte {
-		return pack.FloatBytes(p.of.FloatTiles(pack.Floats(c.W), k.N, 0, tiles))
-	})
-	elements, bias := b.WeightsU32(p.elements()), floatBias(b, c, tiles*k.N)
+	var slab func(run [2]int) emit.Value
+	var channels emit.Value
+	var push gemmPush
+	last := productPush(0, 0, 0, 0)
+	zero := 0
+	if e == family.Q8 {
+		slab, channels, push = slabQ8(b, p.of, k, q), channelsQ8(b, p.of, k, q, bias), p.of.push8(q)
+		last, zero = last.Ints(0), q.XZero^int(q.Flip&0xff)
+	} else {
+		slab, channels, push = slabFloat(b, p.of, k), floatBias(b, c, tiles*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))}
+	}
+	weights := slab([2]int{0, tiles})
+	elements := b.WeightsU32(p.elements())
 	for first := 0; first < c.pixels; first += p.rows {
 		n := min(p.rows, c.pixels-first)
-		rows := b.View(v, 0, int64(n*in)*16)
-		b.Quads(shaders.ConvPatches, n*in, emit.Ints(n*in, in, first, 4, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft),
+		rows := b.View(v, 0, int64(n*in)*size)
+		b.Quads(shaders.Of(family.Patches{Elem: e}), n*in,
+			emit.Ints(n*in, in, first, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft, zero),
 			emit.Cost{}, b.In(c.node.In[0]), b.Read(elements, plan.FormatNone), b.Write(rows, plan.FormatNone))
 		read, write := b.Reach(k.Access, rows, part(first, n), gemmTexels(k))
-		m := (n + k.M - 1) / k.M
-		count := m * lanes(k, tiles)
+		last[0] = uint32((n + k.M - 1) / k.M)
+		count := int(last[0]) * lanes(k, tiles)
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count,
-			emit.Ints(count, tiles, 0, n, in, out).Words(pack.Bounds(c.Y, activation(c.node))...).Words(productPush(m, 0, 0, 0)...),
+			emit.Ints(count, tiles, 0, n, in, out).Words(push.operands...).Words(push.end...).Words(last...),
 			emit.Cost{FLOP: c.flop() * float64(n) / float64(c.pixels)},
-			read, b.Read(weights, plan.FormatRGBA32F), b.Read(bias, plan.FormatNone), write)
+			read, b.Read(weights, filterFormat(k)), b.Read(channels, plan.FormatNone), write)
 	}
 	return true
 }
@@ -94,9 +117,12 @@ func (p *patches) elements() []uint32 {
 			list = list.Ints(outside, 0, 0, 0)
 			continue
 		}
-		tap := e / c.In
+		tap, channel := e/c.In, e%c.In
 		y, x := tap/c.kW*c.dilH, tap%c.kW*c.dilW
-		list = list.Ints(y, x, y*c.inW+x, e%c.In)
+		if c.X.Type.IsQuant8() {
+			channel = 1 << (8 * (3 - channel))
+		}
+		list = list.Ints(y, x, y*c.inW+x, channel)
 	}
 	return list
 }

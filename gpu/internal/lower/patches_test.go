@@ -67,6 +67,18 @@ func (c patchCase) graph(r *rand.Rand) (g *ir.Graph, x, want []float64) {
 	return g, x, want
 }
 
+var oneStep = [2]int{1, 1}
+
+var patchCases = []patchCase{
+	{1, 1, 1, 1, 1, 3, 3, oneStep, oneStep, 1},
+	{1, 23, 19, 3, 32, 3, 3, [2]int{2, 2}, oneStep, 1},
+	{2, 17, 33, 3, 61, 7, 7, [2]int{2, 2}, oneStep, 3},
+	{3, 9, 11, 2, 5, 2, 3, oneStep, [2]int{2, 1}, 0},
+	{1, 30, 30, 1, 67, 5, 5, oneStep, oneStep, 2},
+	{2, 8, 21, 3, 20, 1, 4, [2]int{1, 3}, [2]int{1, 2}, 4},
+	{1, 13, 12, 3, 17, 1, 1, [2]int{2, 2}, oneStep, 0},
+}
+
 // TestPatches: one to three channels, odd images and windows, batches; whole, and in bands of what small texel buffers hold.
 func TestPatches(t *testing.T) {
 	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
@@ -74,17 +86,8 @@ func TestPatches(t *testing.T) {
 		small, quick, buffers := own, own, own
 		small.MaxTexelElements, quick.Quick = min(own.MaxTexelElements, 4096), true
 		require.NoError(t, buffers.Without("texel"))
-		one := [2]int{1, 1}
 		for name, f := range map[string]plan.Facts{"own": own, "small": small, "quick": quick, "buffers": buffers} {
-			for i, c := range []patchCase{
-				{1, 1, 1, 1, 1, 3, 3, one, one, 1},
-				{1, 23, 19, 3, 32, 3, 3, [2]int{2, 2}, one, 1},
-				{2, 17, 33, 3, 61, 7, 7, [2]int{2, 2}, one, 3},
-				{3, 9, 11, 2, 5, 2, 3, one, [2]int{2, 1}, 0},
-				{1, 30, 30, 1, 67, 5, 5, one, one, 2},
-				{2, 8, 21, 3, 20, 1, 4, [2]int{1, 3}, [2]int{1, 2}, 4},
-				{1, 13, 12, 3, 17, 1, 1, [2]int{2, 2}, one, 0},
-			} {
+			for i, c := range patchCases {
 				t.Run(fmt.Sprintf("%s/%+v", name, c), func(t *testing.T) {
 					g, x, want := c.graph(rand.New(rand.NewPCG(uint64(i), 6)))
 					p, weights := lowerBy(t, f, g, func(b *emit.Builder, c *conv) bool {
@@ -93,7 +96,7 @@ func TestPatches(t *testing.T) {
 					})
 					bands, pixels := 0, len(want)/c.co
 					for _, s := range p.Steps {
-						if s.Kernel.String() == "conv_patches" {
+						if s.Kernel.String() == "conv_patches_f32" {
 							bands++
 						}
 					}
@@ -105,6 +108,62 @@ func TestPatches(t *testing.T) {
 					got := floatValues(nn.TensorFloat32, runPlan(t, d, p, weights, [][]byte{floatBytes(nn.TensorFloat32, x)})[0])
 					require.InDeltaSlice(t, want, got, 4e-6)
 				})
+			}
+		}
+	})
+}
+
+// bytes is c of 8 bits, of any numbers, with zero points and an own scale for each channel where typ is signed.
+func (c patchCase) bytes(typ nn.OperandType, rng *rand.Rand) (g *ir.Graph, x []byte) {
+	size := func(in, k, way int) int { return (in+2*c.pad-(k-1)*c.dilation[way]-1)/c.stride[way] + 1 }
+	in := ir.Tensor{Type: typ, Shape: []int{c.n, c.h, c.w, c.ci}, Scale: 0.5, Zero: 100}
+	filter := ir.Tensor{Type: typ, Shape: []int{c.co, c.kh, c.kw, c.ci}, Scale: 0.25, Zero: 120}
+	bias := ir.Tensor{Type: nn.TensorInt32, Shape: []int{c.co}, Const: make([]byte, 4*c.co)}
+	out := ir.Tensor{Type: typ, Shape: []int{c.n, size(c.h, c.kh, 0), size(c.w, c.kw, 1), c.co}, Scale: 60, Zero: 90}
+	if typ == nn.TensorQuant8AsymmSigned {
+		filter.Type, filter.Zero, filter.Channel = nn.TensorQuant8PerChannel, 0, &nn.ChannelQuant{Scales: make([]float32, c.co)}
+		for i := range filter.Channel.Scales {
+			filter.Channel.Scales[i] = 0.1 + rng.Float32()
+		}
+	}
+	for i := range c.co {
+		bias.Const[4*i] = byte(rng.Uint32())
+	}
+	filter.Const, x = matrixInput(&filter, rng), matrixInput(&in, rng)
+	g = &ir.Graph{}
+	ids := []ir.ID{g.Add(in), g.Add(filter), g.Add(bias)}
+	g.Inputs, g.Outputs = ids[:1], []ir.ID{g.Add(out)}
+	g.Nodes = []ir.Node{{Op: nn.OpConv2D, In: ids, Out: g.Outputs, Attrs: ops.Conv{
+		Stride: c.stride, Dilation: c.dilation, Pad: ops.Pad{Top: c.pad, Bottom: c.pad, Left: c.pad, Right: c.pad},
+	}}}
+	return g, x
+}
+
+// TestPatchesOfBytes: as the kernel that reads filter and bias as they are, to the bit.
+func TestPatchesOfBytes(t *testing.T) {
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		own := d.Facts()
+		small, quick, buffers, integer := own, own, own, own
+		small.MaxTexelElements, quick.Quick = min(own.MaxTexelElements, 4096), true
+		require.NoError(t, buffers.Without("texel"))
+		require.NoError(t, integer.Without("dot"))
+		for name, f := range map[string]plan.Facts{"own": own, "small": small, "quick": quick, "buffers": buffers, "sums of floats": integer} {
+			for i, c := range patchCases {
+				for _, typ := range []nn.OperandType{nn.TensorQuant8Asymm, nn.TensorQuant8AsymmSigned} {
+					t.Run(fmt.Sprintf("%s/%v/%+v", name, typ, c), func(t *testing.T) {
+						g, x := c.bytes(typ, rand.New(rand.NewPCG(uint64(i), 7)))
+						p, weights := lowerBy(t, f, g, func(b *emit.Builder, c *conv) bool {
+							p, ok := patchesOf(&f, c)
+							return ok && lowerPatches(b, p)
+						})
+						got := runPlan(t, d, p, weights, [][]byte{x})
+						p, weights = lowerBy(t, f, g, func(b *emit.Builder, c *conv) bool {
+							lowerDirect(b, c.node, "")
+							return true
+						})
+						require.Equal(t, runPlan(t, d, p, weights, [][]byte{x}), got)
+					})
+				}
 			}
 		}
 	})
@@ -126,7 +185,7 @@ func TestPatchesAreChosen(t *testing.T) {
 		{"little work", softwareFacts, nn.TensorFloat32, 28, 1, 5, false},
 		{"a quad", softwareFacts, nn.TensorFloat32, 40, 4, 3, false},
 		{"one pixel", softwareFacts, nn.TensorFloat32, 40, 3, 1, false},
-		{"bytes", softwareFacts, nn.TensorQuant8Asymm, 40, 3, 3, false},
+		{"bytes", softwareFacts, nn.TensorQuant8Asymm, 40, 3, 3, true},
 		{"half floats", softwareFacts, nn.TensorFloat16, 40, 3, 3, false},
 		{"a gpu", gpu, nn.TensorFloat32, 40, 3, 3, false},
 		{"a large window", softwareFacts, nn.TensorFloat32, 40, 3, 19, false},

@@ -183,17 +183,18 @@ func chooseTransform(b *emit.Builder, want family.Winograd, x, y emit.Value) fam
 // chooseProduct returns the matrix product of w, whose scratch is v and m.
 func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gemm, ok bool) {
 	p := w.product()
-	return chooseProduct(b, p, func(k family.Gemm) (x, y emit.Value, ok bool) {
+	return chooseProduct(b, p, family.F32, false, func(k family.Gemm) (x, y emit.Value, ok bool) {
 		n := w.together(b.Facts, k)
 		return w.part(b, v, p.InQuads(), 0, n), w.part(b, m, p.OutQuads(), 0, n), n > 0 && w.rows%k.M == 0
 	})
 }
 
-// chooseProduct returns the matrix product for c, of float32 rows in scratch; reach says which rows and results a
-// dispatch of k binds, and whether the device can bind these and a filter in its tiles.
-func chooseProduct(b *emit.Builder, c *conv, reach func(k family.Gemm) (x, y emit.Value, ok bool)) (k family.Gemm, ok bool) {
+// chooseProduct returns the matrix product for c, of rows of type e in scratch; flush: of bytes, sums that floats do not hold.
+// reach says which rows and results a dispatch of k binds, and whether the device can bind these and a filter in its tiles.
+func chooseProduct(b *emit.Builder, c *conv, e family.Elem, flush bool, reach func(k family.Gemm) (x, y emit.Value, ok bool)) (k family.Gemm, ok bool) {
 	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
-		if k.Elem != family.F32 || k.Window || k.Shared || k.Columns || k.Matrix != (family.Matrix{}) {
+		if k.Elem != e || k.Window || k.Shared || k.Columns || k.Matrix != (family.Matrix{}) || k.Flush != (flush && !k.Dot) ||
+			k.ZeroPoint != (k.Dot && c.W.Type.IsQuant8()) {
 			return 0, ""
 		}
 		x, y, ok := reach(k)
@@ -201,6 +202,10 @@ func chooseProduct(b *emit.Builder, c *conv, reach func(k family.Gemm) (x, y emi
 			return 0, ""
 		}
 		speed, why := tileSpeed(b.Facts, c, k)
+		if e == family.Q8 {
+			products, what := productSpeed(b.Facts, k.Dot)
+			speed, why = speed*products, why+"; "+what
+		}
 		return speed * b.AccessSpeed(k.Access, x, y, gemmTexels(k)), why
 	})
 }
