@@ -52,13 +52,14 @@ func (c *call) axisOf(axis int32, rank int) int {
 	return int(n)
 }
 
-// product is the number of elements of some dimensions of a tensor, which has no more in all.
+// product is the number of elements of some dimensions, at most what 32 bits hold: those of a tensor without elements, which has
+// a 0 elsewhere, may be of any size.
 func product(d nn.Dims) uint32 {
-	n := uint32(1)
+	n := uint64(1)
 	for _, m := range d {
-		n *= m
+		n = min(n*uint64(m), math.MaxUint32)
 	}
-	return n
+	return uint32(n)
 }
 
 // indices returns the operands of a tensor and of indices into it.

@@ -1,7 +1,10 @@
 package tflite
 
 import (
+	"math"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	g "github.com/nngpu/nngpu/driver/importer/tflite/tflitegen"
 	"github.com/nngpu/nngpu/driver/nn"
@@ -112,4 +115,17 @@ func TestLookups(t *testing.T) {
 			return n.op(g.OpHashtableLookup, nil, f32(3, 5), n.input(g.Int32, none, 3), n.ints([]int{4}, 1, 2, 5, 7), n.floats(4, 5))
 		}},
 	})
+}
+
+// TestProduct: dimensions of a tensor without elements do not wrap around.
+func TestProduct(t *testing.T) {
+	for _, tc := range []struct {
+		d    nn.Dims
+		want uint32
+	}{
+		{nil, 1}, {nn.Dims{3, 5}, 15}, {nn.Dims{1 << 16, 0}, 0}, {nn.Dims{1 << 16, 1 << 16}, math.MaxUint32},
+		{nn.Dims{math.MaxUint32, math.MaxUint32, 2}, math.MaxUint32}, {nn.Dims{1 << 16, 1 << 16, 0}, 0},
+	} {
+		require.Equal(t, tc.want, product(tc.d), tc.d)
+	}
 }
