@@ -1437,8 +1437,8 @@ var infos = [...]family.Info{
 	{Name: "scores_best", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "scores_chosen", Bindings: "sss", PushWords: 9, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "scores_classes", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "selftest", Bindings: "tttttts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "selftest_dot", Bindings: "tttttts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
+	{Name: "selftest", Bindings: "ttts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "selftest_dot", Bindings: "ttts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{IntegerDot: true}},
 	{Name: "softmax_column_f16", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_column_f32", Bindings: "ss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "softmax_column_q8", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
@@ -2245,4 +2245,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "6a6ae0c8dc7495bdf75bb6f618ad1f9c69713d78b8a10816f5286294870734fb"
+const SetID = "e18d4ee3b435167f22d8d4bf3f21f28ba01dd92ad0f85f606a0fc1ca55638876"

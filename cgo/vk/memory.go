@@ -32,10 +32,7 @@ type Format uint32
 
 // Texel formats.
 const (
-	FormatR8G8B8A8Uint       Format = 41
-	FormatR8G8B8A8Sint       Format = 42
 	FormatR32Uint            Format = 98
-	FormatR32Sfloat          Format = 100
 	FormatR32G32B32A32Uint   Format = 107
 	FormatR32G32B32A32Sfloat Format = 109
 )

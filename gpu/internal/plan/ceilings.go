@@ -45,7 +45,7 @@ func (c *Ceilings) Of(f *Facts, s *Step) (name string, least time.Duration) {
 	}
 	if s.Kernel.Info().Needs.IntegerDot {
 		bind("int8 dot", s.FLOP, c.Dot)
-	} else { // all other kernels compute in floats of 32 bits, whatever they store
+	} else { // others compute in floats of 32 bits, whatever they store; cooperative matrices, whose peak nothing measures, exceed it
 		bind("f32", s.FLOP, c.F32)
 	}
 	return name, time.Duration(seconds * 1e9)

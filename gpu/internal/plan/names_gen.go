@@ -32,14 +32,11 @@ func _() {
 	_ = x[FormatRGBA32F-1]
 	_ = x[FormatRGBA32U-2]
 	_ = x[FormatR32U-3]
-	_ = x[FormatRGBA8I-4]
-	_ = x[FormatRGBA8U-5]
-	_ = x[FormatR32F-6]
 }
 
-const _Format_name = "bufrgba32frgba32uir32uirgba8irgba8uir32f"
+const _Format_name = "bufrgba32frgba32uir32ui"
 
-var _Format_index = [...]uint8{0, 3, 10, 18, 23, 29, 36, 40}
+var _Format_index = [...]uint8{0, 3, 10, 18, 23}
 
 func (i Format) String() string {
 	idx := int(i) - 0

@@ -39,13 +39,10 @@ const (
 	FormatRGBA32F               // rgba32f
 	FormatRGBA32U               // rgba32ui
 	FormatR32U                  // r32ui
-	FormatRGBA8I                // rgba8i
-	FormatRGBA8U                // rgba8ui
-	FormatR32F                  // r32f
 )
 
 // TexelBytes is the size of one texel, 0 for FormatNone. Precondition: f is one of those above.
-func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4, 4, 4, 4}[f] }
+func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4}[f] }
 
 // Binding is the range of a memory that a kernel sees at one binding number. Offset is a multiple of
 // Align.

@@ -89,7 +89,7 @@ func TestVerifyRefuses(t *testing.T) {
 			p.WeightBytes = 48
 			p.Steps[0].Bindings[1] = Binding{Buffer: Weights, Size: 48, Write: true}
 		}, "writes to weights"},
-		{"format of a storage buffer", func(p *Plan) { p.Steps[0].Bindings[0].Format = FormatR32F }, "storage buffer"},
+		{"format of a storage buffer", func(p *Plan) { p.Steps[0].Bindings[0].Format = FormatR32U }, "storage buffer"},
 		{"unknown format", func(p *Plan) { p.Steps[0].Bindings[0].Format = 99 }, "format 99"},
 		{"too many workgroups", func(p *Plan) { p.Steps[0].Groups[1] = MaxGroups + 1 }, "workgroups from"},
 		{"workgroups that end too late", func(p *Plan) { p.Steps[0].Base[1], p.Steps[0].Groups[1] = 1, MaxGroups }, "workgroups from"},
@@ -124,7 +124,7 @@ func TestVerifyRefuses(t *testing.T) {
 			p.Steps[1].Bindings[1] = Binding{Buffer: Weights, Size: 48}
 		}, "copy to weights"},
 		{"no format", func(p *Plan) { texels(p); p.Steps[0].Bindings[0].Format = FormatNone }, "no format"},
-		{"format that is not stored", func(p *Plan) { texels(p); p.Steps[0].Bindings[3].Format = FormatRGBA8U }, "cannot write"},
+		{"format that is not stored", func(p *Plan) { texels(p); p.Steps[0].Bindings[3].Format = FormatRGBA32U }, "cannot write"},
 		{"half a texel", func(p *Plan) { texels(p); p.Steps[0].Bindings[0].Size = 40 }, "as texels"},
 		{"texels stored to weights", func(p *Plan) {
 			texels(p)

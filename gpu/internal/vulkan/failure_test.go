@@ -149,7 +149,7 @@ func TestRejectedPlans(t *testing.T) {
 			{"missing binding", func(p *plan.Plan) { p.Steps[0].Bindings = p.Steps[0].Bindings[:1] }},
 			{"unknown memory", func(p *plan.Plan) { p.Steps[0].Bindings[0].Buffer = 9 }},
 			{"no weights", func(p *plan.Plan) { p.Steps[0].Bindings[0].Buffer = plan.Weights }},
-			{"format of a storage buffer", func(p *plan.Plan) { p.Steps[0].Bindings[0].Format = plan.FormatR32F }},
+			{"format of a storage buffer", func(p *plan.Plan) { p.Steps[0].Bindings[0].Format = plan.FormatR32U }},
 			{"unaligned", func(p *plan.Plan) { p.Steps[0].Bindings[0].Offset = 16 }},
 			{"negative offset", func(p *plan.Plan) { p.Steps[0].Bindings[0].Offset = -256 }},
 			{"empty", func(p *plan.Plan) { p.Steps[0].Bindings[0].Size = 0 }},

@@ -324,9 +324,6 @@ var viewFormats = [...]vk.Format{
 	plan.FormatRGBA32F: vk.FormatR32G32B32A32Sfloat,
 	plan.FormatRGBA32U: vk.FormatR32G32B32A32Uint,
 	plan.FormatR32U:    vk.FormatR32Uint,
-	plan.FormatRGBA8I:  vk.FormatR8G8B8A8Sint,
-	plan.FormatRGBA8U:  vk.FormatR8G8B8A8Uint,
-	plan.FormatR32F:    vk.FormatR32Sfloat,
 }
 
 // take returns the view that key describes, for give to give back.
