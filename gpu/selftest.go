@@ -105,10 +105,10 @@ func comesAgain(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// testData is the input of the kernel, by binding: r32ui, rgba32ui, rgba32f. All are words as they lie in
-// memory; quads has the two factors of record i at 8i and 8i+4.
+// testData is the input of the kernel, by binding: r32ui, rgba32ui, rgba32f, rg32ui. All are words as they lie
+// in memory; quads has the two factors of record i at 8i and 8i+4.
 type testData struct {
-	words, quads, floats []uint32
+	words, quads, floats, pairs []uint32
 }
 
 // newTestData has the extremes first, then arbitrary words.
@@ -144,6 +144,7 @@ func newTestData() *testData {
 			ones, 0x40000000, 0x7fffffff, 0x80000000, ones, 2, 2, 1, // -1 x 255
 			0x80ff7f01, 0x10000, 0xffff, 46341, 0xff80017f, 0x10000, 0x10001, 46341),
 		floats: normal(fill(4*testRecords, 0, 0x3f800000, inf, 0x80800000, 0xff7fffff, 0x80000000, 0x80000000|inf, 0x00800000, 0x7f7fffff)),
+		pairs:  fill(2*testRecords, 0, ones, 0x80000000, 0x7c00fc00),
 	}
 }
 
@@ -201,7 +202,7 @@ func (t *testData) plan(dot bool) (p *plan.Plan, weights []byte) {
 		format plan.Format
 		words  []uint32
 	}{
-		{plan.FormatR32U, t.words}, {plan.FormatRGBA32U, t.quads}, {plan.FormatRGBA32F, t.floats},
+		{plan.FormatR32U, t.words}, {plan.FormatRGBA32U, t.quads}, {plan.FormatRGBA32F, t.floats}, {plan.FormatRG32U, t.pairs},
 	} {
 		for len(weights)%plan.Align != 0 {
 			weights = append(weights, 0)
@@ -249,12 +250,13 @@ func (t *testData) judge(records []uint32, dot bool) verdict {
 var checked = [recordWords]string{
 	"signed products of 32 bits (upper halves)", "signed products of 32 bits (lower halves)",
 	"unsigned products of 32 bits (upper halves)", "unsigned products of 32 bits (lower halves)",
-	"texels of rgba32f", "texels of rgba32f", "texels of rgba32f", "texels of rgba32f", "texels of r32ui",
+	"texels of rgba32f", "texels of r32ui", "texels of rg32ui", "texels of rg32ui",
+	11: "texels of rgba32f",
 }
 
 // The other words of a record.
 const (
-	atDot = 9 + iota
+	atDot = 8 + iota
 	atDone
 	atHash
 )
@@ -271,10 +273,10 @@ func (t *testData) record(i int) [recordWords]uint32 {
 		r[1] += weight * uint32(signed)
 		r[2] += weight * uint32(unsigned>>32)
 		r[3] += weight * uint32(unsigned)
-		r[4+k] = t.floats[4*i+k]
+		r[4] += weight * t.floats[4*i+k]
 		r[atDot] += uint32(int32(int8(a[0]>>(8*k))) * int32(b[0]>>(8*k)&0xff))
 	}
-	r[8] = t.words[i]
+	r[5], r[6], r[7], r[11] = t.words[i], t.pairs[2*i], t.pairs[2*i+1], t.floats[4*i+3]
 	r[atDone], r[atHash] = loopTried, t.words[i]
 	for k := range uint32(loopTried) {
 		r[atHash] = (r[atHash] ^ k) * 16777619

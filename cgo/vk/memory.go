@@ -33,6 +33,7 @@ type Format uint32
 // Texel formats.
 const (
 	FormatR32Uint            Format = 98
+	FormatR32G32Uint         Format = 101
 	FormatR32G32B32A32Uint   Format = 107
 	FormatR32G32B32A32Sfloat Format = 109
 )

@@ -5,7 +5,7 @@
 // ELEM    | ELEM_F32, ELEM_F16, or ELEM_Q8: 8-bit, sums in float: the host checked that they stay below 2^24, so are exact
 // SHIFT   | 8-bit: 1: requantise with shifts; 0: with floats, see channels.glsl
 // Y_TEXEL | 1: float32: y is a storage texel buffer (rgba32f); 0: a storage buffer
-// X_TEXEL | 1: x is a texel buffer (float32: rgba32f, 8-bit: r32ui); 0: a storage buffer
+// X_TEXEL | 1: x is a texel buffer (float32: rgba32f, float16: rg32ui, 8-bit: r32ui); 0: a storage buffer
 //
 // Weights: texels [ky][kx][quad of channels], float; those of 8-bit filters as pack.Quantized.DepthwiseFloats has them.
 #include "common.glsl"
@@ -30,9 +30,12 @@ layout(push_constant) uniform P {
 };
 
 #if X_TEXEL
-#ifdef ELEM_Q8
+#if defined(ELEM_Q8)
 layout(set = 0, binding = 0) uniform usamplerBuffer x;
 #define LOAD(i) texelFetch(x, i).x
+#elif defined(ELEM_F16)
+layout(set = 0, binding = 0) uniform usamplerBuffer x;
+#define LOAD(i) texelFetch(x, i).xy
 #else
 layout(set = 0, binding = 0) uniform samplerBuffer x;
 #define LOAD(i) texelFetch(x, i)

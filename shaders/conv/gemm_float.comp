@@ -30,8 +30,13 @@ const int LOADS = TM, PER_LOAD = 1;
 #endif
 
 #ifdef ELEM_F16
+#if X_TEXEL
+layout(set = 0, binding = 0) uniform usamplerBuffer x; // rg32ui
+vec4 loadX(int i) { return unpackHalf4(texelFetch(x, i).xy); }
+#else
 layout(set = 0, binding = 0) readonly buffer X { uvec2 x[]; };
 vec4 loadX(int i) { return unpackHalf4(x[i]); }
+#endif
 layout(set = 0, binding = 3) writeonly buffer Y { uvec2 y[]; };
 void storeY(int i, vec4 v) { y[i] = packHalf4(v); }
 #else

@@ -46,6 +46,7 @@ func gemmKeys(m, n int) []family.Gemm {
 		}
 	}
 	if n == 8 {
+		list = append(list, family.Gemm{Elem: family.F16, M: m, N: n, Access: family.Texels})
 		small := []family.Gemm{{Elem: family.F16}, {Elem: family.Q8}, {Elem: family.Q8, Flush: true}}
 		for _, k := range small {
 			k.M, k.N = m, n
@@ -156,7 +157,9 @@ func depthwiseVariants() []variant {
 		list = append(list, v)
 	}
 	for _, w := range [][2]int{{0, 0}, {3, 1}, {3, 2}, {5, 1}, {5, 2}} {
-		add(family.Depthwise{Elem: family.F16, Width: w[0], Stride: w[1]})
+		for _, a := range []family.Access{family.Buffers, family.Texels} {
+			add(family.Depthwise{Elem: family.F16, Width: w[0], Stride: w[1], Access: a})
+		}
 		for _, a := range accesses {
 			add(family.Depthwise{Elem: family.F32, Width: w[0], Stride: w[1], Access: a})
 			for _, shift := range bools {
@@ -171,6 +174,7 @@ func depthwiseVariants() []variant {
 		for _, elem := range computed {
 			add(family.Depthwise{Elem: elem, Width: w[0], Stride: w[1], Shift: elem == family.Q8, Across: 2, Rows: 2})
 		}
+		add(family.Depthwise{Elem: family.F16, Width: w[0], Stride: w[1], Access: family.Texels, Across: 4, Rows: 2})
 		for _, a := range accesses {
 			add(family.Depthwise{Elem: family.F32, Width: w[0], Stride: w[1], Access: a, Across: 4, Rows: 2})
 			for _, shift := range bools {

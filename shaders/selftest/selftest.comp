@@ -14,7 +14,8 @@ int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
 layout(set = 0, binding = 0) uniform usamplerBuffer words; // r32ui
 layout(set = 0, binding = 1) uniform usamplerBuffer quads; // rgba32ui
 layout(set = 0, binding = 2) uniform samplerBuffer floats; // rgba32f
-layout(set = 0, binding = 3) writeonly buffer R { uvec4 record[]; };
+layout(set = 0, binding = 3) uniform usamplerBuffer pairs; // rg32ui
+layout(set = 0, binding = 4) writeonly buffer R { uvec4 record[]; };
 
 layout(push_constant) uniform P {
     uint count;      // records
@@ -31,6 +32,7 @@ void main() {
     uvec4 a = texelFetch(quads, 2 * at);
     uvec4 b = texelFetch(quads, 2 * at + 1);
     uint w = texelFetch(words, at).x;
+    uvec2 pair = texelFetch(pairs, at).xy;
     ivec4 high, low;
     imulExtended(ivec4(a), ivec4(b), high, low);
     uvec4 uhigh, ulow;
@@ -42,7 +44,8 @@ void main() {
     // Stores are few and whole, because newer Mesa takes long to compile each.
     uint r = 3u * i;
     record[r] = uvec4(fold(uvec4(high)), fold(uvec4(low)), fold(uhigh), fold(ulow));
-    record[r + 1u] = floatBitsToUint(texelFetch(floats, at));
+    uvec4 f = floatBitsToUint(texelFetch(floats, at));
+    record[r + 1u] = uvec4(fold(f), w, pair);
 
     // Last, because a device that ends loops early may end the invocation with them. The hash keeps the
     // compiler from computing the result without the loop.
@@ -52,5 +55,5 @@ void main() {
         hash = (hash ^ k) * 16777619u;
         done++;
     }
-    record[r + 2u] = uvec4(w, dotted, done, hash);
+    record[r + 2u] = uvec4(dotted, done, hash, f.w);
 }

@@ -55,15 +55,17 @@ func Choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed floa
 	return best.key, true
 }
 
-// AccessSpeed scores how a kernel reaches x and y: loads through texels of format f are faster on the software devices,
-// and stores on those whose drivers say so (plan.Facts.TexelStores).
+// AccessSpeed scores how a kernel reaches x and y: loads through texels of format f are faster on the software devices, of half
+// floats where subgroups have 8 lanes, and stores on those whose drivers say so (plan.Facts.TexelStores).
 func (b *Builder) AccessSpeed(a family.Access, x, y Value, f plan.Format) float64 {
-	const load, store = 1.5, 1.1
+	const load, store, narrow = 1.5, 1.1, 0.9
 	switch {
 	case a == family.Buffers:
 		return 1
 	case !b.FitsTexels(x, f):
 		return 0
+	case f == plan.FormatRG32U && (b.Facts.Class != plan.ClassCPU || b.Facts.SubgroupSize < 8):
+		return narrow
 	case a == family.Texels:
 		return load
 	case f == plan.FormatRGBA32F && !b.Facts.StorageTexelRGBA32F || !b.FitsTexels(y, f):

@@ -53,7 +53,7 @@ func TestProductsTogether(t *testing.T) {
 		{"too little to read in place", wide, nn.TensorFloat32, 4, 67, 61, 63, false, []string{"conv_pack_columns_f32", "conv_gemm_f32_8x16_texel"}},
 		{"many rows", wide, nn.TensorFloat32, 4, 335, 335, 220, false, []string{"conv_pack_columns_f32", "conv_gemm_f32_8x16_texel"}},
 		{"turned", wide, nn.TensorFloat32, 4, 67, 509, 507, true, []string{"conv_pack_f32", "conv_gemm_f32_8x16_texel"}},
-		{"half floats", wide, nn.TensorFloat16, 4, 67, 509, 507, false, []string{"conv_pack_columns_f16", "conv_gemm_f16_8x8"}},
+		{"half floats", wide, nn.TensorFloat16, 4, 67, 509, 507, false, []string{"conv_pack_columns_f16", "conv_gemm_f16_8x8_texel"}},
 		{"8 bits", wide, nn.TensorQuant8AsymmSigned, 4, 67, 509, 507, false, []string{"conv_pack_columns_q8", "conv_channels_columns", "conv_gemm_q8_dot_8x16_wzp"}},
 		{"8 bits, two in a texel buffer", narrow, nn.TensorQuant8AsymmSigned, 4, 67, 509, 807, false, []string{"conv_pack_columns_q8", "conv_channels_columns", "conv_gemm_q8_8x8_flush", "conv_gemm_q8_8x8_flush"}},
 		{"8 bits, in slabs", narrow, nn.TensorQuant8AsymmSigned, 1, 67, 509, 2207, false, []string{"conv_pack_columns_q8", "conv_channels_columns", "conv_gemm_q8_8x8_flush", "conv_gemm_q8_8x8_flush"}},

@@ -75,7 +75,7 @@ func TestChosenProducts(t *testing.T) {
 		{"few channels", cpu, nn.TensorFloat32, 14, 14, 64, 8, 1, "conv_gemm_f32_8x8_texel", "at most 8 output channels"},
 		{"a window with little work", cpu, nn.TensorFloat32, 14, 14, 4, 32, 3, "conv_gemm_window_f32_8x8_texel", "little work"},
 		{"slow stores", stores, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_8x16_texel_store", "8x16"},
-		{"half floats", cpu, nn.TensorFloat16, 14, 14, 64, 128, 1, "conv_gemm_f16_8x8", "floats of 16 bits"},
+		{"half floats", cpu, nn.TensorFloat16, 14, 14, 64, 128, 1, "conv_gemm_f16_8x8_texel", "floats of 16 bits"},
 		{"dot products", cpu, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_dot_8x16_wzp", "packed dot products are fast"},
 		{"dot products on narrow vectors", narrow, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_8x8", "float sums"},
 		{"dot products without texels", without(cpu, "texel"), nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_8x8", "float sums"},

@@ -28,12 +28,10 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	}
 	recipe := pack.Recipe{How: "PadRows", Shape: [6]int{int(c.W.Type), 0, taps, c.Out}}
 	filter := func() []float32 { return pack.Floats(c.W) }
-	texel := plan.FormatRGBA32F
 	var q *pack.Quantized
 	var bias []int
 	shifted := false
 	if c.X.Type.IsQuant8() {
-		texel = plan.FormatR32U
 		q = pack.Quantize(&c.Filter)
 		var bound []int
 		if bias, bound = q.DepthwiseBounds(); !pack.ExactSums(bound) {
@@ -43,6 +41,7 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 		filter, shifted = q.DepthwiseFloats, !q.FitsFloats(bound)
 		recipe.How, recipe.Shape[1] = "DepthwiseFloats", q.WZero
 	}
+	texel := depthwiseTexels(elem(c.X.Type))
 	k, ok := chooseDepthwise(b, c, texel, shifted)
 	if !ok {
 		panic("lower: no depthwise kernel for any window")
@@ -65,6 +64,17 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	weights := b.Packed(c.W.Const, recipe, int64(taps*quads)*16, func() []byte { return pack.FloatBytes(pack.PadRows(filter(), taps, c.Out)) })
 	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: c.flop()},
 		x, b.Read(weights, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
+}
+
+// depthwiseTexels is the format of the texels of x and y, where they are texels.
+func depthwiseTexels(e family.Elem) plan.Format {
+	switch e {
+	case family.Q8:
+		return plan.FormatR32U
+	case family.F16:
+		return plan.FormatRG32U
+	}
+	return plan.FormatRGBA32F
 }
 
 // chooseDepthwise returns the kernel for c with texels of the given format: one for its window, if there is one.

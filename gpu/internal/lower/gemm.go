@@ -55,8 +55,11 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 
 // gemmTexels is the format of the texels of x and y, where they are texels.
 func gemmTexels(k family.Gemm) plan.Format {
-	if k.Dot {
+	switch {
+	case k.Dot:
 		return plan.FormatR32U
+	case k.Elem == family.F16:
+		return plan.FormatRG32U
 	}
 	return plan.FormatRGBA32F
 }
@@ -211,13 +214,10 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 // quickAccess is how the kernel of any window would reach tensors of x and y bytes that k, of rows, reads and writes;
 // see emit.Builder.AccessSpeed.
 func quickAccess(f *plan.Facts, k family.Depthwise, x, y int64) family.Access {
-	format := plan.FormatRGBA32F
-	if k.Elem == family.Q8 {
-		format = plan.FormatR32U
-	}
+	format := depthwiseTexels(k.Elem)
 	fits := func(size int64) bool { return !f.BuffersOnly && size/format.TexelBytes() <= f.MaxTexelElements }
 	switch {
-	case k.Elem == family.F16 || !fits(x):
+	case !fits(x):
 		return family.Buffers
 	case k.Elem == family.F32 && f.TexelStores && f.StorageTexelRGBA32F && fits(y):
 		return family.TexelStores

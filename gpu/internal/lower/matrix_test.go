@@ -245,7 +245,7 @@ func TestMatrixChoice(t *testing.T) {
 		{"floats", f, nn.TensorFloat32, false, 56, 56, 64, 256, 1, "conv_gemm_f32_shared_128x128", "shared memory"},
 		{"relaxed floats", f, nn.TensorFloat32, true, 56, 56, 64, 256, 1, "conv_matrix_f32_16x16x16_128x128", "128x128"},
 		{"one row", f, nn.TensorFloat16, false, 1, 1, 64, 16, 1, "conv_gemm_f16_shared_1x8", "share the sums of a row"},
-		{"software", cpu, nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_8x8", "floats of 16 bits"},
+		{"software", cpu, nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_8x8_texel", "floats of 16 bits"},
 		{"without matrices", without("matrix"), nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_shared_128x128", "shared memory"},
 		{"without floats of 16 bits", without("f16"), nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_gemm_f16_shared_128x128", "shared memory"},
 		{"without 8 bits", without("int8"), nn.TensorQuant8Asymm, false, 56, 56, 64, 256, 1, "conv_gemm_q8_dot_shared_128x128_wzp", "packed dot products"},

@@ -48,7 +48,7 @@ func randomPlan(rng *rand.Rand) *Plan {
 		b.Write = b.Buffer != Weights && rng.IntN(2) == 0
 		switch letter {
 		case 't':
-			b.Format = FormatRGBA32F + Format(rng.IntN(3))
+			b.Format = FormatRGBA32F + Format(rng.IntN(4))
 		case 'i':
 			b.Format = []Format{FormatRGBA32F, FormatR32U}[rng.IntN(2)]
 		}

@@ -39,10 +39,11 @@ const (
 	FormatRGBA32F               // rgba32f
 	FormatRGBA32U               // rgba32ui
 	FormatR32U                  // r32ui
+	FormatRG32U                 // rg32ui
 )
 
 // TexelBytes is the size of one texel, 0 for FormatNone. Precondition: f is one of those above.
-func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4}[f] }
+func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4, 8}[f] }
 
 // Binding is the range of a memory that a kernel sees at one binding number. Offset is a multiple of
 // Align.

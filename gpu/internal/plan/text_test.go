@@ -67,7 +67,7 @@ func TestPipelinesAreDistinctAndInOrder(t *testing.T) {
 
 func TestTexelBytesOfEveryFormat(t *testing.T) {
 	for f, want := range map[Format]int64{
-		FormatNone: 0, FormatRGBA32F: 16, FormatRGBA32U: 16, FormatR32U: 4,
+		FormatNone: 0, FormatRGBA32F: 16, FormatRGBA32U: 16, FormatR32U: 4, FormatRG32U: 8,
 	} {
 		require.Equal(t, want, f.TexelBytes(), f)
 	}

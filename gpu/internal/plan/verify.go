@@ -190,7 +190,7 @@ func (p *Plan) verifyBinding(b *Binding, letter byte) error {
 	if b.Buffer == Weights && (b.Write || letter == 'i') {
 		return fmt.Errorf("writes to weights")
 	}
-	if b.Format > FormatR32U {
+	if b.Format > FormatRG32U {
 		return fmt.Errorf("format %d is unknown", uint8(b.Format))
 	}
 	switch {

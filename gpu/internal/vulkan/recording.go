@@ -324,6 +324,7 @@ var viewFormats = [...]vk.Format{
 	plan.FormatRGBA32F: vk.FormatR32G32B32A32Sfloat,
 	plan.FormatRGBA32U: vk.FormatR32G32B32A32Uint,
 	plan.FormatR32U:    vk.FormatR32Uint,
+	plan.FormatRG32U:   vk.FormatR32G32Uint,
 }
 
 // take returns the view that key describes, for give to give back.
