@@ -55,17 +55,23 @@ func Choose[K family.Key](b *Builder, localX uint32, score func(k K) (speed floa
 	return best.key, true
 }
 
-// AccessSpeed scores how a kernel reaches x and y: loads through texels of format f are faster on the software devices, of half
-// floats where subgroups have 8 lanes, and stores on those whose drivers say so (plan.Facts.TexelStores).
+// TexelsPay reports whether loads through texels of format f are faster than from storage buffers: on the software devices, of
+// half floats on those whose subgroups have 8 lanes. Measured.
+func TexelsPay(f *plan.Facts, format plan.Format) bool {
+	return format != plan.FormatRG32U || f.Class == plan.ClassCPU && f.SubgroupSize >= 8
+}
+
+// AccessSpeed scores how a kernel reaches x and y, through texels of format f if it does; stores through these are fast on devices
+// whose drivers say so (plan.Facts.TexelStores).
 func (b *Builder) AccessSpeed(a family.Access, x, y Value, f plan.Format) float64 {
-	const load, store, narrow = 1.5, 1.1, 0.9
+	const load, store, slow = 1.5, 1.1, 0.9
 	switch {
 	case a == family.Buffers:
 		return 1
 	case !b.FitsTexels(x, f):
 		return 0
-	case f == plan.FormatRG32U && (b.Facts.Class != plan.ClassCPU || b.Facts.SubgroupSize < 8):
-		return narrow
+	case !TexelsPay(b.Facts, f):
+		return slow
 	case a == family.Texels:
 		return load
 	case f == plan.FormatRGBA32F && !b.Facts.StorageTexelRGBA32F || !b.FitsTexels(y, f):

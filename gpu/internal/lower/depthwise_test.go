@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,5 +122,30 @@ func TestDepthwiseChoice(t *testing.T) {
 			}
 			require.Equal(t, []string{tc.kernel}, kernels)
 		})
+	}
+}
+
+// TestDepthwiseQuick foresees the kernel of a quick compilation.
+func TestDepthwiseQuick(t *testing.T) {
+	gpu, lanes4, lanes8 := softwareFacts, softwareFacts, softwareFacts
+	gpu.Class, gpu.SubgroupSize, gpu.ComputeUnits = plan.ClassGPU, 32, 132
+	lanes4.SubgroupSize, lanes8.SubgroupSize = 4, 8
+	depthwise := func(p *plan.Plan) *plan.Step {
+		i := slices.IndexFunc(p.Steps, func(s plan.Step) bool { _, ok := s.Kernel.Key().(family.Depthwise); return ok })
+		return &p.Steps[i]
+	}
+	for name, f := range map[string]plan.Facts{"a GPU": gpu, "4 lanes": lanes4, "8 lanes": lanes8} {
+		for _, typ := range []nn.OperandType{nn.TensorFloat32, nn.TensorFloat16, nn.TensorQuant8Asymm} {
+			t.Run(fmt.Sprint(name, " ", typ), func(t *testing.T) {
+				g := depthwiseNode(typ, 1, 20, 20, 24, 1, ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}, rand.New(rand.NewPCG(1, 1)))
+				full, _ := lowerFor(t, f, g)
+				foreseen, ok := Quick(&f, depthwise(full))
+				require.True(t, ok)
+				quick := f
+				quick.Quick = true
+				p, _ := lowerFor(t, quick, g)
+				require.Equal(t, depthwise(p).Pipeline(), foreseen)
+			})
+		}
 	}
 }

@@ -217,7 +217,7 @@ func quickAccess(f *plan.Facts, k family.Depthwise, x, y int64) family.Access {
 	format := depthwiseTexels(k.Elem)
 	fits := func(size int64) bool { return !f.BuffersOnly && size/format.TexelBytes() <= f.MaxTexelElements }
 	switch {
-	case !fits(x):
+	case !fits(x) || !emit.TexelsPay(f, format):
 		return family.Buffers
 	case k.Elem == family.F32 && f.TexelStores && f.StorageTexelRGBA32F && fits(y):
 		return family.TexelStores
