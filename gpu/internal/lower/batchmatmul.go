@@ -135,17 +135,17 @@ func (p *products) together(b *emit.Builder, k family.Gemm, q *pack.Quantized, x
 	filters := p.filters(b, k, right)
 	per := filters.per
 	if k.Access != family.Buffers {
-		per = min(per, in.most(b.Facts, gemmTexels(k)))
+		per = min(per, in.most(b.Facts, quadTexels(k.Elem)))
 	}
 	if k.Access == family.TexelStores {
-		per = min(per, out.most(b.Facts, gemmTexels(k)))
+		per = min(per, out.most(b.Facts, quadTexels(k.Elem)))
 	}
 	known, push := p.known(b, k, q, right, 1)
 	apart := b.Apart()
 	for i := 0; i < p.batch; i += per {
 		n := min(per, p.batch-i)
 		xs, ys := in.part(b, x, i, n), out.part(b, y, i, n)
-		read, write := b.Reach(k.Access, xs.value, ys.value, gemmTexels(k))
+		read, write := b.Reach(k.Access, xs.value, ys.value, quadTexels(k.Elem))
 		write.Apart = apart
 		for at := 0; at < tiles; at += filters.perSlab {
 			count := min(filters.perSlab, tiles-at)

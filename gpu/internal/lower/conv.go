@@ -303,6 +303,9 @@ func floatBias(b *emit.Builder, c *conv, channels int) emit.Value {
 }
 
 func lowerGemmQ8(b *emit.Builder, c *conv) {
+	if p, ok := choosePatches(b.Facts, c); ok && lowerPatches(b, p) {
+		return
+	}
 	q := pack.Quantize(&c.Filter)
 	var bias []int
 	fits := false
@@ -310,9 +313,6 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 		var bound []int
 		bias, bound = q.FoldZeroPoints()
 		fits = q.FitsFloats(bound)
-	}
-	if p, ok := choosePatches(b.Facts, c); ok && lowerPatches(b, p) {
-		return
 	}
 	k, ok := chooseGemm(b, c, !fits)
 	if !ok {
@@ -374,7 +374,7 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 		dispatchShared(b, c, k, slab, channels, p)
 		return
 	}
-	x, y := b.Reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), gemmTexels(k))
+	x, y := b.Reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), quadTexels(k.Elem))
 	tiles, rows := c.tiles(k), c.rows(k)
 	push := c.push(p.operands.Words(p.end...).Words(p.outside...))
 	switch {

@@ -41,7 +41,7 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 		filter, shifted = q.DepthwiseFloats, !q.FitsFloats(bound)
 		recipe.How, recipe.Shape[1] = "DepthwiseFloats", q.WZero
 	}
-	texel := depthwiseTexels(elem(c.X.Type))
+	texel := quadTexels(elem(c.X.Type))
 	k, ok := chooseDepthwise(b, c, texel, shifted)
 	if !ok {
 		panic("lower: no depthwise kernel for any window")
@@ -64,17 +64,6 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	weights := b.Packed(c.W.Const, recipe, int64(taps*quads)*16, func() []byte { return pack.FloatBytes(pack.PadRows(filter(), taps, c.Out)) })
 	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: c.flop()},
 		x, b.Read(weights, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
-}
-
-// depthwiseTexels is the format of the texels of x and y, where they are texels.
-func depthwiseTexels(e family.Elem) plan.Format {
-	switch e {
-	case family.Q8:
-		return plan.FormatR32U
-	case family.F16:
-		return plan.FormatRG32U
-	}
-	return plan.FormatRGBA32F
 }
 
 // chooseDepthwise returns the kernel for c with texels of the given format: one for its window, if there is one.
@@ -119,8 +108,8 @@ func (c *conv) depthwiseGrid(k family.Depthwise) (runs, count int) {
 }
 
 // depthwiseRows is how many times as fast k, a kernel of several rows, is as the one that goes through the rows of the
-// filter and loads and stores by storage buffers. On GPUs that is by how long both take to load what they multiply; processors,
-// which have all of it in their caches, have fewer instructions to do for loads of which each has four pixels' use.
+// filter and loads and stores by storage buffers. On GPUs that is by how long both take to load what they multiply. Processors
+// have that in their caches; they execute fewer loads for each pixel, which was measured.
 func (c *conv) depthwiseRows(b *emit.Builder, k family.Depthwise, texel plan.Format) (share float64, why string) {
 	const (
 		anyAccess = 1.65 // the fastest of emit.AccessSpeed

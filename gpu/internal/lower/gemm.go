@@ -38,7 +38,7 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 			return 0, ""
 		}
 		speed, why := tileSpeed(b.Facts, c, k)
-		speed *= b.AccessSpeed(k.Access, x, y, gemmTexels(k)) * registerShare(b.Facts, c, k)
+		speed *= b.AccessSpeed(k.Access, x, y, quadTexels(k.Elem)) * registerShare(b.Facts, c, k)
 		if k.Elem == family.Q8 {
 			products, what := productSpeed(b.Facts, k.Dot)
 			speed, why = speed*products, why+"; "+what
@@ -51,17 +51,6 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		}
 		return speed, why
 	})
-}
-
-// gemmTexels is the format of the texels of x and y, where they are texels.
-func gemmTexels(k family.Gemm) plan.Format {
-	switch {
-	case k.Dot:
-		return plan.FormatR32U
-	case k.Elem == family.F16:
-		return plan.FormatRG32U
-	}
-	return plan.FormatRGBA32F
 }
 
 // filterFormat is the format of the texels of a packed filter.
@@ -214,7 +203,7 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 // quickAccess is how the kernel of any window would reach tensors of x and y bytes that k, of rows, reads and writes;
 // see emit.Builder.AccessSpeed.
 func quickAccess(f *plan.Facts, k family.Depthwise, x, y int64) family.Access {
-	format := depthwiseTexels(k.Elem)
+	format := quadTexels(k.Elem)
 	fits := func(size int64) bool { return !f.BuffersOnly && size/format.TexelBytes() <= f.MaxTexelElements }
 	switch {
 	case !fits(x) || !emit.TexelsPay(f, format):

@@ -27,10 +27,13 @@ func elem(t nn.OperandType) family.Elem {
 	return ""
 }
 
-// quadTexels is the format of texels that each hold a quad of a tensor of type t.
-func quadTexels(t nn.OperandType) plan.Format {
-	if t.IsQuant8() {
+// quadTexels is the format of texels that hold a quad of elements e.
+func quadTexels(e family.Elem) plan.Format {
+	switch e {
+	case family.Q8:
 		return plan.FormatR32U
+	case family.F16:
+		return plan.FormatRG32U
 	}
 	return plan.FormatRGBA32F
 }

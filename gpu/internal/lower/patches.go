@@ -96,7 +96,7 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 		b.Quads(shaders.Of(family.Patches{Elem: e}), n*in,
 			emit.Ints(n*in, in, first, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft, zero),
 			emit.Cost{}, b.In(c.node.In[0]), b.Read(elements, plan.FormatNone), b.Write(rows, plan.FormatNone))
-		read, write := b.Reach(k.Access, rows, part(first, n), gemmTexels(k))
+		read, write := b.Reach(k.Access, rows, part(first, n), quadTexels(k.Elem))
 		last[0] = uint32((n + k.M - 1) / k.M)
 		count := int(last[0]) * lanes(k, tiles)
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count,

@@ -163,13 +163,13 @@ func poolQuads(b *emit.Builder, dst, src emit.Binding, p pool) {
 		if k.Op != poolOps[p.op] || k.Elem != elem(p.t) {
 			return 0, ""
 		}
-		return b.AccessSpeed(k.Access, src.Value, dst.Value, quadTexels(p.t)), ""
+		return b.AccessSpeed(k.Access, src.Value, dst.Value, quadTexels(elem(p.t))), ""
 	})
 	if p.t.IsQuant8() {
 		push = push.Words(pack.SignOffset(p.t))
 	}
 	if k.Access == family.Texels {
-		src.Format = quadTexels(p.t)
+		src.Format = quadTexels(elem(p.t))
 	}
 	taps := float64(min(p.window[0], p.size[0]) * min(p.window[1], p.size[1]))
 	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: 4 * float64(count) * taps}, src, dst)

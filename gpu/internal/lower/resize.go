@@ -102,7 +102,7 @@ func lowerResize(b *emit.Builder, n *ir.Node) {
 		b.Quads(shaders.Of(family.BilinearWide{}), count, push, cost, x, b.Out(n.Out[0]))
 		return
 	}
-	x, y, texels := b.Tensor(n.In[0]), b.Tensor(n.Out[0]), quadTexels(in.Type)
+	x, y, texels := b.Tensor(n.In[0]), b.Tensor(n.Out[0]), quadTexels(elem(in.Type))
 	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Bilinear) (float64, string) {
 		if k.Elem != elem(in.Type) {
 			return 0, ""

@@ -206,7 +206,7 @@ func chooseProduct(b *emit.Builder, c *conv, e family.Elem, flush bool, reach fu
 			products, what := productSpeed(b.Facts, k.Dot)
 			speed, why = speed*products, why+"; "+what
 		}
-		return speed * b.AccessSpeed(k.Access, x, y, gemmTexels(k)), why
+		return speed * b.AccessSpeed(k.Access, x, y, quadTexels(k.Elem)), why
 	})
 }
 
@@ -231,7 +231,7 @@ func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 		count := n * w.rows / k.M * lanes(k, tiles)
 		push := emit.Ints(count, tiles, 0, w.rows, p.InQuads(), p.OutQuads()).
 			Floats(math.Inf(-1), math.Inf(1)).Words(productPush(w.rows/k.M, 0, 0, int(filter/16))...)
-		read, write := b.Reach(k.Access, w.part(b, v, p.InQuads(), first, n), w.part(b, m, p.OutQuads(), first, n), gemmTexels(k))
+		read, write := b.Reach(k.Access, w.part(b, v, p.InQuads(), first, n), w.part(b, m, p.OutQuads(), first, n), quadTexels(k.Elem))
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)},
 			read, emit.Binding{Value: weights, Format: plan.FormatRGBA32F, Offset: int64(first) * filter, Size: int64(n) * filter}, bias, write)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Time is the test's own: what a slow machine makes of a second decides nothing.
+// TestQuiet runs on a fake clock, so that a slow machine cannot fail it.
 func TestQuiet(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -31,7 +31,7 @@ func TestQuiet(t *testing.T) {
 				p.Step()
 				time.Sleep(c.takes)
 				p.Finish()
-				time.Sleep(time.Second) // a spinner of the library's looks up now and then whether it has ended
+				time.Sleep(time.Second) // the library's spinner ends at its next tick
 				if c.shows == "" {
 					require.Empty(t, screen.String())
 				} else {
