@@ -57,6 +57,10 @@ func newContest(f *plan.Facts, p *plan.Plan) *contest {
 		s := p.Steps[i]
 		c.fullRun += f.StepTime(&s)
 		if s.Kernel != shaders.Copy {
+			if add, ok := lower.QuickAdd(&s); ok {
+				seen[add.Pipeline()] = true
+				c.quickRun += f.StepTime(&add)
+			}
 			quick, ok := lower.Quick(f, &s)
 			if !ok {
 				continue

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/nngpu/nngpu/driver/backend"
+	"github.com/nngpu/nngpu/driver/layers"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/driver/nn/nntest"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
@@ -67,14 +68,30 @@ func requireClose(t *testing.T, m *nn.Model, want, got [][]byte) {
 	}
 }
 
+// residualBlock is a convolution to which its input is added.
+func residualBlock(t *testing.T) *nn.Model {
+	t.Helper()
+	const c = 64
+	var b layers.Builder
+	x := b.Input(nn.TensorFloat32, nn.Dims{1, 14, 14, c}, 0, 0)
+	filter, bias := b.Floats(nn.Dims{c, 1, 1, c}, make([]float32, c*c)...), b.Floats(nn.Dims{c}, make([]float32, c)...)
+	b.Output(b.Add(b.Conv2D(x, filter, bias, layers.Conv{Padding: nn.PaddingSame}), x, nn.ActNone))
+	m, err := b.Build()
+	require.NoError(t, err)
+	return m
+}
+
 // TestContestForeseesTheQuickForm: its kernels are those that a quick compilation has, on a GPU too.
 func TestContestForeseesTheQuickForm(t *testing.T) {
 	for _, selector := range vktest.Selectors() {
 		b := openBackend(t, selector, Options{})
-		for _, name := range append([]string{"digits/digits_f32.tflite", "digits/digits_s8.tflite"}, storedNetworks...) {
+		for _, name := range append([]string{"residual block"}, storedNetworks...) {
 			for _, class := range []plan.Class{plan.ClassCPU, plan.ClassGPU} {
 				t.Run(fmt.Sprintf("%s %s %s", selector, name, class), func(t *testing.T) {
-					m, facts := network(t, name), b.current()
+					m, facts := residualBlock(t), b.current()
+					if name != "residual block" {
+						m = network(t, name)
+					}
 					facts.Class = class
 					full, _, err := compile.Model(t.Context(), &facts, m, nil)
 					require.NoError(t, err)

@@ -150,7 +150,8 @@ func (b *trialBuilder) model(key family.Key) (y uint32, err error) {
 var trialSums = layers.Quant{Scale: 40, Zero: 128}
 
 // conv adds a convolution of 63 pixels to 37 channels; for kernels of a single row a product with all values of the input,
-// for those that bind a filter as it is one with parts of the input as the filter.
+// for those that bind a filter as it is one with parts of the input as the filter. What kernels of GPUs may do with sums,
+// which is to add a tensor to them, is part of it.
 func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
 	const channels = 37
 	b.far = k.Flush
@@ -176,22 +177,28 @@ func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
 		w, bias := b.filter(nn.Dims{channels, size, size, trialChannels}, channels, 0, perChannel)
 		return b.Conv2D(x, w, bias, c, trialSums)
 	}
+	added := func(y uint32) uint32 {
+		if !k.Shared && k.Matrix == (family.Matrix{}) {
+			return y
+		}
+		return b.Add(y, x, nn.ActNone, trialSums)
+	}
 	around := func(n int) layers.Conv { return layers.Conv{Pad: ops.Pad{Top: n, Bottom: n, Left: n, Right: n}} }
 	switch {
 	case k.Matrix == (family.Matrix{}) && k.Window:
-		return product(3, around(1))
+		return added(product(3, around(1)))
 	case k.Matrix == (family.Matrix{}):
-		return product(1, layers.Conv{})
+		return added(product(1, layers.Conv{}))
 	}
 	// One with short sums, which are whole, and one with long sums, which are in parts.
 	if k.Elem == family.F32 {
 		b.Relax() // what else is computed with more precision is the same: floats of 16 bits hold it
 	}
 	if k.Window {
-		short, long := product(1, layers.Conv{Stride: [2]int{2, 2}}), product(5, around(2))
+		short, long := product(1, layers.Conv{Stride: [2]int{2, 2}}), added(product(5, around(2)))
 		return b.Concatenation(0, []uint32{b.Reshape(short, 4*5*channels), b.Reshape(long, 7*9*channels)}, trialSums)
 	}
-	short := product(1, layers.Conv{})
+	short := added(product(1, layers.Conv{}))
 	w, bias := b.filter(nn.Dims{channels, uint32(values)}, channels, 0, perChannel)
 	long := b.FullyConnected(b.Reshape(x, 1, values), w, bias, nn.ActNone, trialSums)
 	return b.Concatenation(0, []uint32{b.Reshape(short, 7*9*channels), b.Reshape(long, channels)}, trialSums)

@@ -48,7 +48,11 @@ func TestTrials(t *testing.T) {
 			if !varied(k) {
 				continue
 			}
-			trial, err := newTrial(&facts, k)
+			f := facts
+			if key, ok := k.Key().(family.Gemm); ok && (key.Shared && key.M > 1 || key.Matrix != (family.Matrix{})) {
+				f.Class = plan.ClassGPU // where they add tensors as well
+			}
+			trial, err := newTrial(&f, k)
 			if err != nil {
 				stores := strings.Contains(k.Info().Bindings, "i")
 				lacks := facts.Lacks(k.Info(), facts.Workgroup(k.Info(), 8))
@@ -62,6 +66,9 @@ func TestTrials(t *testing.T) {
 			require.NoError(t, err, k)
 			require.True(t, trial.same(want, got), k)
 			compared[familyName(k)]++
+			if f.Class == plan.ClassGPU && !k.Key().(family.Gemm).Rows {
+				require.True(t, slices.ContainsFunc(trial.variant.plan.Steps, func(s plan.Step) bool { return strings.Contains(s.Label, "+ ADD") }), k)
+			}
 			if key, ok := k.Key().(family.Gemm); ok && key.Matrix != (family.Matrix{}) {
 				products := map[bool]int{} // by whether sums are in parts
 				for _, s := range trial.variant.plan.Steps {

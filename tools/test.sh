@@ -50,7 +50,7 @@ if [ -x "$matrix/run" ]; then
 	there=(env NNGPU_DEVICE=lavapipe "NNGPU_LAVAPIPE=$matrix/lvp_icd.json" "NNGPU_REQUIRE=lavapipe,matrix")
 	"${there[@]}" "$go" test -exec "$matrix/run" "${flags[@]}" -run '^(TestMatrixVariants|TestMatrixBatches|TestTrials)$' ./gpu/internal/lower ./gpu
 	"${there[@]}" NNGPU_CLASS=gpu NNGPU_SELFTEST=off NNGPU_CONFORMANCE_PART=10 "$go" test -exec "$matrix/run" "${flags[@]}" \
-		-run '^(TestConvByMatrices|Test.*BatchMatmulSweep|TestNetworks|TestDevices|TestConformance)$' ./tests/differential ./tests/models ./tests/networks ./tests/conformance
+		-run '^(TestConvByMatrices|TestConvAdds|Test.*BatchMatmulSweep|TestNetworks|TestDevices|TestConformance)$' ./tests/differential ./tests/models ./tests/networks ./tests/conformance
 else
 	echo "No lavapipe with cooperative matrices: their tests are left out."
 fi

@@ -4,7 +4,7 @@
 // registers.
 //
 // Floats: y[p][n] = clamp(bias[n] + s[p][n], lo, hi); 8 bits: y[p][n] = clamp(requantise(bias[n] + s[p][n]) + zero, lo, hi);
-// s[p][n] = sum over taps t, channels k of x[window(p) at t][k] * w[t][k][n]
+// s[p][n] = sum over taps t, channels k of x[window(p) at t][k] * w[t][k][n]; r[p][n] may be added to the result (added.glsl).
 //
 // With xs = x ^ flip and the weights signed, and their zero points xz and wz:
 // sum (xs - xz)(w - wz) = sum xs w - wz sum xs + c[n]; the host folds c[n] into the bias. What lies in the padding of a
@@ -55,6 +55,7 @@ layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
 #endif
 layout(set = 0, binding = 3) writeonly buffer Y { QUAD y[]; };
 layout(set = 0, binding = 3) writeonly buffer S { uvec4 sums[]; }; // [part][pixel][quad]
+layout(set = 0, binding = 4) readonly buffer R { QUAD r[]; };
 
 layout(push_constant) uniform P {
     int pixels;    // rows of y
@@ -71,6 +72,7 @@ layout(push_constant) uniform P {
 #else
     float lo, hi;
 #endif
+    int added; // see added.glsl
 #if TAPS
 #ifdef ELEM_Q8
     uint outside; // xs outside of the image: four times its zero point
@@ -86,6 +88,8 @@ layout(push_constant) uniform P {
     int nextX, nextW, nextY; // how far the next product of a batch is: quads, cells, quads
 #endif
 };
+
+#include "added.glsl"
 
 // A cell is 16 bytes: of a row of operands, with 4 cells a step, or a quad of sums. Rows are a cell longer than needed, so that
 // the rows of a matrix begin in different banks. Matrices with rows of 8 bytes need pointers to 8 bytes.
@@ -295,9 +299,9 @@ void main() {
 #endif
 #ifdef ELEM_Q8
                 Channels of = channels(nq);
-                y[to] = packBytes(clamp(requantize(ivec4(sum) + of.bias, of, doubleMask) + zero, lo, hi));
+                y[to] = finished(clamp(requantize(ivec4(sum) + of.bias, of, doubleMask) + zero, lo, hi), to);
 #else
-                y[to] = packQuad(clamp(uintBitsToFloat(sum) + bias[nq], lo, hi));
+                y[to] = finished(uintBitsToFloat(sum) + bias[nq], to);
 #endif
             }
         }

@@ -4,6 +4,7 @@
 // of these pixels times every LOCAL_X-th quad of these channels.
 //
 // y[p][n] = clamp(bias[n] + sum over taps t, channels k of x[window(p) at t][k] * w[t][k][n], lo, hi)
+// r[p][n] may be added to that (added.glsl).
 //
 // Operands are read in units: quads of floats, or words of 4 bytes. Units are counted through all taps, with the channels of a
 // tap innermost, and a workgroup goes through them STEP at a time. The next step is loaded into registers while products of the
@@ -61,6 +62,7 @@ layout(set = 0, binding = 2) readonly buffer C { ivec4 channel[]; };
 layout(set = 0, binding = 2) readonly buffer B { vec4 bias[]; };
 #endif
 layout(set = 0, binding = 3) writeonly buffer Y { QUAD y[]; };
+layout(set = 0, binding = 4) readonly buffer R { QUAD r[]; };
 #endif
 
 layout(push_constant) uniform P {
@@ -85,6 +87,7 @@ layout(push_constant) uniform P {
 #else
     float lo, hi;
 #endif
+    int added; // see added.glsl
 #endif
 #if TAPS
 #ifdef ELEM_Q8
@@ -97,6 +100,10 @@ layout(push_constant) uniform P {
     int strideH, strideW, dilationH, dilationW, padTop, padLeft;
 #endif
 };
+
+#if !SPLIT
+#include "added.glsl"
+#endif
 
 const int TM = BM / LOCAL_Y;      // pixels of an invocation
 const int TN4 = BN / 4 / LOCAL_X; // quads of an invocation
@@ -301,9 +308,9 @@ void main() {
 #endif
 #ifdef ELEM_Q8
                 v = clamp(requantize(v + c.bias, c, doubleMask) + zero, lo, hi);
-                if (p < pixels) y[to] = packBytes(v);
+                if (p < pixels) y[to] = finished(v, to);
 #else
-                if (p < pixels) y[to] = packQuad(clamp(v + b, lo, hi));
+                if (p < pixels) y[to] = finished(v + b, to);
 #endif
 #endif
             }

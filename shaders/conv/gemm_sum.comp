@@ -23,6 +23,7 @@ layout(set = 0, binding = 1) readonly buffer C { ivec4 channel[]; };
 layout(set = 0, binding = 1) readonly buffer B { vec4 bias[]; };
 #endif
 layout(set = 0, binding = 2) writeonly buffer Y { QUAD y[]; };
+layout(set = 0, binding = 3) readonly buffer R { QUAD r[]; };
 
 layout(push_constant) uniform P {
     uint count;       // quads of y
@@ -33,7 +34,9 @@ layout(push_constant) uniform P {
 #else
     float lo, hi;
 #endif
+    int added; // see added.glsl
 };
+#include "added.glsl"
 
 void main() {
     uint i = flatIndex();
@@ -44,8 +47,8 @@ void main() {
     for (uint part = 1u; part < parts; part++) v += sums[part * count + i];
 #ifdef ELEM_Q8
     Channels c = channels(int(nq));
-    y[i] = packBytes(clamp(requantize(v + c.bias, c, doubleMask) + zero, lo, hi));
+    y[i] = finished(clamp(requantize(v + c.bias, c, doubleMask) + zero, lo, hi), int(i));
 #else
-    y[i] = packQuad(clamp(v + bias[nq], lo, hi));
+    y[i] = finished(v + bias[nq], int(i));
 #endif
 }

@@ -39,8 +39,6 @@ layout(push_constant) uniform P {
     BROADCAST_PUSH
 };
 
-ivec4 rescale(ivec4 v, int m, int s) { return requantize4(v, m, max(s, 0), max(-s, 0)); }
-
 // -v where n is -1, v where it is 0.
 ivec4 negateIf(ivec4 v, int n) { return (v ^ n) - n; }
 

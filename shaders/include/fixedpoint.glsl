@@ -34,4 +34,7 @@ ivec4 requantize4(ivec4 acc, int m, int left, int right) {
     return (r + bias + ((r >> 31) & -int(right > 0))) >> right;
 }
 
+// The same with one shift, positive to the left.
+ivec4 rescale(ivec4 v, int m, int s) { return requantize4(v, m, max(s, 0), max(-s, 0)); }
+
 #endif

@@ -17,21 +17,29 @@ import (
 )
 
 // kernelsOf runs m and returns the kernels that ran.
-func kernelsOf(t *testing.T, d *driver.Device, m *nn.Model, seed uint64) (list []string) {
+func kernelsOf(t *testing.T, d *driver.Device, m *nn.Model, seed uint64) []string {
+	t.Helper()
+	list, _ := ran(t, d, m, seed)
+	return list
+}
+
+// ran is what ran of m, and its outputs.
+func ran(t *testing.T, d *driver.Device, m *nn.Model, seed uint64) (kernels []string, outputs [][]byte) {
 	t.Helper()
 	client, err := d.NewClient(t.Name())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()
 	pm, err := client.PrepareModel(context.Background(), m)
 	require.NoError(t, err)
-	r, err := pm.Run(context.Background(), RandomInputs(m, rand.New(rand.NewPCG(seed, 7))), pm.NewOutputs(), driver.WithProfile())
+	outputs = pm.NewOutputs()
+	r, err := pm.Run(context.Background(), RandomInputs(m, rand.New(rand.NewPCG(seed, 7))), outputs, driver.WithProfile())
 	require.NoError(t, err)
 	for _, row := range r.Profile().Rows {
 		if row.Kernel != "" {
-			list = append(list, row.Kernel)
+			kernels = append(kernels, row.Kernel)
 		}
 	}
-	return list
+	return kernels, outputs
 }
 
 // sharedCases end tiles of 32 to 128 pixels and channels and steps of 16 and 32 inputs early, each in its own way.

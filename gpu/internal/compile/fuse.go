@@ -36,6 +36,43 @@ func fuseActivation(g *ir.Graph) error {
 	return nil
 }
 
+// fuseResidual lets a convolution add the other operand of the ADD that is the only reader of its result, where that is
+// worth it (lower.Adds). Of two convolutions that are added the later one does it.
+//
+// Numerics: bit-exact; the sum is rounded to the type of the result before the addition, as it would be in memory.
+func (u *unit) fuseResidual() error {
+	g := u.graph
+	uses, producers := g.Uses(), g.Producers()
+	done := map[int]bool{} // convolutions that are a part of another node now
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Op != nn.OpAdd {
+			continue
+		}
+		a, b := n.In[0], n.In[1]
+		if producers[a] < producers[b] {
+			a, b = b, a
+		}
+		for _, sum := range []ir.ID{a, b} {
+			if producers[sum] < 0 || uses[sum] != 1 {
+				continue
+			}
+			if both, ok := lower.Adds(u.facts, g, &g.Nodes[producers[sum]], n); ok {
+				*n, done[producers[sum]] = both, true // here, since the other operand may be computed behind the convolution
+				break
+			}
+		}
+	}
+	var rest []ir.Node
+	for i := range g.Nodes {
+		if !done[i] {
+			rest = append(rest, g.Nodes[i])
+		}
+	}
+	g.Nodes = rest
+	return nil
+}
+
 // fusePad folds a PAD of height and width into the convolution that is its only reader.
 //
 // Ensures: the device runs the padded convolution: one that must be divided may be divisible only without the padding.

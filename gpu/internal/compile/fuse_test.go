@@ -8,6 +8,7 @@ import (
 
 	"github.com/nngpu/nngpu/gpu/internal/ir"
 	"github.com/nngpu/nngpu/gpu/internal/lower"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 func TestFusePad(t *testing.T) {
@@ -288,4 +289,66 @@ func TestFuseActivationLeavesOthersAlone(t *testing.T) {
 			%2 TENSOR_QUANT8_ASYMM(0.25,4) [1,4] = RELU %1
 			output %2`},
 	})
+}
+
+// fuseResidualOn is the pass for a device, behind the one that folds activations.
+func fuseResidualOn(f *plan.Facts) func(*ir.Graph) error {
+	return inOrder(fuseActivation, func(g *ir.Graph) error { return (&unit{facts: f, graph: g}).fuseResidual() }, removeDead)
+}
+
+func TestFuseResidual(t *testing.T) {
+	gpu := lavapipe
+	gpu.Class = plan.ClassGPU
+	const head = `
+		input %0 TENSOR_FLOAT32 [1,2,2,4]
+		input %1 TENSOR_FLOAT32 [1,2,2,4]
+		const %2 TENSOR_FLOAT32 [4,1,1,4] zeroes
+		const %3 TENSOR_FLOAT32 [4] zeroes` + "\n"
+	const a = `"stride":[1,1],"dilation":[1,1]}`
+	conv := func(y, x, act string) string {
+		return "%" + y + " TENSOR_FLOAT32 [1,2,2,4] = CONV_2D %" + x + " %2 %3 {" + act + a + "\n"
+	}
+	adds := func(y, sum, x, r, act string) string {
+		return "%" + y + " TENSOR_FLOAT32 [1,2,2,4], %" + sum + " TENSOR_FLOAT32 [1,2,2,4] = CONV_2D %" + x + " %2 %3 %" + r + " {" + act + a + "\n"
+	}
+	add := func(y, operands string) string { return "%" + y + " TENSOR_FLOAT32 [1,2,2,4] = ADD " + operands + "\n" }
+	const relu6 = `"act":3,`
+	cases := []passCase{
+		{"an input", head + conv("4", "0", "") + add("5", "%4 %1") + "output %5", head + adds("5", "4", "0", "1", "") + "output %5"},
+		{"the second operand", head + conv("4", "0", "") + add("5", "%1 %4") + "output %5", head + adds("5", "4", "0", "1", "") + "output %5"},
+		{"what the convolution reads", head + conv("4", "0", "") + add("5", "%4 %0") + "output %5", head + adds("5", "4", "0", "0", "") + "output %5"},
+		{"an activation", head + conv("4", "0", "") + add("5", `%4 %1 {"act":3}`) + "output %5", head + adds("5", "4", "0", "1", relu6) + "output %5"},
+		{
+			"an activation behind", head + conv("4", "0", "") + add("5", "%4 %1") + "%6 TENSOR_FLOAT32 [1,2,2,4] = RELU6 %5\noutput %6",
+			head + adds("6", "4", "0", "1", relu6) + "output %6",
+		},
+		{
+			"an operand that is computed later", head + conv("4", "0", "") + "%5 TENSOR_FLOAT32 [1,2,2,4] = ABS %1\n" + add("6", "%4 %5") + "output %6",
+			head + "%5 TENSOR_FLOAT32 [1,2,2,4] = ABS %1\n" + adds("6", "4", "0", "5", "") + "output %6",
+		},
+		{
+			"two convolutions", head + conv("4", "0", "") + conv("5", "1", "") + add("6", "%4 %5") + "output %6",
+			head + conv("4", "0", "") + adds("6", "5", "1", "4", "") + "output %6",
+		},
+		{
+			"the later one has an activation", head + conv("4", "0", "") + conv("5", "1", relu6) + add("6", "%4 %5") + "output %6",
+			head + conv("5", "1", relu6) + adds("6", "4", "0", "5", "") + "output %6",
+		},
+		{
+			"one after the other", head + conv("4", "0", "") + add("5", "%4 %1") + conv("6", "1", "") + add("7", "%5 %6") + "output %7",
+			head + adds("5", "4", "0", "1", "") + adds("7", "6", "1", "5", "") + "output %7",
+		},
+		{name: "an activation before", before: head + conv("4", "0", relu6) + add("5", "%4 %1") + "output %5"},
+		{name: "the sum is an output as well", before: head + conv("4", "0", "") + add("5", "%4 %1") + "output %5\noutput %4"},
+		{name: "twice the same", before: head + conv("4", "0", "") + add("5", "%4 %4") + "output %5"},
+		{name: "another shape", before: head + conv("4", "0", "") + add("5", "%4 %3") + "output %5"},
+		{name: "no convolution", before: head + add("4", "%0 %1") + add("5", "%4 %1") + "output %5"},
+	}
+	testPass(t, fuseResidualOn(&gpu), cases)
+	cpu := gpu
+	cpu.Class = plan.ClassCPU
+	testPass(t, fuseResidualOn(&cpu), []passCase{{name: "a processor", before: cases[0].before}})
+	small := gpu
+	small.MaxStorageRange = 32
+	testPass(t, fuseResidualOn(&small), []passCase{{name: "tensors that the device cannot bind", before: cases[0].before}})
 }

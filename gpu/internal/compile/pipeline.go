@@ -56,6 +56,7 @@ var passes = []pass{
 	{"remove dead nodes", onGraph(removeDead), ir.Normal},
 	{"fuse pad", (*unit).fusePad, ir.Normal},
 	{"fuse activation", onGraph(fuseActivation), ir.Normal},
+	{"fuse residual", (*unit).fuseResidual, ir.Normal},
 	{"remove fused nodes", onGraph(removeDead), ir.Normal},
 	{"fuse elementwise", (*unit).fuseElementwise, ir.Normal},
 	{"lower", (*unit).lower, ir.Normal},

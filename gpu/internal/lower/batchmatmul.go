@@ -212,9 +212,9 @@ func (p *products) known(
 ) (channels parts, push gemmPush) {
 	if q == nil {
 		bias := make([]float32, p.tiles(k)*k.N) // as checkBatchMatmul wants it
-		return parts{in: b.WeightsF32(bias), size: int64(4 * len(bias))}, gemmPush{end: pack.Bounds(p.Y, activation(p.node))}
+		return parts{in: b.WeightsF32(bias), size: int64(4 * len(bias))}, gemmPush{end: p.end(k)}
 	}
-	return matrixChannels(b, p.conv, q, right, align), p.push8(q)
+	return matrixChannels(b, p.conv, q, right, align), p.push8(k, q, 0)
 }
 
 // rowBytes are the sizes of a quad and of the rows of one product in a tensor that has products one below the other.

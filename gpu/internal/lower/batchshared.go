@@ -105,13 +105,13 @@ func lowerAtOnce(b *emit.Builder, n *ir.Node) {
 		panic("lower: no kernel for a batch of products") // as above
 	}
 	w, in, out := b.In(n.In[1]), c.InQuads(), c.OutQuads()
-	end := pack.Bounds(b.Graph.T(n.Out[0]), nn.ActNone)
+	end := emit.Push(pack.Bounds(b.Graph.T(n.Out[0]), nn.ActNone)).Ints(0) // nothing is added
 	push := emit.Ints(p.Rows, in, out, p.Rows*in, p.Units*in, p.Rows*out, p.Units).Words(end...)
 	if k.Matrix != (family.Matrix{}) {
 		w = b.Read(halfFilter(b, n.In[1]), plan.FormatNone)
 		push = emit.Ints(p.Rows, out, 0, in/2, p.Units).Words(end...).Ints(in, p.Rows*in, p.Units*in/2, p.Rows*out)
 	}
-	zero := b.WeightsF32(make([]float32, 4*out))
+	zero := b.Read(b.WeightsF32(make([]float32, 4*out)), plan.FormatNone)
 	b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(c.rows(k)), uint32(c.tiles(k)), uint32(p.Batch)}, push,
-		emit.Cost{FLOP: float64(p.Batch) * c.flop()}, b.In(n.In[0]), w, b.Read(zero, plan.FormatNone), b.Out(n.Out[0]))
+		emit.Cost{FLOP: float64(p.Batch) * c.flop()}, b.In(n.In[0]), w, zero, b.Out(n.Out[0]), zero)
 }

@@ -32,7 +32,8 @@ const maxRuntimeChannels = 1 << 20
 type conv struct {
 	pack.Filter
 	node             *ir.Node
-	pixels           int // output rows: batch, height, width
+	add              *ir.Node // of another tensor to the result, until a kernel does it; nil: none
+	pixels           int      // output rows: batch, height, width
 	inH, inW         int
 	outH, outW       int
 	kH, kW           int
@@ -205,12 +206,21 @@ func (c *conv) mayBeDirect(f *plan.Facts) bool {
 func (c *conv) constant() bool { return c.W.Const != nil && c.Bias.Const != nil && !c.turned }
 
 func lowerConv(b *emit.Builder, n *ir.Node) {
-	c := convOf(b.Graph, n)
-	if c.grouped && !c.tiled() {
-		lowerDirect(b, n, "groups are not whole tiles")
-		return
+	product, add := n, (*ir.Node)(nil)
+	if len(n.In) > residual {
+		product, add = apartFrom(n)
 	}
-	lowerProduct(b, c)
+	c := convOf(b.Graph, product)
+	c.add = add
+	if c.grouped && !c.tiled() {
+		lowerDirect(b, product, "groups are not whole tiles")
+	} else {
+		lowerProduct(b, c)
+	}
+	if c.add != nil {
+		b.Instead("no kernel of these products adds tensors")
+		lowerBinary(b, c.add)
+	}
 }
 
 // lowerTransposed makes one of stride 1 a convolution with the filter turned round; package compile does so if the
@@ -271,7 +281,7 @@ func lowerGemmFloat(b *emit.Builder, c *conv) {
 		lowerMatrixFloat(b, c, k)
 		return
 	}
-	dispatchTiles(b, c, k, slabFloat(b, c, k), floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))})
+	dispatchTiles(b, c, k, slabFloat(b, c, k), floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: c.end(k)})
 }
 
 // slabFloat packs tiles run[0] to run[1] of the filter of c for k.
@@ -323,7 +333,8 @@ func lowerGemmQ8(b *emit.Builder, c *conv) {
 		lowerMatrixQ8(b, c, k, q)
 		return
 	}
-	dispatchTiles(b, c, k, slabQ8(b, c, k, q), channelsQ8(b, c, k, q, bias), c.push8(q))
+	channels, push := channelsQ8(b, c, k, q, bias)
+	dispatchTiles(b, c, k, slabQ8(b, c, k, q), channels, push)
 }
 
 // slabQ8 is slabFloat for the filter q of c, of 8 bits.
@@ -338,21 +349,25 @@ func slabQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) func(run
 	}
 }
 
-// channelsQ8 are the records of the channels of c for k, with what bias has where it is known.
-func channelsQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized, bias []int) emit.Value {
+// channelsQ8 are the records of the channels of c for k, with what bias has where it is known, and the push constants.
+func channelsQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized, bias []int) (channels emit.Value, push gemmPush) {
 	quads := c.tiles(k) * k.N / 4
 	switch {
 	case !c.constant():
-		return channelsOnDevice(b, c, q)
+		return channelsOnDevice(b, c, q), c.push8(k, q, 0)
 	case k.Dot || k.Flush:
-		return b.WeightsU32(c.Channels(quads, bias))
+		records, addend := c.records(b.Graph, k, quads, bias)
+		return b.WeightsU32(records), c.push8(k, q, addend)
 	}
-	return b.WeightsU32(q.FloatChannels(quads, bias))
+	return b.WeightsU32(q.FloatChannels(quads, bias)), c.push8(k, q, 0)
 }
 
-// push8 has the push constants of 8-bit products behind sizes.
-func (c *conv) push8(q *pack.Quantized) gemmPush {
+// push8 has the push constants of 8-bit products behind sizes; addend is that of records.
+func (c *conv) push8(k family.Gemm, q *pack.Quantized, addend int) gemmPush {
 	push := gemmPush{operands: emit.Push{q.Flip}.Ints(q.WZero), end: emit.Ints(q.Rounding, int(c.Y.Zero)).Words(pack.Bounds(c.Y, activation(c.node))...)}
+	if adder(k) {
+		push.end = push.end.Ints(addend)
+	}
 	if c.window() {
 		push.outside = emit.Ints(q.XZero * 0x01010101)
 	}

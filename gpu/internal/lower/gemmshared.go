@@ -197,7 +197,8 @@ func sharedSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why stri
 func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int) emit.Value, channels emit.Value, p gemmPush) {
 	rows, tiles := c.rows(k), c.tiles(k)
 	cost := emit.Cost{FLOP: c.flop()}
-	x, y := b.In(c.node.In[0]), b.Out(c.node.Out[0])
+	y, added := c.result(b, k, channels)
+	x := b.In(c.node.In[0])
 	var w emit.Binding
 	if k.Rows {
 		w = b.In(c.node.In[1])
@@ -223,13 +224,14 @@ func dispatchShared(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]in
 		if !k.Window {
 			sizes = sizes.Ints(0, 0, 0)
 		}
-		b.DispatchGroups(shaders.Of(k), groups, c.push(own(sizes).Words(p.end...).Words(p.outside...)), cost, x, w, last, y)
+		b.DispatchGroups(shaders.Of(k), groups, c.push(own(sizes).Words(p.end...).Words(p.outside...)), cost,
+			append([]emit.Binding{x, w, last, y}, added...)...)
 		return
 	}
 	steps := (c.depth() + sharedStep(k) - 1) / sharedStep(k)
 	sums := c.sums(b, parts)
 	b.DispatchGroups(shaders.Of(k), groups, c.push(own(sizes.Ints((steps+parts-1)/parts)).Words(p.outside...)), cost, x, w, b.Write(sums, plan.FormatNone))
-	addSums(b, c, k.Elem, parts, sums, last, p.end)
+	addSums(b, c, k.Elem, parts, sums, last, p.end, y, added)
 }
 
 // sums is scratch for the sums of c in so many parts.
@@ -237,10 +239,13 @@ func (c *conv) sums(b *emit.Builder, parts int) emit.Value {
 	return b.Temp(int64(parts) * int64(c.pixels*c.OutQuads()) * 16)
 }
 
-// addSums appends the step that adds up the parts of sums and makes the output; end says what becomes of the sums.
-func addSums(b *emit.Builder, c *conv, elem family.Elem, parts int, sums emit.Value, channels emit.Binding, end emit.Push) {
+// addSums appends the step that adds up the parts of sums and makes y of them; end and added say how.
+func addSums(
+	b *emit.Builder, c *conv, elem family.Elem, parts int, sums emit.Value, channels emit.Binding, end emit.Push,
+	y emit.Binding, added []emit.Binding,
+) {
 	count := c.pixels * c.OutQuads()
 	b.Instead("adds up the parts of sums")
 	b.Quads(shaders.Of(family.GemmSum{Elem: elem}), count, emit.Ints(count).Divisors(c.OutQuads()).Ints(parts).Words(end...), emit.Cost{},
-		b.Read(sums, plan.FormatNone), channels, b.Out(c.node.Out[0]))
+		append([]emit.Binding{b.Read(sums, plan.FormatNone), channels, y}, added...)...)
 }

@@ -86,7 +86,7 @@ func (c *conv) wholeCells() bool {
 
 // lowerMatrixFloat appends the product k of c.
 func lowerMatrixFloat(b *emit.Builder, c *conv, k family.Gemm) {
-	channels, p := floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))}
+	channels, p := floatBias(b, c, c.tiles(k)*k.N), gemmPush{end: c.end(k)}
 	if !c.constant() {
 		dispatchMatrix(b, c, k, halfFilter(b, c.node.In[1]), c.Taps*c.InQuads()/2, channels, p)
 		return
@@ -114,13 +114,14 @@ func halfFilter(b *emit.Builder, id ir.ID) emit.Value {
 func lowerMatrixQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) {
 	s := q.Signed()
 	bias, _ := s.FoldZeroPoints()
-	p := c.push8(s)
+	records, addend := c.records(b.Graph, k, c.OutQuads(), bias)
+	p := c.push8(k, s, addend)
 	if c.window() {
 		p.outside = emit.Ints(int(uint8(s.XZero)) * 0x01010101)
 	}
 	rows := func() []byte { return s.SignedRows(k.N) }
 	w := b.Packed(c.W.Const, c.Recipe("SignedRows", s.WZero, k.N), c.MatrixBytes(1, k.N), rows)
-	dispatchMatrix(b, c, k, w, 0, b.WeightsU32(c.Channels(c.OutQuads(), bias)), p)
+	dispatchMatrix(b, c, k, w, 0, b.WeightsU32(records), p)
 }
 
 // dispatchMatrix appends the product k of c. w is the filter, in rows of so many cells, or packed in tiles if cells is 0;
@@ -130,11 +131,12 @@ func dispatchMatrix(b *emit.Builder, c *conv, k family.Gemm, w emit.Value, cells
 	if cells > 0 {
 		rows = c.Out
 	}
-	y, last := b.Out(c.node.Out[0]), b.Read(channels, plan.FormatNone)
+	y, added := c.result(b, k, channels)
+	to, last := y, b.Read(channels, plan.FormatNone)
 	parts, _ := c.matrixParts(b.Facts, k)
 	if parts > 1 {
 		partSteps = (c.MatrixSteps(matrixElem(k)) + parts - 1) / parts
-		y = b.Write(c.sums(b, parts), plan.FormatNone)
+		to = b.Write(c.sums(b, parts), plan.FormatNone)
 	}
 	push := emit.Ints(c.pixels, c.OutQuads(), partSteps, cells, rows).Words(p.operands...).Words(p.end...)
 	if c.window() {
@@ -144,9 +146,9 @@ func dispatchMatrix(b *emit.Builder, c *conv, k family.Gemm, w emit.Value, cells
 		push = push.Ints(c.InQuads(), 0, 0, 0)
 	}
 	b.DispatchGroups(shaders.Of(k), [3]uint32{uint32(c.rows(k)), uint32(c.tiles(k)), uint32(parts)}, push, emit.Cost{FLOP: c.flop()},
-		b.In(c.node.In[0]), b.Read(w, plan.FormatNone), last, y)
+		append([]emit.Binding{b.In(c.node.In[0]), b.Read(w, plan.FormatNone), last, to}, added...)...)
 	if parts > 1 {
-		addSums(b, c, k.Elem, parts, y.Value, last, p.end)
+		addSums(b, c, k.Elem, parts, to.Value, last, p.end, y, added)
 	}
 }
 

@@ -83,7 +83,8 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 	last := productPush(0, 0, 0, 0)
 	zero := 0
 	if e == family.Q8 {
-		slab, channels, push = slabQ8(b, p.of, k, q), channelsQ8(b, p.of, k, q, bias), p.of.push8(q)
+		slab = slabQ8(b, p.of, k, q)
+		channels, push = channelsQ8(b, p.of, k, q, bias)
 		last, zero = last.Ints(0), q.XZero^int(q.Flip&0xff)
 	} else {
 		slab, channels, push = slabFloat(b, p.of, k), floatBias(b, c, tiles*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))}

@@ -23,11 +23,11 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 	// shared makes of the first step one whose workgroups have a shape of their own.
 	shared := func(p *Plan) {
-		const k = shaders.ConvGemmF32SharedX32x32 // "ssss"
+		const k = shaders.ConvGemmF32SharedX32x32 // "sssss"
 		p.WeightBytes = 256
 		s := &p.Steps[0]
 		s.Kernel, s.Local, s.Groups, s.Push = k, k.Info().Workgroup, [3]uint32{1, 3, 1}, make([]uint32, k.Info().PushWords)
-		s.Bindings = []Binding{{Buffer: Host, Size: 48}, {Buffer: Weights, Size: 64}, {Buffer: Weights, Size: 64}, {Buffer: Arena, Size: 48, Write: true}}
+		s.Bindings = []Binding{{Buffer: Host, Size: 48}, {Buffer: Weights, Size: 64}, {Buffer: Weights, Size: 64}, {Buffer: Arena, Size: 48, Write: true}, {Buffer: Weights, Size: 64}}
 	}
 	for _, change := range []func(*Plan){texels, shared} {
 		p := example()
