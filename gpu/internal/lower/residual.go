@@ -13,12 +13,13 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// residual is where among the inputs of a convolution there is the tensor that it adds to its result, if it adds one. Then
-// its activation comes after that, and its second output, which nobody reads, is what it adds the tensor to.
+// residual is the position, among the inputs of a convolution, of a tensor that is added to the product. Most convolutions
+// have none. One that has it applies its activation after the addition; its second output stands for the product alone,
+// which no node reads, but whose scale and zero point count.
 const residual = 3
 
-// Adds returns the node that computes what convolution p and add do, an ADD which is the only reader of p's result. Not
-// ok where nothing is gained: only GPUs have kernels for it.
+// Adds returns one node that does the work of convolution p and of add, an ADD that is the only reader of p's result. Not
+// ok on processors, where an ADD of its own is as fast, and for operands that no kernel adds.
 func Adds(f *plan.Facts, g *ir.Graph, p, add *ir.Node) (both ir.Node, ok bool) {
 	y := g.T(add.Out[0])
 	switch {
@@ -43,7 +44,7 @@ func Adds(f *plan.Facts, g *ir.Graph, p, add *ir.Node) (both ir.Node, ok bool) {
 	return both, true
 }
 
-// apartFrom takes a convolution that adds a tensor to its result apart again.
+// apartFrom divides n, a node of Adds, into the convolution and the ADD that it was made of.
 func apartFrom(n *ir.Node) (product, add *ir.Node) {
 	p := *n
 	p.In, p.Out, p.Attrs = n.In[:residual], n.Out[1:], n.Attrs.(ops.Activated).WithActivation(nn.ActNone)
@@ -100,8 +101,8 @@ func (c *conv) result(b *emit.Builder, k family.Gemm, unused emit.Value) (y emit
 	return b.Out(out), added
 }
 
-// QuickAdd is the step for the ADD that s does besides, as plan.Facts.Quick would have it, with what an estimate of its
-// time needs. Not ok if s adds nothing; of a step that was split the first part stands for all.
+// QuickAdd is the ADD that s does along with its product, as the step of its own that it is in a quick form, with what
+// plan.Facts.StepTime needs of it. Not ok if s adds nothing. Of the parts of a split step only the first one has it.
 func QuickAdd(s *plan.Step) (add plan.Step, ok bool) {
 	elem, channels := family.Elem(""), 2
 	switch k := s.Kernel.Key().(type) {
