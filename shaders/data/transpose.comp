@@ -1,26 +1,42 @@
 #version 450
-// Transposition that moves the innermost dimension. One invocation moves a block of 4 * SPAN by 4 elements: quads of x that follow
-// each other along dimension A, the innermost of y, turned into four runs of SPAN quads of y, which follow each other along
-// dimension B, the innermost of x. Neighbours read neighbouring quads. Strides count quads.
+// Transposition that moves the innermost dimension. One invocation moves up to `run` blocks of 4 by 4 elements that follow each
+// other along dimension A, the innermost of y: quads of x turned into quads of four rows of y. Neighbours read neighbouring
+// quads along dimension B, the innermost of x. Strides count quads.
+//
+// Every load is unconditional, from the last row where there are no more, and a block is all that the loop holds: a load
+// behind a condition costs the software implementations a third more, and code beyond the instruction cache twice the time.
+//
+//   TEXEL  x is read through a texel buffer, a quad a texel
 #include "common.glsl"
 #include "divide.glsl"
 #include "lanes.glsl"
 
+#ifdef TEXEL
+layout(set = 0, binding = 0) uniform usamplerBuffer x;
+#if ELEM == 4
+#define LOAD(i) texelFetch(x, int(i))
+#elif ELEM == 2
+#define LOAD(i) texelFetch(x, int(i)).xy
+#else
+#define LOAD(i) texelFetch(x, int(i)).x
+#endif
+#else
 layout(set = 0, binding = 0) readonly buffer X { QUAD x[]; };
+#define LOAD(i) x[i]
+#endif
 layout(set = 0, binding = 1) writeonly buffer Y { QUAD y[]; };
 layout(push_constant) uniform P {
     uint count;
+    uint run;
     uint a, b;               // elements of the dimensions A and B
     uint aQuads;
-    Divisor aSpans, bQuads;  // runs of a row of y, quads of a row of x
+    Divisor aRuns, bQuads;   // runs of a row of y, quads of a row of x
     Divisor dims[3];         // the other dimensions, but for the first
     uint aStride;            // of A in x
     uint xStride[4];         // of the others
     uint bStride;            // of B in y
     uint yStride[4];
 };
-
-#define SPAN 4u
 
 #if ELEM == 1
 #include "turn.glsl"
@@ -34,9 +50,9 @@ void turn(QUAD a, QUAD b, QUAD c, QUAD d, out QUAD v[4]) {
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
-    uint sa, qb, at;
-    uint rest = divide(divide(i, bQuads, qb), aSpans, sa);
-    uint xi = qb, yi = sa * SPAN;
+    uint ra, qb, at;
+    uint rest = divide(divide(i, bQuads, qb), aRuns, ra);
+    uint xi = qb, yi = 4u * qb * bStride;
     [[unroll]] for (int d = 3; d > 0; d--) {
         rest = divide(rest, dims[d - 1], at);
         xi += at * xStride[d];
@@ -44,23 +60,16 @@ void main() {
     }
     xi += rest * xStride[0];
     yi += rest * yStride[0];
-    QUAD v[SPAN][4];
-    [[unroll]] for (uint s = 0u; s < SPAN; s++) {
-        QUAD m[4];
+    uint rows = b - 4u * qb, end = min(ra * run + run, aQuads);
+    for (uint q = ra * run; q < end; q++) {
+        QUAD m[4], v[4];
         [[unroll]] for (uint k = 0u; k < 4u; k++) {
-            uint row = 4u * (sa * SPAN + s) + k;
-            m[k] = QUAD(0u);
-            if (row < a) m[k] = x[xi + row * aStride];
+            uint row = 4u * q + k;
+            m[k] = LOAD(xi + min(row, a - 1u) * aStride) & (row < a ? 0xffffffffu : 0u);
         }
-        turn(m[0], m[1], m[2], m[3], v[s]);
-    }
-    uint spans = min(SPAN, aQuads - sa * SPAN);
-    [[unroll]] for (uint k = 0u; k < 4u; k++) {
-        uint row = 4u * qb + k;
-        if (row < b) {
-            [[unroll]] for (uint s = 0u; s < SPAN; s++) {
-                if (s < spans) y[yi + row * bStride + s] = v[s][k];
-            }
+        turn(m[0], m[1], m[2], m[3], v);
+        [[unroll]] for (uint k = 0u; k < 4u; k++) {
+            if (k < rows) y[yi + k * bStride + q] = v[k];
         }
     }
 }

@@ -1,7 +1,7 @@
 #version 450
-// Transposition of bytes that moves the innermost dimension, in tensors whose rows are whole groups of 16. One invocation moves a
-// block of 16 by 16: groups of x that follow each other along dimension A, the innermost of y, turned into groups of y, which
-// follow each other along dimension B, the innermost of x. Strides count groups.
+// Transposition of bytes that moves the innermost dimension, in tensors whose rows are whole groups of 16. One invocation moves up
+// to `run` blocks of 16 by 16 that follow each other along dimension A, the innermost of y: groups of x turned into groups of 16
+// rows of y. Neighbours read neighbouring groups along dimension B, the innermost of x. Strides count groups.
 //
 //   TEXEL  x is read through a texel buffer
 #include "common.glsl"
@@ -18,7 +18,9 @@ layout(set = 0, binding = 0) readonly buffer X { uvec4 x[]; };
 layout(set = 0, binding = 1) writeonly buffer Y { uvec4 y[]; };
 layout(push_constant) uniform P {
     uint count;
-    Divisor aGroups, bGroups; // of a row of y and of x
+    uint run;
+    uint aGroups;
+    Divisor aRuns, bGroups;   // runs of a row of y, groups of a row of x
     Divisor dims[3];          // the other dimensions, but for the first
     uint aStride;             // of A in x
     uint xStride[4];          // of the others
@@ -29,9 +31,9 @@ layout(push_constant) uniform P {
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
-    uint ag, bg, at;
-    uint rest = divide(divide(i, bGroups, bg), aGroups, ag);
-    uint xi = bg + 16u * ag * aStride, yi = ag + 16u * bg * bStride;
+    uint ra, bg, at;
+    uint rest = divide(divide(i, bGroups, bg), aRuns, ra);
+    uint xi = bg, yi = 16u * bg * bStride;
     [[unroll]] for (int d = 3; d > 0; d--) {
         rest = divide(rest, dims[d - 1], at);
         xi += at * xStride[d];
@@ -39,15 +41,18 @@ void main() {
     }
     xi += rest * xStride[0];
     yi += rest * yStride[0];
-    uvec4 v[16];
-    [[unroll]] for (uint s = 0u; s < 4u; s++) {
-        uvec4 m[4];
-        [[unroll]] for (uint k = 0u; k < 4u; k++) m[k] = LOAD(xi + (4u * s + k) * aStride);
-        [[unroll]] for (uint w = 0u; w < 4u; w++) {
-            uint t[4];
-            turn(m[0][w], m[1][w], m[2][w], m[3][w], t);
-            [[unroll]] for (uint k = 0u; k < 4u; k++) v[4u * w + k][s] = t[k];
+    uint end = min(ra * run + run, aGroups);
+    for (uint g = ra * run; g < end; g++) {
+        uvec4 v[16];
+        [[unroll]] for (uint s = 0u; s < 4u; s++) {
+            uvec4 m[4];
+            [[unroll]] for (uint k = 0u; k < 4u; k++) m[k] = LOAD(xi + (16u * g + 4u * s + k) * aStride);
+            [[unroll]] for (uint w = 0u; w < 4u; w++) {
+                uint t[4];
+                turn(m[0][w], m[1][w], m[2][w], m[3][w], t);
+                [[unroll]] for (uint k = 0u; k < 4u; k++) v[4u * w + k][s] = t[k];
+            }
         }
+        [[unroll]] for (uint k = 0u; k < 16u; k++) y[yi + k * bStride + g] = v[k];
     }
-    [[unroll]] for (uint k = 0u; k < 16u; k++) y[yi + k * bStride] = v[k];
 }

@@ -35,7 +35,7 @@ func dataVariants() []variant {
 			if op == family.MirrorRows || op == family.MirrorLanes || op == family.MirrorRuntime {
 				v.defines["MIRROR"] = "1"
 			}
-			if op == family.GatherLanes {
+			if op == family.GatherLanes || op == family.Transpose {
 				list = append(list, reached(v, func(a family.Access) family.Key { return family.Move{Op: op, Bytes: bytes, Access: a} })...)
 				continue
 			}

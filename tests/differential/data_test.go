@@ -82,6 +82,9 @@ func TestTranspose(t *testing.T) {
 		{nn.Dims{4, 4, 16}, []int32{1, 0, 2}},
 		{nn.Dims{41, 37, 11}, []int32{2, 0, 1}},
 		{nn.Dims{7}, []int32{0}},
+		{nn.Dims{523, 571}, []int32{1, 0}}, // runs of more blocks, of which the last has fewer
+		{nn.Dims{544, 592}, []int32{1, 0}}, // the same of 16 by 16 bytes
+		{nn.Dims{3, 160, 272}, []int32{0, 2, 1}},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			out := make(nn.Dims, len(c.in))

@@ -184,7 +184,12 @@ func TestChosenMoves(t *testing.T) {
 		{"floats", cpu, nn.OpMean, columns, floatTensor(40, 64), floatTensor(1, 64), "sum_column_f32_f32_texel"},
 		{"floats on a gpu", gpu, nn.OpMean, columns, floatTensor(40, 64), floatTensor(1, 64), "sum_column_f32_f32"},
 		{"blocks", cpu, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, bytes(256, 512), bytes(512, 256), "data_transpose_wide_texel"},
-		{"blocks that end early", cpu, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, bytes(252, 512), bytes(512, 252), "data_transpose_e1"},
+		{"blocks that end early", cpu, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, bytes(252, 512), bytes(512, 252), "data_transpose_e1_texel"},
+		{"blocks of narrow subgroups", narrow, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, bytes(256, 512), bytes(512, 256), "data_transpose_e1"},
+		{"floats turned", narrow, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, floatTensor(256, 512), floatTensor(512, 256), "data_transpose_e4_texel"},
+		{"floats turned beyond a texel buffer", narrow, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, floatTensor(1024, 512), floatTensor(512, 1024),
+			"data_transpose_e4"},
+		{"floats turned on a gpu", gpu, nn.OpTranspose, ops.Transpose{Perm: []int{1, 0}}, floatTensor(256, 512), floatTensor(512, 256), "data_transpose_e4"},
 		{"rows of softmax", cpu, nn.OpSoftmax, ops.Softmax{Beta: 1, Axis: 1}, bytes(256, 64), bytes(256, 64), "softmax_row_q8_wide_texel"},
 		{"few rows of softmax", cpu, nn.OpSoftmax, ops.Softmax{Beta: 1, Axis: 1}, bytes(2, 64), bytes(2, 64), "softmax_row_q8"},
 	} {

@@ -150,13 +150,20 @@ func transpose(b *emit.Builder, out, in ir.ID, perm []int) {
 		}
 		dims, xs, ys = append(dims, outShape[i]), append(xs, from[p]), append(ys, to[i])
 	}
+	others := ir.Product(dims)
 	if elem == 1 && a%16 == 0 && bDim%16 == 0 {
-		count := a / 16 * (bDim / 16) * ir.Product(dims)
+		aGroups, bGroups := a/16, bDim/16
+		run := transposeRun(b.Facts, aGroups*bGroups*others, 1)
+		aRuns := (aGroups + run - 1) / run
+		count := aRuns * bGroups * others
 		k, ok := emit.Choose(b, emit.QuadLocal, func(k family.TransposeWide) (float64, string) {
+			if b.Facts.SubgroupSize < 8 { // it loads word by word, and 16 of these overflow the instruction cache
+				return 0, ""
+			}
 			return b.WideSpeed(count, k.Access, b.Tensor(in)), ""
 		})
 		if ok {
-			push := emit.Ints(count).Divisors(a/16, bDim/16).Divisors(emit.Outermost(dims, 4, 1)[1:]...)
+			push := emit.Ints(count, run, aGroups).Divisors(aRuns, bGroups).Divisors(emit.Outermost(dims, 4, 1)[1:]...)
 			push = push.Ints(from[m.perm[last]] / 4).Ints(emit.Outermost(quarters(xs), 4, 0)...)
 			push = push.Ints(bStride / 4).Ints(emit.Outermost(quarters(ys), 4, 0)...)
 			x := emit.ReadBy(k.Access, b.In(in), plan.FormatRGBA32U)
@@ -165,13 +172,30 @@ func transpose(b *emit.Builder, out, in ir.ID, perm []int) {
 		}
 	}
 	aQuads, bQuads := (a+3)/4, (bDim+3)/4
-	const span = 4 // SPAN of the kernel
-	aSpans := (aQuads + span - 1) / span
-	count := aSpans * bQuads * ir.Product(dims)
-	push := emit.Ints(count, a, bDim, aQuads).Divisors(aSpans, bQuads).Divisors(emit.Outermost(dims, 4, 1)[1:]...)
+	run := transposeRun(b.Facts, aQuads*bQuads*others, 4)
+	aRuns := (aQuads + run - 1) / run
+	count := aRuns * bQuads * others
+	push := emit.Ints(count, run, a, bDim, aQuads).Divisors(aRuns, bQuads).Divisors(emit.Outermost(dims, 4, 1)[1:]...)
 	push = push.Ints(from[m.perm[last]]).Ints(emit.Outermost(xs, 4, 0)...).Ints(bStride).Ints(emit.Outermost(ys, 4, 0)...)
-	k := shaders.Of(family.Move{Op: family.Transpose, Bytes: elem})
-	b.Quads(k, count, push, emit.Cost{}, b.In(in), b.Out(out))
+	format := map[int]plan.Format{1: plan.FormatR32U, 2: plan.FormatRG32U, 4: plan.FormatRGBA32U}[elem]
+	k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Move) (float64, string) {
+		// Texels of less than four words are slower than words where subgroups are narrow.
+		if k.Op != family.Transpose || k.Bytes != elem || k.Access != family.Buffers && elem < 4 && b.Facts.SubgroupSize < 8 {
+			return 0, ""
+		}
+		return b.MoveSpeed(k.Access, b.Tensor(in), format), ""
+	})
+	b.Quads(shaders.Of(k), count, push, emit.Cost{}, emit.ReadBy(k.Access, b.In(in), format), b.Out(out))
+}
+
+// transposeRun is how many blocks that follow each other in rows of the output an invocation moves, at least least: on
+// processors as many as leave enough invocations for all cores.
+func transposeRun(f *plan.Facts, blocks, least int) int {
+	const most, enough = 64, 1024
+	if f.Class != plan.ClassCPU {
+		return least
+	}
+	return min(max(blocks/enough, least), most)
 }
 
 // quarters are distances in groups of four quads.
