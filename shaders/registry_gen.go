@@ -1456,10 +1456,10 @@ var infos = [...]family.Info{
 	{Name: "resize_bilinear_q8", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "resize_bilinear_q8_texel", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "resize_bilinear_q8_wide", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "resize_nearest_w1", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "resize_nearest_w2", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "resize_nearest_w4", Bindings: "ss", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "resize_nearest_w4_texel", Bindings: "ts", PushWords: 18, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_nearest_w1", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_nearest_w2", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_nearest_w4", Bindings: "ss", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "resize_nearest_w4_texel", Bindings: "ts", PushWords: 20, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "roi_align", Bindings: "ssss", PushWords: 17, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "roi_pool", Bindings: "ssss", PushWords: 17, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "scores_best", Bindings: "ss", PushWords: 12, Workgroup: [3]uint32{0, 1, 1}},
@@ -2287,4 +2287,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "abf00e7ee9c4d89a63cee4847018180199c5599757eb50ba5b38d6fb0ae86f10"
+const SetID = "b4e5b63a0e0d8e42f5f1e88a278ed510c185858807c937421393e4f86827f73b"

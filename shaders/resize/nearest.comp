@@ -1,6 +1,6 @@
 #version 450
-// Nearest neighbour resizing: one invocation copies up to `run` neighbouring units of one pixel; a unit is
-// WORDS 32-bit words. Positions are those of TensorFlow Lite's reference_ops::ResizeNearestNeighbor.
+// Nearest neighbour resizing: one invocation copies up to `run` neighbouring units of each of up to `pixels` pixels of a row; a
+// unit is WORDS 32-bit words. Positions are those of TensorFlow Lite's reference_ops::ResizeNearestNeighbor.
 //
 //   TEXEL  x, in units of 4 words, is read through a texel buffer
 #include "common.glsl"
@@ -27,7 +27,8 @@ layout(push_constant) uniform P {
     uint run;
     uint units;                  // of a pixel
     Divisor runs;                // of a pixel
-    Divisor yWidth, yHeight;
+    Divisor blocks, yHeight;     // blocks of pixels in a row of y
+    uint pixels, yWidth;
     int width, height;           // of x
     float scaleX, scaleY;        // pixels of x for one of y
     float shift;                 // 0.5 with half pixel centres
@@ -42,12 +43,14 @@ uint source(uint p, float scale, int size) {
 void main() {
     uint i = flatIndex();
     if (i >= count) return;
-    uint part, px, py;
-    uint pixel = divide(i, runs, part);
-    uint image = divide(divide(pixel, yWidth, px), yHeight, py);
-    uint row = image * uint(height) + source(py, scaleY, height);
-    uint from = (row * uint(width) + source(px, scaleX, width)) * units;
-    uint to = pixel * units;
-    uint last = min(part * run + run, units);
-    for (uint u = part * run; u < last; u++) y[to + u] = LOAD(from + u);
+    uint part, block, py;
+    uint row = divide(divide(i, runs, part), blocks, block);
+    uint image = divide(row, yHeight, py);
+    uint from = (image * uint(height) + source(py, scaleY, height)) * uint(width);
+    uint first = part * run, last = min(first + run, units);
+    uint px = block * pixels, end = min(px + pixels, yWidth);
+    for (; px < end; px++) {
+        uint at = (from + source(px, scaleX, width)) * units, to = (row * yWidth + px) * units;
+        for (uint u = first; u < last; u++) y[to + u] = LOAD(at + u);
+    }
 }

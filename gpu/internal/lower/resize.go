@@ -85,6 +85,11 @@ func lowerResize(b *emit.Builder, n *ir.Node) {
 	scale := func(axis int) float64 { return float64(resizeScale(in.Shape[axis], out.Shape[axis], a.AlignCorners)) }
 	push = push.Floats(scale(2), scale(1), shift)
 	if n.Op == nn.OpResizeNearestNeighbor {
+		pixels := max(b.PlaceQuads()/2/units, 1)
+		blocks := (out.Shape[2] + pixels - 1) / pixels
+		count = out.Shape[0] * out.Shape[1] * blocks * runs
+		push = emit.Ints(count, run, units).Divisors(runs, blocks, out.Shape[1]).Ints(pixels, out.Shape[2], in.Shape[2], in.Shape[1])
+		push = push.Floats(scale(2), scale(1), shift)
 		k, _ := emit.Choose(b, emit.QuadLocal, func(k family.Nearest) (float64, string) {
 			if k.Words != unit {
 				return 0, ""
