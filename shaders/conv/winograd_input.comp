@@ -8,7 +8,7 @@
 // Y_TEXEL        | 1: v is a storage texel buffer; 0: a storage buffer
 // ELEM_F32, _F16 | type of x; v is float32
 //
-// v: [T x T points][rows][quads of x]; row i is tile first + i, the last ones repeat the last tile.
+// v: [T x T points][groups][rows][quads of a group of x]; row i is tile first + i, the last ones repeat the last tile.
 #include "common.glsl"
 #include "tensor.glsl"
 #include "window.glsl"
@@ -31,7 +31,8 @@ void storeV(int i, vec4 q) { v[i] = q; }
 
 layout(push_constant) uniform P {
     uint count;  // invocations: quads of v at one point
-    int quads;   // of a row of x and v
+    int quads;   // of a pixel of x
+    int groupQuads; // of those, in a group
     int first;   // tile of this dispatch
     int last;    // tile of the tensor
     int tilesX, tilesY; // of an image
@@ -48,7 +49,10 @@ void main() {
     int n = tileRow / tilesY;
     int iy0 = (tileRow - n * tilesY) * TILE - padTop;
     int ix0 = (tile - tileRow * tilesX) * TILE - padLeft;
-    int corner = ((n * inH + iy0) * inW + ix0) * quads + (int(id) - row * quads);
+    int quad = int(id) - row * quads;
+    int corner = ((n * inH + iy0) * inW + ix0) * quads + quad;
+    int group = quad / groupQuads;
+    int to = (group * (int(count) / quads) + row - group) * groupQuads + quad;
 
     vec4 columns[T][T]; // [x][point]
     [[unroll]] for (int cx = 0; cx < T; cx++) {
@@ -65,6 +69,6 @@ void main() {
         vec4 d[T];
         [[unroll]] for (int cx = 0; cx < T; cx++) d[cx] = columns[cx][py];
         d = toPoints(d);
-        [[unroll]] for (int px = 0; px < T; px++) storeV(int(id) + (py * T + px) * int(count), d[px]);
+        [[unroll]] for (int px = 0; px < T; px++) storeV(to + (py * T + px) * int(count), d[px]);
     }
 }

@@ -8,7 +8,7 @@
 // Y_TEXEL        | 1: y is a storage texel buffer; 0: a storage buffer
 // ELEM_F32, _F16 | type of y; m is float32
 //
-// m: [T x T points][rows][quads of y]; row i is tile first + i.
+// m: [T x T points][groups][rows][quads of a group of y]; row i is tile first + i.
 #include "common.glsl"
 #include "tensor.glsl"
 #include "winograd.glsl"
@@ -31,7 +31,8 @@ void storeY(int i, vec4 v) { y[i] = packQuad(v); }
 
 layout(push_constant) uniform P {
     uint count; // invocations
-    int quads;  // of a row of m and y
+    int quads;  // of a pixel of y
+    int groupQuads; // of those, in a group
     int first;  // tile of this dispatch
     int plane;  // quads of m at one point
     int tilesX, tilesY; // of an image
@@ -44,6 +45,8 @@ void main() {
     if (id >= count) return;
     int row = int(id) / quads;
     int quad = int(id) - row * quads;
+    int group = quad / groupQuads;
+    int from = (group * (plane / quads) + row - group) * groupQuads + quad;
     int tile = first + row;
     int tileRow = tile / tilesX;
     int n = tileRow / tilesY;
@@ -53,7 +56,7 @@ void main() {
     vec4 columns[T][TILE]; // [point][y]
     [[unroll]] for (int px = 0; px < T; px++) {
         vec4 d[T];
-        [[unroll]] for (int py = 0; py < T; py++) d[py] = loadM(int(id) + (py * T + px) * plane);
+        [[unroll]] for (int py = 0; py < T; py++) d[py] = loadM(from + (py * T + px) * plane);
         columns[px] = fromPoints(d);
     }
     vec4 b = bias[quad];

@@ -16,6 +16,7 @@ import (
 // results of the products. What lies between is scratch, so large images are done in bands of tiles.
 type winograd struct {
 	c              *conv
+	groups         int // of channels
 	m              int // a tile is m x m results
 	points         int
 	tilesX, tilesY int // of an image
@@ -38,16 +39,19 @@ const scratchQuads = 1 << 19
 // winogradOf returns c by F(m, 3); not ok if c is another kind of convolution, or the device can bind no band of it.
 func winogradOf(f *plan.Facts, c *conv, m int) (w *winograd, ok bool) {
 	if c.kH != 3 || c.kW != 3 || c.strideH != 1 || c.strideW != 1 || c.dilH != 1 || c.dilW != 1 ||
-		c.grouped || c.transposed || !c.constant() {
+		c.grouped && !c.tiled() || c.transposed || !c.constant() {
 		return nil, false
 	}
-	w = &winograd{c: c, m: m, points: (m + 2) * (m + 2), tilesX: (c.outW + m - 1) / m, tilesY: (c.outH + m - 1) / m}
+	w = &winograd{c: c, groups: 1, m: m, points: (m + 2) * (m + 2), tilesX: (c.outW + m - 1) / m, tilesY: (c.outH + m - 1) / m}
+	if c.grouped {
+		w.groups = c.Out / c.multiplier
+	}
 	w.tiles = w.tilesX * w.tilesY * c.Y.Shape[0]
 	most := min(f.MaxStorageRange/16, scratchQuads)
 	if !f.BuffersOnly {
 		most = min(most, f.MaxTexelElements)
 	}
-	row := w.points * max(c.InQuads(), c.OutQuads())
+	row := w.points * max(w.inQuads(), c.OutQuads())
 	tile := winogradRows(f)
 	whole := max(1, int(most)/row/tile) // tiles of the products in a band
 	all := (w.tiles + tile - 1) / tile
@@ -56,26 +60,29 @@ func winogradOf(f *plan.Facts, c *conv, m int) (w *winograd, ok bool) {
 	return w, int64(row*w.rows)*16 <= f.MaxStorageRange
 }
 
+// inQuads is the number of quads of a pixel of the input, of all groups.
+func (w *winograd) inQuads() int { return w.groups * w.c.InQuads() }
+
 // bands is the number of bands.
 func (w *winograd) bands() int { return (w.tiles + w.rows - 1) / w.rows }
 
-// product is the matrix product at all points, as a convolution.
+// product is the matrix product at all points of all groups, as a convolution.
 func (w *winograd) product() *conv {
 	return &conv{
-		Filter: pack.Filter{Taps: 1, In: w.c.In, Out: w.c.Out}, pixels: w.points * w.rows, kH: 1, kW: 1, strideH: 1, strideW: 1,
+		Filter: pack.Filter{Taps: 1, In: w.c.In, Out: w.c.Out / w.groups}, pixels: w.points * w.groups * w.rows, kH: 1, kW: 1, strideH: 1, strideW: 1,
 	}
 }
 
 // together is the number of points whose filters, in tiles of k, one dispatch can bind; 0: not even one.
 func (w *winograd) together(f *plan.Facts, k family.Gemm) int {
 	p := w.product()
-	filter := p.tiles(k) * p.tileTexels(k)
+	filter := w.groups * p.tiles(k) * p.tileTexels(k)
 	n := min(w.points, int(f.MaxTexelElements)/filter)
 	if n == w.points {
 		return n
 	}
 	for ; n > 0; n-- { // its bindings must begin where the device lets them
-		if n*filter*16%plan.Align == 0 && n*w.rows*p.InQuads()*16%plan.Align == 0 && n*w.rows*p.OutQuads()*16%plan.Align == 0 {
+		if n*filter*16%plan.Align == 0 && n*w.rows*w.inQuads()*16%plan.Align == 0 && n*w.rows*w.c.OutQuads()*16%plan.Align == 0 {
 			break
 		}
 	}
@@ -105,7 +112,7 @@ func (w *winograd) speed(f *plan.Facts) float64 {
 	}
 	rows, points := bands*float64(w.rows), float64(w.points)
 	direct := (edgeWork*9*float64(c.pixels) + 9*moved) * 4 * in * out
-	return direct / (points*(rows+moved)*4*in*out + points*rows*moved*(in+out) + (3*bands-1)*dispatchWork)
+	return direct / (points*(rows+moved)*4*in*out + points*rows*moved*(float64(w.inQuads())+out) + (3*bands-1)*dispatchWork)
 }
 
 // chooseWinograd returns the fastest way to compute c by Winograd's algorithm, nil if a window is faster. RATIONALE.md
@@ -127,7 +134,7 @@ func chooseWinograd(f *plan.Facts, c *conv) (best *winograd) {
 func lowerWinograd(b *emit.Builder, w *winograd) (ok bool) {
 	c := w.c
 	scratch := func(quads int) emit.Value { return b.Temp(int64(w.points*w.rows*quads) * 16) }
-	v, m := scratch(c.InQuads()), scratch(c.OutQuads())
+	v, m := scratch(w.inQuads()), scratch(c.OutQuads())
 	product, ok := w.chooseProduct(b, v, m)
 	if !ok {
 		return false
@@ -148,9 +155,9 @@ func lowerWinograd(b *emit.Builder, w *winograd) (ok bool) {
 // input appends the transform of so many tiles of x from the first on, and fills all rows of v.
 func (w *winograd) input(b *emit.Builder, v emit.Value, first, tiles int) {
 	c := w.c
-	x, count := b.Tensor(c.node.In[0]), w.rows*c.InQuads()
+	x, count := b.Tensor(c.node.In[0]), w.rows*w.inQuads()
 	k := chooseTransform(b, family.Winograd{Op: family.WinogradInput, Elem: elem(c.X.Type), Tile: w.m}, x, v)
-	push := emit.Ints(count, c.InQuads(), first, first+tiles-1, w.tilesX, w.tilesY, c.inH, c.inW, c.padTop, c.padLeft)
+	push := emit.Ints(count, w.inQuads(), c.InQuads(), first, first+tiles-1, w.tilesX, w.tilesY, c.inH, c.inW, c.padTop, c.padLeft)
 	read, write := b.Reach(k.Access, x, v, plan.FormatRGBA32F)
 	b.Quads(shaders.Of(k), count, push, emit.Cost{}, read, write)
 }
@@ -160,7 +167,7 @@ func (w *winograd) output(b *emit.Builder, m emit.Value, first, tiles int) {
 	c := w.c
 	y, count := b.Tensor(c.node.Out[0]), tiles*c.OutQuads()
 	k := chooseTransform(b, family.Winograd{Op: family.WinogradOutput, Elem: elem(c.Y.Type), Tile: w.m}, m, y)
-	push := emit.Ints(count, c.OutQuads(), first, w.rows*c.OutQuads(), w.tilesX, w.tilesY, c.outH, c.outW).Words(pack.Bounds(c.Y, activation(c.node))...)
+	push := emit.Ints(count, c.OutQuads(), c.OutQuads()/w.groups, first, w.rows*c.OutQuads(), w.tilesX, w.tilesY, c.outH, c.outW).Words(pack.Bounds(c.Y, activation(c.node))...)
 	read, write := b.Reach(k.Access, m, y, plan.FormatRGBA32F)
 	b.Quads(shaders.Of(k), count, push, emit.Cost{}, read, b.Read(floatBias(b, c, c.OutQuads()*4), plan.FormatNone), write)
 }
@@ -185,7 +192,8 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 	p := w.product()
 	return chooseProduct(b, p, family.F32, false, func(k family.Gemm) (x, y emit.Value, ok bool) {
 		n := w.together(b.Facts, k)
-		return w.part(b, v, p.InQuads(), 0, n), w.part(b, m, p.OutQuads(), 0, n), n > 0 && w.rows%k.M == 0
+		whole := w.rows%k.M == 0 && (w.groups == 1 || p.Out%k.N == 0) // a tile of the filter belongs to one group
+		return w.part(b, v, w.inQuads(), 0, n), w.part(b, m, w.c.OutQuads(), 0, n), n > 0 && whole
 	})
 }
 
@@ -219,7 +227,8 @@ func (w *winograd) part(b *emit.Builder, v emit.Value, quads, first, n int) emit
 // multiply appends the products k of v to m.
 func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 	c, p := w.c, w.product()
-	tiles, filter := p.tiles(k), int64(p.tiles(k)*p.tileTexels(k))*16
+	tiles, next := p.tiles(k), p.tiles(k)*p.tileTexels(k)
+	filter := int64(w.groups*next) * 16
 	recipe := c.Recipe("WinogradTiles", w.m, k.N)
 	weights := b.Packed(c.W.Const, recipe, int64(w.points)*filter, func() []byte {
 		return pack.FloatBytes(c.WinogradTiles(pack.Floats(c.W), w.m, k.N))
@@ -228,10 +237,10 @@ func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 	per := w.together(b.Facts, k)
 	for first := 0; first < w.points; first += per {
 		n := min(per, w.points-first)
-		count := n * w.rows / k.M * lanes(k, tiles)
+		count := n * w.groups * w.rows / k.M * lanes(k, tiles)
 		push := emit.Ints(count, tiles, 0, w.rows, p.InQuads(), p.OutQuads()).
-			Floats(math.Inf(-1), math.Inf(1)).Words(productPush(w.rows/k.M, 0, 0, int(filter/16))...)
-		read, write := b.Reach(k.Access, w.part(b, v, p.InQuads(), first, n), w.part(b, m, p.OutQuads(), first, n), quadTexels(k.Elem))
+			Floats(math.Inf(-1), math.Inf(1)).Words(productPush(w.rows/k.M, 0, 0, next)...)
+		read, write := b.Reach(k.Access, w.part(b, v, w.inQuads(), first, n), w.part(b, m, c.OutQuads(), first, n), quadTexels(k.Elem))
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)},
 			read, emit.Binding{Value: weights, Format: plan.FormatRGBA32F, Offset: int64(first) * filter, Size: int64(n) * filter}, bias, write)
 	}

@@ -181,6 +181,62 @@ func TestWinograd(t *testing.T) {
 	})
 }
 
+// interleaved joins the rows of parts, each of so many elements.
+func interleaved(parts [][]float64, size int) (all []float64) {
+	for at := 0; at < len(parts[0]); at += size {
+		for _, p := range parts {
+			all = append(all, p[at:at+size]...)
+		}
+	}
+	return all
+}
+
+// TestWinogradOfGroups: the channels of c as each of several groups, as convolutions of their own beside each other.
+func TestWinogradOfGroups(t *testing.T) {
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		own := d.Facts()
+		small, buffers := own, own
+		small.MaxTexelElements = min(own.MaxTexelElements, 4096)
+		require.NoError(t, buffers.Without("texel"))
+		for name, f := range map[string]plan.Facts{"own": own, "small": small, "buffers": buffers} {
+			for _, tc := range []struct {
+				c      windowCase
+				groups int
+			}{
+				{windowCase{1, 8, 8, 16, 16, 1, 1, 1, 1, nn.ActRelu}, 2},
+				{windowCase{2, 7, 5, 4, 8, 1, 1, 1, 1, nn.ActNone}, 5},
+				{windowCase{1, 21, 19, 20, 24, 0, 1, 2, 1, nn.ActRelu6}, 3},
+				{windowCase{1, 13, 40, 64, 32, 1, 1, 1, 1, nn.ActNone}, 3},
+			} {
+				for _, m := range []int{2, 4} {
+					t.Run(fmt.Sprintf("%s/%d of %v F(%d,3)", name, tc.groups, tc.c, m), func(t *testing.T) {
+						rng := rand.New(rand.NewPCG(uint64(tc.groups), 8))
+						var g *ir.Graph
+						var xs, wants [][]float64
+						var filter, bias []byte
+						for range tc.groups {
+							var x []float64
+							g, x = tc.c.graph(nn.TensorFloat32, rng)
+							in := g.Nodes[0].In
+							xs, wants = append(xs, x), append(wants, tc.c.want(g, x))
+							filter, bias = append(filter, g.T(in[1]).Const...), append(bias, g.T(in[2]).Const...)
+						}
+						n := &g.Nodes[0]
+						n.Op, n.Attrs = nn.OpGroupedConv2D, ops.GroupedConv{Conv: n.Attrs.(ops.Conv), Groups: tc.groups}
+						in, w, b, out := g.T(n.In[0]), g.T(n.In[1]), g.T(n.In[2]), g.T(n.Out[0])
+						in.Shape[3], out.Shape[3] = tc.groups*tc.c.ci, tc.groups*tc.c.co
+						w.Shape[0], w.Const, b.Shape[0], b.Const = out.Shape[3], filter, out.Shape[3], bias
+						p, weights := winogradPlan(t, f, g, m)
+						x := floatBytes(nn.TensorFloat32, interleaved(xs, tc.c.ci))
+						got := floatValues(nn.TensorFloat32, runPlan(t, d, p, weights, [][]byte{x})[0])
+						require.InDeltaSlice(t, interleaved(wants, tc.c.co), got, 1e-5)
+					})
+				}
+			}
+		}
+	})
+}
+
 // TestWinogradInParts: the filter in slabs of points, the image in bands, each within what a texel buffer holds.
 func TestWinogradInParts(t *testing.T) {
 	narrow := softwareFacts
