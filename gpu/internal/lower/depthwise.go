@@ -43,8 +43,9 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 	}
 	texel := quadTexels(elem(c.X.Type))
 	k, ok := chooseDepthwise(b, c, texel, shifted)
-	if !ok {
-		panic("lower: no depthwise kernel for any window")
+	if !ok { // those that scale by shifts were not compared yet
+		lowerDirect(b, c.node, "no kernel for sums of this size is to be used")
+		return
 	}
 	runs, count := c.depthwiseGrid(k)
 	push := emit.Ints(count, quads, runs).Words(c.windowPush()...)

@@ -149,3 +149,18 @@ func TestDepthwiseQuick(t *testing.T) {
 		}
 	}
 }
+
+// TestDepthwiseWithoutShifts: of sums that floats do not hold, where the kernels that scale by shifts are not to be used
+// yet, the kernel that takes any convolution.
+func TestDepthwiseWithoutShifts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 9))
+	g := depthwiseNode(nn.TensorQuant8Asymm, 1, 61, 67, 8, 7, ops.Pad{}, rng)
+	filter, y := g.T(g.Nodes[0].In[1]), g.T(g.Outputs[0])
+	filter.Shape, y.Shape = []int{1, 31, 29, 8}, []int{1, 5, 6, 8}
+	filter.Const = matrixInput(filter, rng)
+	f := softwareFacts
+	p, _ := lowerFor(t, onlyDepthwise(f, func(family.Depthwise) bool { return true }), g)
+	require.Contains(t, p.Steps[len(p.Steps)-1].Kernel.String(), "_shift")
+	p, _ = lowerFor(t, onlyDepthwise(f, family.Depthwise.Floor), g)
+	require.Contains(t, p.Steps[len(p.Steps)-1].Kernel.String(), "conv_direct_depthwise")
+}
