@@ -82,7 +82,7 @@ func (b *Builder) StoreOutputs() {
 		case own.buffer == plan.Arena && own.of == 0 && own.parent == 0:
 			own.of = h.of
 			b.Serve(h.of, plan.WhenDense, func() { b.transfer(h.value, v, l, false) })
-		case l.Dense():
+		case l.Bytes() == l.DenseBytes():
 			b.Serve(h.of, plan.Always, func() { b.transfer(h.value, v, l, false) })
 		default:
 			b.Serve(h.of, plan.WhenDense, func() { b.transfer(h.value, v, l, false) })
@@ -98,10 +98,15 @@ func (b *Builder) Serve(of plan.IORef, when plan.When, do func()) {
 	b.serves, b.when = 0, plan.Always
 }
 
-// transfer copies a tensor of layout l from its dense to its device form, or back.
+// transfer copies a tensor of layout l from its dense to its device form, or back. What is behind the end of one row is
+// copied to the device alone: elsewhere it may be a client's.
 func (b *Builder) transfer(dst, src Value, l pack.Layout, pad bool) {
-	if l.Dense() {
+	switch {
+	case l.Dense() && pad:
 		b.Copy(dst, src, l.Bytes())
+		return
+	case l.Dense():
+		b.Copy(dst, src, l.DenseBytes())
 		return
 	}
 	b.repack(dst, src, l, pad)

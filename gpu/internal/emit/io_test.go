@@ -97,3 +97,39 @@ func TestOutputWithinAnotherTensor(t *testing.T) {
 		require.Equal(t, bd.Write, bd.Of == plan.OutputRef(0), "only the copy is the client's")
 	}
 }
+
+// TestTails: a row that ends within a quad leaves for a client's memory without its padding, which may be somebody
+// else's there, and for memory of the driver with it.
+func TestTails(t *testing.T) {
+	for name, source := range map[string]string{
+		"a result":             "input %0 TENSOR_FLOAT32 [1001]\n%1 TENSOR_FLOAT32 [1001] = RELU %0\noutput %1",
+		"a result and another": "input %0 TENSOR_FLOAT32 [1001]\n%1 TENSOR_FLOAT32 [1001] = RELU %0\noutput %1\noutput %1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := ir.Parse(source)
+			require.NoError(t, err)
+			f := softwareFacts
+			f.Unified = false
+			b := NewBuilder(&f, g)
+			b.PlaceIO()
+			b.LoadInputs()
+			relu := &b.Graph.Nodes[0]
+			b.Quads(shaders.UnaryClampF32, 251, make([]uint32, shaders.UnaryClampF32.Info().PushWords), Cost{}, b.In(relu.In[0]), b.Out(relu.Out[0]))
+			b.StoreOutputs()
+			p, _, err := b.Finish()
+			require.NoError(t, err)
+			for i := range p.Steps {
+				s := &p.Steps[i]
+				_, output := s.Transfers.Output()
+				switch {
+				case s.Kernel != shaders.Copy:
+				case output && s.When == plan.WhenDense:
+					require.EqualValues(t, 4004, s.Bindings[1].Size)
+				default:
+					require.EqualValues(t, 4016, s.Bindings[1].Size)
+				}
+			}
+			require.Len(t, p.Steps, map[int]int{1: 3, 2: 5}[len(g.Outputs)])
+		})
+	}
+}

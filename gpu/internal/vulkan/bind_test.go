@@ -42,6 +42,7 @@ func TestImportable(t *testing.T) {
 		{"written in the same form", 32, 32, step(kernel, 0, plan.Always, write(out, 0, 32)), out, true, 32},
 		{"padding is written", 20, 32, step(kernel, 0, plan.Always, write(out, 0, 32)), out, false, 32},
 		{"converted to whole quads", 24, 32, step(kernel, out, plan.WhenDense, write(out, 0, 24)), out, true, 24},
+		{"copied without its padding", 20, 32, step(shaders.Copy, out, plan.WhenDense, write(out, 0, 20)), out, true, 20},
 		{"converted to more", 20, 32, step(kernel, out, plan.WhenDense, write(out, 0, 24)), out, false, 24},
 		{"only when on the device", 24, 32, step(shaders.Copy, out, plan.WhenDevice, write(out, 0, 32)), out, true, 24},
 		{"omitted", 0, 0, step(kernel, 0, plan.Always), in, false, 0},
