@@ -16,7 +16,7 @@ import (
 func TestWideBytes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in     nn.Dims
-		kernel string // that processors choose; sums of columns are wide where subgroups are
+		kernel string // that processors choose; sums of columns and transpositions are wide where subgroups are
 		tol    Tolerance
 		model  func(l *layers.Builder, x uint32) uint32
 	}{
@@ -44,11 +44,11 @@ func TestWideBytes(t *testing.T) {
 			func(l *layers.Builder, x uint32) uint32 { return l.Mean(x, []int{1}, true) }},
 		"softmax": {nn.Dims{300, 48}, "softmax_row_q8_wide", OneStep,
 			func(l *layers.Builder, x uint32) uint32 { return l.Softmax(x, 1, -1) }},
-		"matrices": {nn.Dims{3, 160, 176}, "data_transpose_wide", Exact,
+		"matrices": {nn.Dims{3, 160, 176}, "data_transpose_", Exact,
 			func(l *layers.Builder, x uint32) uint32 { return l.Transpose(x, 0, 2, 1) }},
-		"channels first": {nn.Dims{2, 16, 16, 160}, "data_transpose_wide", Exact,
+		"channels first": {nn.Dims{2, 16, 16, 160}, "data_transpose_", Exact,
 			func(l *layers.Builder, x uint32) uint32 { return l.Transpose(x, 0, 3, 1, 2) }},
-		"five dimensions": {nn.Dims{3, 2, 5, 16, 160}, "data_transpose_wide", Exact,
+		"five dimensions": {nn.Dims{3, 2, 5, 16, 160}, "data_transpose_", Exact,
 			func(l *layers.Builder, x uint32) uint32 { return l.Transpose(x, 2, 4, 0, 1, 3) }},
 		"resized": {nn.Dims{1, 9, 11, 48}, "resize_bilinear_q8_wide", OneStep,
 			func(l *layers.Builder, x uint32) uint32 {
