@@ -101,13 +101,13 @@ func (b *Builder) Serve(of plan.IORef, when plan.When, do func()) {
 // transfer copies a tensor of layout l from its dense to its device form, or back. What is behind the end of one row is
 // copied to the device alone: elsewhere it may be a client's.
 func (b *Builder) transfer(dst, src Value, l pack.Layout, pad bool) {
-	switch {
-	case l.Dense() && pad:
-		b.Copy(dst, src, l.Bytes())
-		return
-	case l.Dense():
-		b.Copy(dst, src, l.DenseBytes())
+	if !l.Dense() {
+		b.repack(dst, src, l, pad)
 		return
 	}
-	b.repack(dst, src, l, pad)
+	size := l.DenseBytes()
+	if pad {
+		size = l.Bytes()
+	}
+	b.Copy(dst, src, size)
 }
