@@ -147,13 +147,13 @@ void main() {
     for (int q = 0; q < terms / 4; q++) {
         vec4 xv[TM];
         [[unroll]] for (int m = 0; m < TM; m++) xv[m] = loadX(xi[m] + q);
-        [[unroll]] for (int c = 0; c < 4; c++) {
-            [[unroll]] for (int j = 0; j < TN4; j++) {
-                vec4 wv = texelFetch(w, wi + column[j]);
-                [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
-            }
-            wi += wPitch;
+        [[unroll]] for (int j = 0; j < TN4; j++) {
+            vec4 wv[4];
+            [[unroll]] for (int c = 0; c < 4; c++) wv[c] = texelFetch(w, wi + c * wPitch + column[j]);
+            [[unroll]] for (int m = 0; m < TM; m++)
+                [[unroll]] for (int c = 0; c < 4; c++) acc[m][j] += xv[m][c] * wv[c];
         }
+        wi += 4 * wPitch;
     }
     for (int k = terms & ~3; k < terms; k++, wi += wPitch) {
         float xk[TM];
@@ -183,11 +183,22 @@ void main() {
                 xv[m * 4 + 3] = subgroupQuadSwapDiagonal(v);
 #endif
             }
+#if SWAP
             [[unroll]] for (int c = 0; c < 4; c++)
                 [[unroll]] for (int j = 0; j < TN4; j++) {
                     vec4 wv = texelFetch(w, wi + (c * TN4 + j));
                     [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
                 }
+#else
+            // All terms of one sum after the other, so that it stays in registers meanwhile; SwiftShader has none to spare for
+            // the weights of four k, of larger tiles.
+            [[unroll]] for (int j = 0; j < TN4; j++) {
+                vec4 wv[4];
+                [[unroll]] for (int c = 0; c < 4; c++) wv[c] = texelFetch(w, wi + (c * TN4 + j));
+                [[unroll]] for (int m = 0; m < TM; m++)
+                    [[unroll]] for (int c = 0; c < 4; c++) acc[m][j] += xv[m][c] * wv[c];
+            }
+#endif
             wi += 4 * TN4;
         }
     }
