@@ -166,7 +166,11 @@ func (b *trialBuilder) conv(k family.Gemm) (y uint32) {
 	case k.Rows:
 		_, bias := b.filter(nn.Dims{7 * 9, trialChannels}, 7*9, 0, false)
 		rows := b.Reshape(x, 7*9, trialChannels)
-		return b.FullyConnected(rows, rows, bias, nn.ActNone)
+		if k.Shared {
+			return b.FullyConnected(rows, rows, bias, nn.ActNone)
+		}
+		_, bias = b.filter(nn.Dims{64, trialChannels}, 64, 0, false)
+		return b.FullyConnected(rows, b.Pad(rows, [][2]int{{0, 1}, {0, 0}}), bias, nn.ActNone)
 	}
 	if k.Columns { // a product with all values of the input on both sides, of which so many are worth it
 		turned := b.Reshape(x, trialChannels, 7*9)

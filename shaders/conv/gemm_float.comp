@@ -12,6 +12,7 @@
 // Y_TEXEL  | 1: y is a storage texel buffer; 0: a storage buffer
 // SWAP     | 1: the four invocations of a quad share their pixels: each reads a quarter of them and swaps with the others
 // ELEM_F16 | x and y are float16; sums are float32
+// ROWS     | without TAPS: 1: weights are [channel][quad of k] texels; the last tile begins where it is whole
 // COLUMNS  | without TAPS: 1: weights are [k][quad of channels] texels, and nothing behind the last k may be read
 //
 // Weights: [tile of 4*TN4 channels][tap][k, padded to 4][TN4] texels of 4 channels, the tiles of one slab. Without TAPS there may
@@ -93,6 +94,13 @@ void main() {
     int tm = int(id) / lanes;
     int column = int(id) - tm * lanes;
     int tn = min(column, tiles - 1);
+#elif ROWS
+    // Neighbours are in blocks of four tiles of pixels: of the rows of w, which begin far apart, they read few together.
+    const int lane = 0, HEIGHT = 4;
+    int block = int(id) / (HEIGHT * tiles), place = int(id) - block * HEIGHT * tiles;
+    int high = min(int(count) / tiles - HEIGHT * block, HEIGHT);
+    int tn = place / high;
+    int tm = HEIGHT * block + place - tn * high;
 #else
     const int lane = 0;
     int tm = int(id) / tiles;
@@ -163,12 +171,25 @@ void main() {
             [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xk[m] * wv;
         }
     }
+#elif ROWS
+    int quad = min(quad0 + tn * TN4, outQuads - TN4);
+    int wi = product * nextFilter + quad * 4 * kq;
+    for (int q = 0; q < kq; q++, wi++) {
+        vec4 xv[TM];
+        [[unroll]] for (int m = 0; m < TM; m++) xv[m] = loadX(xi[m] + q);
+        [[unroll]] for (int j = 0; j < TN4; j++) {
+            vec4 wv[4]; // of four channels: their components are what one k has for these
+            [[unroll]] for (int n = 0; n < 4; n++) wv[n] = texelFetch(w, wi + (4 * j + n) * kq);
+            [[unroll]] for (int m = 0; m < TM; m++)
+                [[unroll]] for (int c = 0; c < 4; c++) acc[m][j] += xv[m][c] * vec4(wv[0][c], wv[1][c], wv[2][c], wv[3][c]);
+        }
+    }
 #else
     int wi = product * nextFilter + tn * kq * 4 * TN4;
     {
 #endif
 #endif
-#if !COLUMNS
+#if !COLUMNS && !ROWS
         for (int q = 0; q < kq; q++) {
             vec4 xv[TM];
             [[unroll]] for (int m = 0; m < LOADS; m++) {
@@ -211,7 +232,11 @@ void main() {
     if (column != tn) return;
 #endif
     [[unroll]] for (int j = 0; j < TN4; j++) {
+#if ROWS
+        int nq = quad + j;
+#else
         int nq = quad0 + tn * TN4 + j;
+#endif
         if (nq < outQuads) {
             vec4 b = bias[nq];
             [[unroll]] for (int m = 0; m < TM; m++) {

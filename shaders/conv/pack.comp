@@ -4,30 +4,49 @@
 //
 // macro   | meaning
 // ELEM    | ELEM_F32, ELEM_F16 or ELEM_Q8
+// TEXEL   | ELEM_F32: 1: w is a texel buffer; 0: a storage buffer
 // COLUMNS | 1: w is [matrices, k, channels], taps is 1; 0: [matrices, channels, taps, k]
 //
 // Tiles: [matrix][slab][tile][tap][k, padded to 4][tn4] quads of 4 channels as floats; ELEM_Q8: [matrix][slab][tile][tap][quad of
 // k][tn4] of 4 words, signed, filled up with the zero point beyond the filter.
+//
+// Every load is unconditional, from the last row where there are no more, and the excess is masked: on the software
+// implementations that takes less than a condition.
 #include "common.glsl"
 #include "divide.glsl"
 #include "tensor.glsl"
 
-#ifdef ELEM_Q8
-layout(set = 0, binding = 0) readonly buffer W { uint w[]; };
-layout(set = 0, binding = 1) writeonly buffer T { uvec4 tiles[]; };
-const uint PER_QUAD = 1u; // quads of a tile for each of its quads of k
-#else
-layout(set = 0, binding = 0) readonly buffer W { QUAD w[]; };
-layout(set = 0, binding = 1) writeonly buffer T { vec4 tiles[]; };
+#if defined(ELEM_F32)
+#define BITS uvec4
+BITS lanesBelow(uint n) { return mix(uvec4(0u), uvec4(0xffffffffu), lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(n))); }
+const uint PER_QUAD = 4u; // quads of a tile for each of its quads of k
+#elif defined(ELEM_F16)
+#define BITS uvec2
+BITS lanesBelow(uint n) {
+    return mix(uvec2(0u), uvec2(0xffffu), lessThan(uvec2(0u, 2u), uvec2(n))) | mix(uvec2(0u), uvec2(0xffff0000u), lessThan(uvec2(1u, 3u), uvec2(n)));
+}
 const uint PER_QUAD = 4u;
+#else
+#include "turn.glsl"
+#define BITS uint
+BITS lanesBelow(uint n) { return n < 4u ? (1u << (8u * n)) - 1u : 0xffffffffu; }
+const uint PER_QUAD = 1u;
 #endif
+#if TEXEL
+layout(set = 0, binding = 0) uniform usamplerBuffer w;
+#define LOAD(i) texelFetch(w, int(i))
+#else
+layout(set = 0, binding = 0) readonly buffer W { BITS w[]; };
+#define LOAD(i) w[i]
+#endif
+layout(set = 0, binding = 1) writeonly buffer T { uvec4 tiles[]; };
 layout(push_constant) uniform P {
     uint count;
     Divisor kq, taps;    // quads of k, positions of the window
     Divisor slab, slabs; // tiles of a slab, slabs of a matrix; the last one may have fewer tiles
     uint pitch;          // quads from slab to slab
     uint tn4;            // quads of a tile
-    uint first;          // channel of the tiles
+    uint start;          // channel of the tiles
     uint channels, k;    // of a matrix
 #if COLUMNS
     uint nq; // quads of a row of w
@@ -46,51 +65,53 @@ void main() {
     uint q, tap, tile, slabOf;
     uint run = divide(divide(divide(i, kq, q), taps, tap), slab, tile); // slab of all matrices
     uint matrix = divide(run, slabs, slabOf);
-    uint n = first + (slabOf * slab.value + tile) * 4u * tn4;
+    uint n = start + (slabOf * slab.value + tile) * 4u * tn4;
     if (n >= channels) return;
     uint to = run * pitch + ((tile * taps.value + tap) * kq.value + q) * tn4 * PER_QUAD;
-    uint usedK = min(k - 4u * q, 4u);
 #if COLUMNS
-    uint row = matrix * k, last = k - 1u, mostQuad = nq - 1u;
-    uint row0 = (row + 4u * q) * nq, row1 = (row + min(4u * q + 1u, last)) * nq, row2 = (row + min(4u * q + 2u, last)) * nq,
-         row3 = (row + min(4u * q + 3u, last)) * nq;
+    uint first = matrix * k, last = first + k - 1u, rows = k - 4u * q;
+    uvec4 row = min(uvec4(first + 4u * q) + uvec4(0u, 1u, 2u, 3u), uvec4(last)) * nq;
 #else
     if (turn != 0u) tap = taps.value - 1u - tap;
-    uint pitchW = taps.value * kq.value, row0 = tap * kq.value + q, last = (matrix + 1u) * channels - 1u;
+    uint pitchW = taps.value * kq.value, column = tap * kq.value + q, last = (matrix + 1u) * channels - 1u;
+    BITS lanes = lanesBelow(k - 4u * q);
 #endif
     for (uint j = 0u; j < tn4; j++, n += 4u) {
-        uint usedN = n < channels ? min(channels - n, 4u) : 0u;
-        // Rows of w; the last one is repeated where there are no more: the excess is masked, and the loads need no condition.
+        uint left = n < channels ? channels - n : 0u;
 #if COLUMNS
-        uint at = min(n / 4u, mostQuad), rows = usedK, columns = usedN;
-        QUAD a = w[row0 + at], b = w[row1 + at], c = w[row2 + at], d = w[row3 + at];
+        uvec4 at = row + min(n / 4u, nq - 1u);
+        BITS lanes = lanesBelow(left);
 #else
-        uint at = matrix * channels + n, rows = usedN, columns = usedK;
-        QUAD a = w[min(at, last) * pitchW + row0], b = w[min(at + 1u, last) * pitchW + row0], c = w[min(at + 2u, last) * pitchW + row0],
-             d = w[min(at + 3u, last) * pitchW + row0];
+        uvec4 at = min(uvec4(matrix * channels + n) + uvec4(0u, 1u, 2u, 3u), uvec4(last)) * pitchW + column;
+        uint rows = left;
 #endif
+        BITS m[4];
+        [[unroll]] for (uint r = 0u; r < 4u; r++) {
+            BITS used = r < rows ? lanes : BITS(0);
 #ifdef ELEM_Q8
-        uvec4 v = uvec4(a, b, c, d) ^ flip;
-        if (min(rows, columns) < 4u) {
-            uint mask = columns == 4u ? 0xffffffffu : (1u << (8u * columns)) - 1u;
-            v = mix(uvec4(zero), (v & mask) | (zero & ~mask), lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(rows)));
-        }
-#if COLUMNS
-        uvec2 even = (v.xz & 0x00ff00ffu) | (v.yw & 0x00ff00ffu) << 8, odd = (v.xz >> 8 & 0x00ff00ffu) | (v.yw & 0xff00ff00u);
-        v = uvec4((even.x & 0xffffu) | even.y << 16, (odd.x & 0xffffu) | odd.y << 16, even.x >> 16 | (even.y & 0xffff0000u), odd.x >> 16 | (odd.y & 0xffff0000u));
-#endif
-        tiles[to + j] = v;
+            m[r] = ((LOAD(at[r]) ^ flip) & used) | (zero & ~used);
 #else
-        vec4 v[4] = vec4[4](unpackQuad(a), unpackQuad(b), unpackQuad(c), unpackQuad(d));
-        if (min(rows, columns) < 4u) {
-            bvec4 inside = lessThan(uvec4(0u, 1u, 2u, 3u), uvec4(columns));
-            [[unroll]] for (uint r = 0u; r < 4u; r++) v[r] = r < rows ? mix(vec4(0.0), v[r], inside) : vec4(0.0);
+            m[r] = LOAD(at[r]) & used;
+#endif
         }
+#if !defined(ELEM_Q8)
+        uvec4 v[4];
+#ifdef ELEM_F16
+        [[unroll]] for (uint r = 0u; r < 4u; r++) v[r] = floatBitsToUint(unpackHalf4(m[r]));
+#else
+        v = m;
+#endif
 #if COLUMNS
         [[unroll]] for (uint r = 0u; r < 4u; r++) tiles[to + r * tn4 + j] = v[r];
 #else
-        [[unroll]] for (uint r = 0u; r < 4u; r++) tiles[to + r * tn4 + j] = vec4(v[0][r], v[1][r], v[2][r], v[3][r]);
+        [[unroll]] for (uint r = 0u; r < 4u; r++) tiles[to + r * tn4 + j] = uvec4(v[0][r], v[1][r], v[2][r], v[3][r]);
 #endif
+#elif COLUMNS
+        uint v[4];
+        turn(m[0], m[1], m[2], m[3], v);
+        tiles[to + j] = uvec4(v[0], v[1], v[2], v[3]);
+#else
+        tiles[to + j] = uvec4(m[0], m[1], m[2], m[3]);
 #endif
     }
 }

@@ -18,7 +18,7 @@ type Gemm struct {
 	// x. M is 1 where its invocations share the sums of a single row instead.
 	Shared bool
 	Split  bool // Shared: workgroups sum parts of the products, which GemmSum adds up
-	Rows   bool // Shared: the filter is bound as it is, channel by channel
+	Rows   bool // the filter is bound as it is, channel by channel; without Shared, of floats that texels hold
 	// Columns, of floats that texels hold: the filter is bound as it is, term of the sums by term.
 	Columns bool
 	// Matrix: by cooperative matrices in shared memory; the filter is a storage buffer. Floats of 32 bits become ones of 16
@@ -104,8 +104,9 @@ func (k Direct) Name() string {
 	return "conv_direct" + on(k.Depthwise, "_depthwise") + on(k.Grouped, "_grouped") + on(k.Transposed, "_transposed") + "_" + string(k.Elem)
 }
 
-// Winograd is the key of conv/winograd_input.comp and conv/winograd_output.comp, which bring inputs and results of
-// convolutions of 3x3 to and from the points of F(Tile, 3). The products between them are those of a Gemm of several filters.
+// Winograd is the key of conv/winograd_input.comp, conv/winograd_filter.comp and conv/winograd_output.comp, which bring inputs,
+// filters that are no constants, and results of convolutions of 3x3 to and from the points of F(Tile, 3). The products between
+// them are those of a Gemm of several filters.
 type Winograd struct {
 	Op     WinogradOp
 	Elem   Elem
@@ -113,12 +114,13 @@ type Winograd struct {
 	Access Access
 }
 
-// WinogradOp is one of the two transforms.
+// WinogradOp is one of the transforms.
 type WinogradOp string
 
 // Transforms.
 const (
 	WinogradInput  WinogradOp = "input"
+	WinogradFilter WinogradOp = "filter" // Buffers
 	WinogradOutput WinogradOp = "output"
 )
 
@@ -132,11 +134,12 @@ func (k Winograd) Name() string {
 type Pack struct {
 	Elem    Elem
 	Columns bool
+	Access  Access // of what is packed: Buffers, or Texels of float32
 }
 
 // Name implements Key.
 func (k Pack) Name() string {
-	return "conv_pack" + on(k.Columns, "_columns") + "_" + string(k.Elem)
+	return "conv_pack" + on(k.Columns, "_columns") + "_" + string(k.Elem) + k.Access.suffix()
 }
 
 // Channels is the key of conv/channels.comp, which knows of 8-bit output channels what comes out of such filters and matrices.

@@ -19,7 +19,7 @@ func convVariants() []variant {
 	for _, window := range bools {
 		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {
 			for _, k := range gemmKeys(tile[0], tile[1]) {
-				if k.Window = window; !window || !k.Columns {
+				if k.Window = window; !window || !k.Columns && !k.Rows {
 					list = append(list, gemmVariant(k))
 				}
 			}
@@ -38,6 +38,9 @@ func gemmKeys(m, n int) []family.Gemm {
 		}
 		if m > 1 && n == 8 && a != family.TexelStores {
 			list = append(list, family.Gemm{Elem: family.F32, M: 2 * m, N: n, Access: a, Quad: true})
+		}
+		if m > 1 && n == 16 && a == family.Texels {
+			list = append(list, family.Gemm{Elem: family.F32, M: m, N: n, Access: a, Rows: true})
 		}
 		for _, zero := range bools {
 			if a != family.Buffers {
@@ -64,7 +67,7 @@ func gemmVariant(k family.Gemm) variant {
 	v := variant{
 		key: k, source: "conv/gemm_float.comp", cost: family.CostMatrix,
 		defines: map[string]string{
-			"TM": fmt.Sprint(k.M), "TN4": fmt.Sprint(k.N / 4), "TAPS": digit(k.Window), "COLUMNS": digit(k.Columns),
+			"TM": fmt.Sprint(k.M), "TN4": fmt.Sprint(k.N / 4), "TAPS": digit(k.Window), "COLUMNS": digit(k.Columns), "ROWS": digit(k.Rows),
 			"X_TEXEL": digit(k.Access != family.Buffers), "Y_TEXEL": digit(k.Access == family.TexelStores), "SWAP": digit(k.Quad),
 		},
 	}
@@ -105,20 +108,27 @@ func packVariants() []variant {
 	for _, columns := range bools {
 		channels := family.Channels{Columns: columns}
 		list = append(list, variant{key: channels, source: "conv/channels.comp", defines: map[string]string{"COLUMNS": digit(columns)}})
+		list = append(list, packVariant(family.Pack{Elem: family.F32, Columns: columns, Access: family.Texels}))
 		for _, elem := range computed {
-			list = append(list, variant{
-				key: family.Pack{Elem: elem, Columns: columns}, source: "conv/pack.comp",
-				defines: map[string]string{elemMacro(elem): "1", "COLUMNS": digit(columns)},
-			})
+			list = append(list, packVariant(family.Pack{Elem: elem, Columns: columns}))
 		}
 	}
 	return list
+}
+
+func packVariant(k family.Pack) variant {
+	return variant{
+		key: k, source: "conv/pack.comp",
+		defines: map[string]string{elemMacro(k.Elem): "1", "COLUMNS": digit(k.Columns), "TEXEL": digit(k.Access == family.Texels)},
+	}
 }
 
 // winogradVariants: float16 tensors are storage buffers, what lies between the kernels is float32 and reached in any way.
 func winogradVariants() []variant {
 	var list []variant
 	for _, tile := range []int{2, 4} {
+		list = append(list, winogradVariant(family.WinogradFilter, family.F32, tile, family.Buffers),
+			winogradVariant(family.WinogradFilter, family.F16, tile, family.Buffers))
 		for _, a := range accesses {
 			list = append(list, winogradVariant(family.WinogradInput, family.F32, tile, a), winogradVariant(family.WinogradOutput, family.F32, tile, a))
 		}

@@ -1,7 +1,7 @@
 // Winograd's minimal filtering F(TILE, 3): TILE neighbouring results of a filter of three taps by T = TILE + 2 products
 // instead of 3 TILE. Input and filter are polynomials, multiplied by their values at T points, one of them infinity;
-// here are the transforms of the input and of the products (B' and A' of Lavin and Gray, "Fast Algorithms for Convolutional
-// Neural Networks", 2015). That of the filter, with the same points, is pack.Filter.WinogradTiles.
+// here are the transforms of the input, of the filter and of the products (B', G and A' of Lavin and Gray, "Fast Algorithms for
+// Convolutional Neural Networks", 2015). Filters that are constants go through pack.Filter.WinogradTiles, with the same points.
 //
 // TILE | points
 // 2    | 0, 1, -1, infinity
@@ -33,6 +33,28 @@ vec4[T] toPoints(vec4 d[T]) {
     v[3] = b + bx;
     v[4] = b - bx;
     v[5] = (d[5] - 2.5 * d[3]) + d[1];
+#endif
+    return v;
+}
+
+// Three taps of the filter at the points, each divided by the product of its differences from all others.
+vec4[T] filterToPoints(vec4 g[3]) {
+    vec4 v[T];
+#if TILE == 2
+    vec4 even = 0.5 * (g[0] + g[2]), odd = 0.5 * g[1];
+    v[0] = -g[0];
+    v[1] = even + odd;
+    v[2] = even - odd;
+    v[3] = g[2];
+#else
+    vec4 a = (-1.0 / 3.0) * (2.0 * g[0] + g[2]), ax = (-2.0 / 3.0 * ALPHA) * g[1];
+    vec4 b = (1.0 / 6.0) * (g[0] + 2.0 * g[2]), bx = (1.0 / 6.0 * BETA) * g[1];
+    v[0] = g[0];
+    v[1] = a + ax;
+    v[2] = a - ax;
+    v[3] = b + bx;
+    v[4] = b - bx;
+    v[5] = g[2];
 #endif
     return v;
 }

@@ -45,6 +45,8 @@ var groupings = []grouping{
 	{in: nn.Dims{1, 6, 7, 40}, co: 38, kh: 3, kw: 3, groups: 2, stride: unit, same: true, fed: true},
 	// Of enough work for Winograd's algorithm.
 	{in: nn.Dims{1, 27, 25, 72}, co: 144, kh: 3, kw: 3, groups: 3, stride: unit, same: true, act: nn.ActRelu},
+	{in: nn.Dims{1, 27, 25, 72}, co: 144, kh: 3, kw: 3, groups: 3, stride: unit, same: true, fed: true},
+	{in: nn.Dims{1, 21, 23, 38}, co: 71, kh: 3, kw: 3, stride: unit, same: true, fedFilter: true}, // transposed
 
 	{in: nn.Dims{1, 5, 4, 3}, co: 4, kh: 3, kw: 3, stride: unit, same: true, act: nn.ActRelu1},
 	{in: nn.Dims{1, 6, 7, 19}, co: 17, kh: 2, kw: 5, stride: unit, pad: ops.Pad{Top: 1, Left: 1, Right: 2}, fed: true},

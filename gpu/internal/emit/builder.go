@@ -250,7 +250,7 @@ func (b *Builder) append(s *step, c Cost) {
 	s.Label, s.Transfers, s.When = b.label, b.serves, b.when
 	s.Why = b.reasons(s)
 	for i := range s.refs {
-		s.refs[i].Size = b.bytes(s.refs[i])
+		s.refs[i].Size = b.Bytes(s.refs[i])
 		if c.Bytes == 0 {
 			s.Bytes += float64(s.refs[i].Size)
 		}
@@ -258,8 +258,8 @@ func (b *Builder) append(s *step, c Cost) {
 	b.steps = append(b.steps, *s)
 }
 
-// bytes is the size of what r binds.
-func (b *Builder) bytes(r Binding) int64 {
+// Bytes is the size of what r binds.
+func (b *Builder) Bytes(r Binding) int64 {
 	if r.Size != 0 {
 		return r.Size
 	}

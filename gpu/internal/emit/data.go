@@ -128,7 +128,7 @@ func (b *Builder) CopyQuads(dst, src Binding, s Strided) {
 	push = push.Ints(Outermost(s.From, dims, 0)...).Ints(Outermost(s.To, dims, 0)...)
 	moved := float64(count*run*unit) * 4
 	k, _ := Choose(b, QuadLocal, func(k family.Copy) (float64, string) {
-		if k.Words != unit || k.Dims != dims || k.Access != family.Buffers && b.bytes(src)%plan.FormatRGBA32U.TexelBytes() != 0 {
+		if k.Words != unit || k.Dims != dims || k.Access != family.Buffers && b.Bytes(src)%plan.FormatRGBA32U.TexelBytes() != 0 {
 			return 0, ""
 		}
 		return b.MoveSpeed(k.Access, src.Value, plan.FormatRGBA32U), ""

@@ -203,7 +203,10 @@ func (c *conv) mayBeDirect(f *plan.Facts) bool {
 }
 
 // constant reports whether filter and bias are known, so that they can be packed.
-func (c *conv) constant() bool { return c.W.Const != nil && c.Bias.Const != nil && !c.turned }
+func (c *conv) constant() bool { return c.packs() && c.Bias.Const != nil }
+
+// packs reports whether the filter alone is known.
+func (c *conv) packs() bool { return c.W.Const != nil && !c.turned }
 
 func lowerConv(b *emit.Builder, n *ir.Node) {
 	product, add := n, (*ir.Node)(nil)
@@ -287,7 +290,10 @@ func lowerGemmFloat(b *emit.Builder, c *conv) {
 // slabFloat packs tiles run[0] to run[1] of the filter of c for k.
 func slabFloat(b *emit.Builder, c *conv, k family.Gemm) func(run [2]int) emit.Value {
 	return func(run [2]int) emit.Value {
-		if c.W.Const == nil || c.turned {
+		switch {
+		case k.Rows:
+			return b.Tensor(c.node.In[1])
+		case !c.packs():
 			return packedOnDevice(b, c, k, run)
 		}
 		part, n := c.Tiles(k.N, run), run[1]-run[0]

@@ -46,11 +46,27 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		if k.Flush {
 			why += "; floats are not exact"
 		}
+		if k.Rows {
+			speed, why = speed*c.rowsInPlace(b), why+"; the filter where it lies"
+		}
 		if k.Columns {
 			speed, why = speed*c.inPlace, why+"; the filter where it lies"
 		}
 		return speed, why
 	})
+}
+
+// rowsInPlace is about how much faster products are that read the filter channel by channel, where it lies, than by packing
+// it: of no more rows than that takes. 0 where no kernel can. Measured.
+func (c *conv) rowsInPlace(b *emit.Builder) float64 {
+	const fewRows = 256
+	if c.W.Const != nil || c.turned || c.several || c.Out%4 != 0 || c.Out < 16 || !b.FitsTexels(b.Tensor(c.node.In[1]), plan.FormatRGBA32F) {
+		return 0
+	}
+	if b.Facts.Class != plan.ClassCPU || b.Facts.Quick || c.pixels > fewRows {
+		return 0.5
+	}
+	return 1.2
 }
 
 // filterFormat is the format of the texels of a packed filter.
@@ -172,7 +188,10 @@ func productSpeed(f *plan.Facts, dot bool) (speed float64, why string) {
 func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 	p := s.Pipeline()
 	switch k := p.Kernel.Key().(type) {
-	case family.Winograd: // all three kernels are one product then
+	case family.Winograd: // all kernels are one product then, with a filter that is packed where it must be
+		if k.Op == family.WinogradFilter {
+			return plan.Pipeline{Kernel: shaders.Of(family.Pack{Elem: k.Elem, Access: packAccess(f, k.Elem, s.Bindings[0].Size)}), Local: p.Local}, true
+		}
 		window := family.Gemm{Elem: k.Elem, Window: true, M: 1, N: 8, Access: k.Access}
 		return plan.Pipeline{Kernel: shaders.Of(window), Local: plan.Flat(gemmLocal(f))}, k.Op == family.WinogradInput
 	case family.Gemm:

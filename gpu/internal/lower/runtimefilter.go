@@ -43,8 +43,13 @@ type matrices struct {
 func packMatrices(b *emit.Builder, c *conv, k family.Gemm, m matrices, run [2]int, perSlab int) parts {
 	slabs, size := (run[1]-run[0]+perSlab-1)/perSlab, int64(perSlab*c.tileTexels(k))*16
 	pitch := plan.AlignUp(size)
+	start, channels := run[0]*k.N, c.Out
+	if row := pack.LayoutOf(c.W).Bytes() / int64(c.Out); m.count == 1 && !m.columns && int64(start)*row%plan.Align == 0 {
+		channels = min(run[1]*k.N, c.Out) - start
+		m.w, start = b.View(m.w, int64(start)*row, int64(channels)*row), 0
+	}
 	count := m.count * slabs * perSlab * c.Taps * c.InQuads()
-	push := emit.Ints(count).Divisors(c.InQuads(), c.Taps, perSlab, slabs).Ints(int(pitch/16), k.N/4, run[0]*k.N, c.Out, c.In)
+	push := emit.Ints(count).Divisors(c.InQuads(), c.Taps, perSlab, slabs).Ints(int(pitch/16), k.N/4, start, channels, c.In)
 	if m.columns {
 		push = push.Ints(c.OutQuads())
 	} else {
@@ -55,9 +60,20 @@ func packMatrices(b *emit.Builder, c *conv, k family.Gemm, m matrices, run [2]in
 		push = push.Words(flip ^ 0x80808080).Ints(int(uint8(zero-128)) * 0x01010101)
 	}
 	tiles := b.Temp(int64(m.count*slabs) * pitch)
-	kernel := shaders.Of(family.Pack{Elem: k.Elem, Columns: m.columns})
-	b.Quads(kernel, count, push, emit.Cost{}, b.Read(m.w, plan.FormatNone), b.Write(tiles, plan.FormatNone))
+	w, kernel := b.Read(m.w, plan.FormatNone), family.Pack{Elem: k.Elem, Columns: m.columns}
+	kernel.Access = packAccess(b.Facts, k.Elem, b.Bytes(w))
+	w = emit.ReadBy(kernel.Access, w, plan.FormatRGBA32U)
+	b.Quads(shaders.Of(kernel), count, push, emit.Cost{}, w, b.Write(tiles, plan.FormatNone))
 	return parts{tiles, size, pitch}
+}
+
+// packAccess is how the packing of a filter or matrices of so many bytes reads them. Texels are faster on processors, of floats,
+// which then are loaded four at once. Measured.
+func packAccess(f *plan.Facts, e family.Elem, bytes int64) family.Access {
+	if e != family.F32 || f.Class != plan.ClassCPU || f.BuffersOnly || bytes/plan.FormatRGBA32U.TexelBytes() > f.MaxTexelElements {
+		return family.Buffers
+	}
+	return family.Texels
 }
 
 // unsignedFilter returns the bits that make words of an 8-bit filter unsigned when flipped, and its zero point then.

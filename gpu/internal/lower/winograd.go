@@ -39,7 +39,7 @@ const scratchQuads = 1 << 19
 // winogradOf returns c by F(m, 3); not ok if c is another kind of convolution, or the device can bind no band of it.
 func winogradOf(f *plan.Facts, c *conv, m int) (w *winograd, ok bool) {
 	if c.kH != 3 || c.kW != 3 || c.strideH != 1 || c.strideW != 1 || c.dilH != 1 || c.dilW != 1 ||
-		c.grouped && !c.tiled() || c.transposed || !c.constant() {
+		c.grouped && !c.tiled() || c.transposed {
 		return nil, false
 	}
 	w = &winograd{c: c, groups: 1, m: m, points: (m + 2) * (m + 2), tilesX: (c.outW + m - 1) / m, tilesY: (c.outH + m - 1) / m}
@@ -93,6 +93,7 @@ func (w *winograd) together(f *plan.Facts, k family.Gemm) int {
 const (
 	edgeWork     = 1.3 // of a product in a window whose pixels may lie outside of the image
 	dispatchWork = 2e5 // of another dispatch
+	filterWork   = 1.0 // of bringing a quad of the filter to a point, in times of the work of reading it
 )
 
 // Below these the time saved is not worth two more kernels to compile: this many times as fast, with this many
@@ -111,8 +112,13 @@ func (w *winograd) speed(f *plan.Facts) float64 {
 		moved = 5
 	}
 	rows, points := bands*float64(w.rows), float64(w.points)
-	direct := (edgeWork*9*float64(c.pixels) + 9*moved) * 4 * in * out
-	return direct / (points*(rows+moved)*4*in*out + points*rows*moved*(float64(w.inQuads())+out) + (3*bands-1)*dispatchWork)
+	filter, dispatches := moved, 3*bands-1
+	if !c.packs() {
+		filter *= 1 + filterWork
+		dispatches++
+	}
+	direct := (edgeWork*9*float64(c.pixels) + 9*filter) * 4 * in * out
+	return direct / (points*(rows+filter)*4*in*out + points*rows*moved*(float64(w.inQuads())+out) + dispatches*dispatchWork)
 }
 
 // chooseWinograd returns the fastest way to compute c by Winograd's algorithm, nil if a window is faster. RATIONALE.md
@@ -201,7 +207,7 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 // reach says which rows and results a dispatch of k binds, and whether the device can bind these and a filter in its tiles.
 func chooseProduct(b *emit.Builder, c *conv, e family.Elem, flush bool, reach func(k family.Gemm) (x, y emit.Value, ok bool)) (k family.Gemm, ok bool) {
 	return emit.Choose(b, gemmLocal(b.Facts), func(k family.Gemm) (float64, string) {
-		if k.Elem != e || k.Window || k.Shared || k.Columns || k.Matrix != (family.Matrix{}) || k.Flush != (flush && !k.Dot) ||
+		if k.Elem != e || k.Window || k.Shared || k.Columns || k.Rows || k.Matrix != (family.Matrix{}) || k.Flush != (flush && !k.Dot) ||
 			k.ZeroPoint != (k.Dot && c.W.Type.IsQuant8()) {
 			return 0, ""
 		}
@@ -224,15 +230,29 @@ func (w *winograd) part(b *emit.Builder, v emit.Value, quads, first, n int) emit
 	return b.View(v, int64(first)*row, int64(n)*row)
 }
 
+// filter returns the filter at all points, size bytes each, in tiles of n channels.
+func (w *winograd) filter(b *emit.Builder, n int, size int64) emit.Value {
+	c := w.c
+	if c.packs() {
+		return b.Packed(c.W.Const, c.Recipe("WinogradTiles", w.m, n), int64(w.points)*size, func() []byte {
+			return pack.FloatBytes(c.WinogradTiles(pack.Floats(c.W), w.m, n))
+		})
+	}
+	in, kernel := b.Tensor(c.node.In[1]), shaders.Of(family.Winograd{Op: family.WinogradFilter, Elem: elem(c.X.Type), Tile: w.m})
+	return b.Once(packing{in, kernel, [4]int{n, number(c.turned)}}, func() emit.Value {
+		count, out := int(size/16), b.Temp(int64(w.points)*size)
+		push := emit.Ints(count).Divisors(n/4, 4*c.InQuads()).Ints(c.Out, c.In, number(c.turned))
+		b.Quads(kernel, count, push, emit.Cost{}, b.Read(in, plan.FormatNone), b.Write(out, plan.FormatNone))
+		return out
+	})
+}
+
 // multiply appends the products k of v to m.
 func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 	c, p := w.c, w.product()
 	tiles, next := p.tiles(k), p.tiles(k)*p.tileTexels(k)
 	filter := int64(w.groups*next) * 16
-	recipe := c.Recipe("WinogradTiles", w.m, k.N)
-	weights := b.Packed(c.W.Const, recipe, int64(w.points)*filter, func() []byte {
-		return pack.FloatBytes(c.WinogradTiles(pack.Floats(c.W), w.m, k.N))
-	})
+	weights := w.filter(b, k.N, filter)
 	bias := b.Read(b.WeightsF32(make([]float32, 4*p.OutQuads())), plan.FormatNone)
 	per := w.together(b.Facts, k)
 	for first := 0; first < w.points; first += per {

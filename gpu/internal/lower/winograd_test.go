@@ -288,6 +288,8 @@ func TestWinogradIsChosen(t *testing.T) {
 		{"few tiles, slow products", narrow, 7, 512, 512, 3, 2},
 		{"few tiles, slow memory", cpu, 7, 512, 512, 3, 0},
 		{"a gpu", gpu, 56, 64, 64, 3, 0},
+		{"a filter that is an input", cpu, 56, 64, 64, 3, 4},
+		{"few tiles for a filter that is an input", narrow, 7, 512, 512, 3, 2},
 		{"a quick form", quick, 56, 64, 64, 3, 0},
 		{"little work", cpu, 14, 32, 32, 3, 0},
 		{"three channels", cpu, 224, 3, 32, 3, 0},
@@ -295,7 +297,11 @@ func TestWinogradIsChosen(t *testing.T) {
 		{"a filter beyond texel buffers", narrow, 14, 1024, 1024, 3, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, _ := lowerFor(t, tc.f, convNode(nn.TensorFloat32, tc.h, tc.h, tc.ci, tc.co, tc.size))
+			g := convNode(nn.TensorFloat32, tc.h, tc.h, tc.ci, tc.co, tc.size)
+			if strings.HasSuffix(tc.name, "that is an input") {
+				fed(g)
+			}
+			p, _ := lowerFor(t, tc.f, g)
 			at := slices.IndexFunc(p.Steps, func(s plan.Step) bool { return strings.Contains(s.Kernel.String(), "winograd_input") })
 			if tc.want == 0 {
 				require.Negative(t, at)
