@@ -27,6 +27,9 @@ layout(push_constant) uniform P {
 #else
     float lo, hi;
 #endif
+#ifdef WALK
+    int run; // rows of y that an invocation computes at most
+#endif
 };
 
 #if X_TEXEL

@@ -61,6 +61,8 @@ type Depthwise struct {
 	// Across and Rows are the pixels of the output that an invocation computes by conv/depthwise_rows.comp, of windows as high
 	// as wide. No rows: four pixels of one row, by depthwise.comp.
 	Across, Rows int
+	// Walk: an invocation goes down rows, as many as a push constant says, by conv/depthwise_walk.comp, of windows of 3x3.
+	Walk bool
 }
 
 // Pixels are the output pixels of an invocation, along rows and columns.
@@ -80,17 +82,20 @@ func (k Depthwise) Name() string {
 	if k.Rows > 0 {
 		window += fmt.Sprintf("_%dx%d", k.Across, k.Rows)
 	}
-	return fmt.Sprintf("conv_depthwise_%s%s%s%s", k.Elem, window, k.Access.suffix(), on(k.Shift, "_shift"))
+	return fmt.Sprintf("conv_depthwise_%s%s%s%s%s", k.Elem, window, on(k.Walk, "_walk"), k.Access.suffix(), on(k.Shift, "_shift"))
 }
 
 // Floor implements Varied.
 func (k Depthwise) Floor() bool { return k.Width == 0 && k.Access == Buffers && !k.Shift }
 
 // Patches is the key of conv/patches.comp.
-type Patches struct{ Elem Elem }
+type Patches struct {
+	Elem   Elem
+	Access Access // Buffers, or Texels of at least two channels
+}
 
 // Name implements Key.
-func (k Patches) Name() string { return "conv_patches_" + string(k.Elem) }
+func (k Patches) Name() string { return "conv_patches_" + string(k.Elem) + k.Access.suffix() }
 
 // Direct is the key of conv/direct.comp, which takes any convolution and binds its filter as it is.
 type Direct struct {

@@ -13,7 +13,12 @@ var accesses = []family.Access{family.Buffers, family.Texels, family.TexelStores
 func convVariants() []variant {
 	var list []variant
 	for _, elem := range []family.Elem{family.F32, family.Q8} {
-		list = append(list, variant{key: family.Patches{Elem: elem}, source: "conv/patches.comp", defines: map[string]string{elemMacro(elem): "1"}})
+		for _, a := range []family.Access{family.Buffers, family.Texels} {
+			list = append(list, variant{
+				key: family.Patches{Elem: elem, Access: a}, source: "conv/patches.comp",
+				defines: map[string]string{elemMacro(elem): "1", "TEXEL": digit(a == family.Texels)},
+			})
+		}
 	}
 	list = slices.Concat(list, depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants(), winogradVariants())
 	for _, window := range bools {
@@ -164,6 +169,9 @@ func depthwiseVariants() []variant {
 		if k.Rows > 0 {
 			v.source, v.defines["RY"] = "conv/depthwise_rows.comp", fmt.Sprint(down)
 		}
+		if k.Walk {
+			v.source = "conv/depthwise_walk.comp"
+		}
 		list = append(list, v)
 	}
 	for _, w := range [][2]int{{0, 0}, {3, 1}, {3, 2}, {5, 1}, {5, 2}} {
@@ -185,12 +193,15 @@ func depthwiseVariants() []variant {
 			add(family.Depthwise{Elem: elem, Width: w[0], Stride: w[1], Shift: elem == family.Q8, Across: 2, Rows: 2})
 		}
 		add(family.Depthwise{Elem: family.F16, Width: w[0], Stride: w[1], Access: family.Texels, Across: 4, Rows: 2})
+		add(family.Depthwise{Elem: family.F16, Width: w[0], Stride: w[1], Walk: true})
 		for _, a := range accesses {
 			add(family.Depthwise{Elem: family.F32, Width: w[0], Stride: w[1], Access: a, Across: 4, Rows: 2})
+			if a == family.TexelStores {
+				continue
+			}
+			add(family.Depthwise{Elem: family.F32, Width: w[0], Stride: w[1], Access: a, Walk: true})
 			for _, shift := range bools {
-				if a != family.TexelStores {
-					add(family.Depthwise{Elem: family.Q8, Width: w[0], Stride: w[1], Access: a, Shift: shift, Across: 4, Rows: 2})
-				}
+				add(family.Depthwise{Elem: family.Q8, Width: w[0], Stride: w[1], Access: a, Shift: shift, Walk: true})
 			}
 		}
 	}

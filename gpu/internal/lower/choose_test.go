@@ -122,7 +122,7 @@ func TestLargeSums(t *testing.T) {
 		small, large string
 	}{
 		{product, "conv_gemm_q8_8x8", "conv_gemm_q8_8x8_flush"},
-		{depthwise, "conv_depthwise_q8_k3s1_4x2", "conv_depthwise_q8_k3s1_4x2_shift"},
+		{depthwise, "conv_depthwise_q8_k3s1_walk", "conv_depthwise_q8_k3s1_walk_shift"},
 	} {
 		kernel := func() string {
 			p, _ := lowerFor(t, narrow, tc.g)

@@ -55,7 +55,7 @@ func TestDepthwiseRows(t *testing.T) {
 	same, none := ops.Pad{Top: 1, Bottom: 1, Left: 1, Right: 1}, ops.Pad{}
 	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
 		for _, k := range shaders.Variants[family.Depthwise]() {
-			if k.Rows == 0 {
+			if k.Rows == 0 && !k.Walk {
 				continue
 			}
 			typ := map[family.Elem]nn.OperandType{family.F32: nn.TensorFloat32, family.F16: nn.TensorFloat16, family.Q8: nn.TensorQuant8Asymm}[k.Elem]
@@ -64,7 +64,7 @@ func TestDepthwiseRows(t *testing.T) {
 				pad        ops.Pad
 			}{
 				{1, 1, 1, 1, same}, {1, 3, 3, 67, none}, {2, 7, 7, 33, same}, {3, 4, 9, 5, ops.Pad{Top: 0, Bottom: 1, Left: 1, Right: 0}},
-				{1, 9, 4, 12, ops.Pad{Top: 2, Bottom: 2, Left: 0, Right: 2}}, {1, 16, 15, 64, same}, {2, 5, 6, 4, none},
+				{1, 9, 4, 12, ops.Pad{Top: 2, Bottom: 2, Left: 0, Right: 2}}, {1, 16, 15, 64, same}, {2, 5, 6, 4, none}, {1, 41, 9, 35, same},
 			} {
 				t.Run(fmt.Sprint(shaders.Of(k), c), func(t *testing.T) {
 					rng := rand.New(rand.NewPCG(uint64(i), 11))
@@ -103,12 +103,12 @@ func TestDepthwiseChoice(t *testing.T) {
 		{"floats", gpu, nn.TensorFloat32, 56, 56, 144, 2, "conv_depthwise_f32_k3s2_2x2"},
 		{"8 bits", gpu, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_2x2_shift"},
 		{"half floats, 8 lanes", lanes8, nn.TensorFloat16, 112, 112, 96, 1, "conv_depthwise_f16_k3s1_4x2_texel"},
-		{"half floats, 4 lanes", lanes4, nn.TensorFloat16, 112, 112, 96, 1, "conv_depthwise_f16_k3s1"},
+		{"half floats, 4 lanes", lanes4, nn.TensorFloat16, 112, 112, 96, 1, "conv_depthwise_f16_k3s1_walk"},
 		{"floats, 8 lanes", lanes8, nn.TensorFloat32, 56, 56, 144, 2, "conv_depthwise_f32_k3s2_4x2_texel"},
-		{"8 bits, 8 lanes", lanes8, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_4x2_texel_shift"},
-		{"floats, 4 lanes", lanes4, nn.TensorFloat32, 56, 56, 144, 1, "conv_depthwise_f32_k3s1_texel"},
-		{"8 bits, 4 lanes", lanes4, nn.TensorQuant8Asymm, 56, 56, 144, 1, "conv_depthwise_q8_k3s1_4x2_texel"},
-		{"8 bits, 4 lanes, stride 2", lanes4, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_texel"},
+		{"8 bits, 8 lanes", lanes8, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_walk_texel_shift"},
+		{"floats, 4 lanes", lanes4, nn.TensorFloat32, 56, 56, 144, 1, "conv_depthwise_f32_k3s1_walk_texel"},
+		{"8 bits, 4 lanes", lanes4, nn.TensorQuant8Asymm, 56, 56, 144, 1, "conv_depthwise_q8_k3s1_walk_texel"},
+		{"8 bits, 4 lanes, stride 2", lanes4, nn.TensorQuant8Asymm, 56, 56, 144, 2, "conv_depthwise_q8_k3s2_walk_texel"},
 		{"a quick compilation", quick, nn.TensorFloat16, 112, 112, 96, 1, "conv_depthwise_f16"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -204,10 +204,10 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 	case family.GemmSum: // sums are in one part then
 		return p, false
 	case family.Depthwise:
-		if k.Rows > 0 {
+		if k.Rows > 0 || k.Walk {
 			k.Access = quickAccess(f, k, s.Bindings[0].Size, s.Bindings[3].Size)
 		}
-		k.Width, k.Stride, k.Across, k.Rows = 0, 0, 0, 0
+		k.Width, k.Stride, k.Across, k.Rows, k.Walk = 0, 0, 0, 0, false
 		p.Kernel = shaders.Of(k)
 	case family.Softmax:
 		k.Team = family.Alone

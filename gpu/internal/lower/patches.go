@@ -18,6 +18,12 @@ const patchWork = 1e6
 // where the device can bind them.
 const patchBytes = 256
 
+// A kernel makes up to mostPatches rows in an invocation, as long as there are enoughPatches of these.
+const (
+	mostPatches   = 16
+	enoughPatches = 1024
+)
+
 // patches is a convolution whose windows become the rows of a matrix: one of fewer than four channels, which padded to
 // a quad would be multiplied by zeroes. The matrix is scratch, so large images are done in bands.
 type patches struct {
@@ -91,15 +97,22 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 	}
 	weights := slab([2]int{0, tiles})
 	elements := b.WeightsU32(p.elements())
+	make := family.Patches{Elem: e}
+	if c.In > 1 && b.Facts.SubgroupSize >= 8 && b.FitsTexels(b.Tensor(c.node.In[0]), quadTexels(e)) {
+		make.Access = family.Texels
+	}
+	x := emit.ReadBy(make.Access, b.In(c.node.In[0]), quadTexels(e))
 	for first := 0; first < c.pixels; first += p.rows {
 		n := min(p.rows, c.pixels-first)
 		rows := b.View(v, 0, int64(n*in)*size)
-		b.Quads(shaders.Of(family.Patches{Elem: e}), n*in,
-			emit.Ints(n*in, in, first, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft, zero),
-			emit.Cost{}, b.In(c.node.In[0]), b.Read(elements, plan.FormatNone), b.Write(rows, plan.FormatNone))
+		run := min(max(n*in/enoughPatches, 1), mostPatches)
+		count := (n + run - 1) / run * in
+		b.Quads(shaders.Of(make), count,
+			emit.Ints(count, in, n, run, first, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft, zero),
+			emit.Cost{}, x, b.Read(elements, plan.FormatNone), b.Write(rows, plan.FormatNone))
 		read, write := b.Reach(k.Access, rows, part(first, n), quadTexels(k.Elem))
 		last[0] = uint32((n + k.M - 1) / k.M)
-		count := int(last[0]) * lanes(k, tiles)
+		count = int(last[0]) * lanes(k, tiles)
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count,
 			emit.Ints(count, tiles, 0, n, in, out).Words(push.operands...).Words(push.end...).Words(last...),
 			emit.Cost{FLOP: c.flop() * float64(n) / float64(c.pixels)},

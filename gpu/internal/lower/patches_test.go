@@ -16,6 +16,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 // patchCase is a convolution of few channels; padding is the same on all sides.
@@ -96,7 +97,7 @@ func TestPatches(t *testing.T) {
 					})
 					bands, pixels := 0, len(want)/c.co
 					for _, s := range p.Steps {
-						if s.Kernel.String() == "conv_patches_f32" {
+						if _, ok := s.Kernel.Key().(family.Patches); ok {
 							bands++
 						}
 					}
