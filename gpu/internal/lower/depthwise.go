@@ -124,8 +124,7 @@ const elsewhere = 1e-3
 // loads a third as much; on processors with 8 lanes, where storing takes longer than loading, only bytes gain by it, which
 // compile faster. Measured.
 func walkSpeed(f *plan.Facts, k family.Depthwise) float64 {
-	switch {
-	case f.Class != plan.ClassCPU, f.SubgroupSize >= 8 && k.Elem != family.Q8:
+	if f.Class != plan.ClassCPU || f.SubgroupSize >= 8 && k.Elem != family.Q8 {
 		return elsewhere
 	}
 	return 1.5

@@ -97,17 +97,17 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 	}
 	weights := slab([2]int{0, tiles})
 	elements := b.WeightsU32(p.elements())
-	make := family.Patches{Elem: e}
+	taker := family.Patches{Elem: e}
 	if c.In > 1 && b.Facts.SubgroupSize >= 8 && b.FitsTexels(b.Tensor(c.node.In[0]), quadTexels(e)) {
-		make.Access = family.Texels
+		taker.Access = family.Texels
 	}
-	x := emit.ReadBy(make.Access, b.In(c.node.In[0]), quadTexels(e))
+	x := emit.ReadBy(taker.Access, b.In(c.node.In[0]), quadTexels(e))
 	for first := 0; first < c.pixels; first += p.rows {
 		n := min(p.rows, c.pixels-first)
 		rows := b.View(v, 0, int64(n*in)*size)
 		run := min(max(n*in/enoughPatches, 1), mostPatches)
 		count := (n + run - 1) / run * in
-		b.Quads(shaders.Of(make), count,
+		b.Quads(shaders.Of(taker), count,
 			emit.Ints(count, in, n, run, first, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft, zero),
 			emit.Cost{}, x, b.Read(elements, plan.FormatNone), b.Write(rows, plan.FormatNone))
 		read, write := b.Reach(k.Access, rows, part(first, n), quadTexels(k.Elem))

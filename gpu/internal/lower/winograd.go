@@ -73,10 +73,15 @@ func (w *winograd) product() *conv {
 	}
 }
 
+// filterBytes is the size of the filter at one point, of all groups, in tiles of k.
+func (w *winograd) filterBytes(k family.Gemm) int64 {
+	p := w.product()
+	return int64(w.groups*p.tiles(k)*p.tileTexels(k)) * 16
+}
+
 // together is the number of points whose filters, in tiles of k, one dispatch can bind; 0: not even one.
 func (w *winograd) together(f *plan.Facts, k family.Gemm) int {
-	p := w.product()
-	filter := w.groups * p.tiles(k) * p.tileTexels(k)
+	filter := int(w.filterBytes(k) / 16)
 	n := min(w.points, int(f.MaxTexelElements)/filter)
 	if n == w.points {
 		return n
@@ -199,7 +204,8 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 	return chooseProduct(b, p, family.F32, false, func(k family.Gemm) (x, y emit.Value, ok bool) {
 		n := w.together(b.Facts, k)
 		whole := w.rows%k.M == 0 && (w.groups == 1 || p.Out%k.N == 0) // a tile of the filter belongs to one group
-		return w.part(b, v, w.inQuads(), 0, n), w.part(b, m, w.c.OutQuads(), 0, n), n > 0 && whole
+		made := w.c.packs() || int64(w.points)*w.filterBytes(k) <= b.Facts.MaxStorageRange
+		return w.part(b, v, w.inQuads(), 0, n), w.part(b, m, w.c.OutQuads(), 0, n), n > 0 && whole && made
 	})
 }
 
@@ -251,7 +257,7 @@ func (w *winograd) filter(b *emit.Builder, n int, size int64) emit.Value {
 func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 	c, p := w.c, w.product()
 	tiles, next := p.tiles(k), p.tiles(k)*p.tileTexels(k)
-	filter := int64(w.groups*next) * 16
+	filter := w.filterBytes(k)
 	weights := w.filter(b, k.N, filter)
 	bias := b.Read(b.WeightsF32(make([]float32, 4*p.OutQuads())), plan.FormatNone)
 	per := w.together(b.Facts, k)

@@ -290,6 +290,7 @@ func TestWinogradIsChosen(t *testing.T) {
 		{"a gpu", gpu, 56, 64, 64, 3, 0},
 		{"a filter that is an input", cpu, 56, 64, 64, 3, 4},
 		{"few tiles for a filter that is an input", narrow, 7, 512, 512, 3, 2},
+		{"points beyond storage buffers of a filter that is an input", cpu, 28, 1024, 1024, 3, 0},
 		{"a quick form", quick, 56, 64, 64, 3, 0},
 		{"little work", cpu, 14, 32, 32, 3, 0},
 		{"three channels", cpu, 224, 3, 32, 3, 0},
