@@ -56,8 +56,8 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 	})
 }
 
-// rowsInPlace is about how much faster products are that read the filter channel by channel, where it lies, than by packing
-// it: of no more rows than that takes. 0 where no kernel can. Measured.
+// rowsInPlace is about how many times as fast products are that read the filter channel by channel, where it lies, as those
+// that pack it first; packing pays for many rows. 0 where no kernel can read it so. Measured.
 func (c *conv) rowsInPlace(b *emit.Builder) float64 {
 	const fewRows = 256
 	if c.W.Const != nil || c.turned || c.several || c.Out%4 != 0 || c.Out < 16 || !b.FitsTexels(b.Tensor(c.node.In[1]), plan.FormatRGBA32F) {

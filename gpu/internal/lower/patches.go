@@ -18,7 +18,7 @@ const patchWork = 1e6
 // where the device can bind them.
 const patchBytes = 256
 
-// A kernel makes up to mostPatches rows in an invocation, as long as there are enoughPatches of these.
+// An invocation of conv/patches.comp makes up to mostPatches rows, fewer where less than enoughPatches invocations were left.
 const (
 	mostPatches   = 16
 	enoughPatches = 1024
