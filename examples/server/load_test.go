@@ -20,10 +20,11 @@ import (
 // soak reports whether the long tests run, on a machine that does nothing else.
 func soak() bool { return os.Getenv("NNGPU_SOAK") != "" }
 
-// TestDisconnects: clients that hang up at any moment leave nothing on the device and nothing in memory.
+// TestDisconnects: clients that hang up at any moment leave nothing on the device and nothing in memory. The network is large
+// enough for several segments on every device: nothing can be cut short within one.
 func TestDisconnects(t *testing.T) {
 	devices.EachNamed(t, func(t *testing.T, device string) {
-		x := start(t, devices.Open(t, device), testNetwork(t, 32, 8))
+		x := start(t, devices.Open(t, device), testNetwork(t, 64, 8))
 		picture := sample(t, 3)
 		one := x.latency(t, interactive)
 		goroutines := x.goroutines()
