@@ -14,7 +14,8 @@ import (
 func TestGauge(t *testing.T) {
 	for _, selector := range vktest.Selectors() {
 		b, ctx := openBackend(t, selector, Options{}), context.Background()
-		_, err := b.Gauge(nil, CeilingF32) // it is refused
+		//lint:ignore SA1012 it is refused
+		_, err := b.Gauge(nil, CeilingF32)
 		require.Equal(t, nn.StatusInvalidArgument, nn.StatusOf(err))
 		measured, err := b.Measure(ctx)
 		require.NoError(t, err)
