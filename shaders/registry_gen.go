@@ -224,7 +224,7 @@ const (
 	ConvGemmF16X1x8Texel                      Kernel = 217
 	ConvGemmF16X8x8                           Kernel = 218
 	ConvGemmF16X8x8Texel                      Kernel = 219
-	ConvGemmF16QuadX16x8                      Kernel = 220
+	ConvGemmF16QuadX12x8                      Kernel = 220
 	ConvGemmF16SharedX128x128                 Kernel = 221
 	ConvGemmF16SharedX128x128Rows             Kernel = 222
 	ConvGemmF16SharedX128x128Split            Kernel = 223
@@ -249,8 +249,8 @@ const (
 	ConvGemmF32X8x8ColumnsTexelStore          Kernel = 242
 	ConvGemmF32X8x8Texel                      Kernel = 243
 	ConvGemmF32X8x8TexelStore                 Kernel = 244
-	ConvGemmF32QuadX16x8                      Kernel = 245
-	ConvGemmF32QuadX16x8Texel                 Kernel = 246
+	ConvGemmF32QuadX12x8                      Kernel = 245
+	ConvGemmF32QuadX12x8Texel                 Kernel = 246
 	ConvGemmF32SharedX128x128                 Kernel = 247
 	ConvGemmF32SharedX128x128Rows             Kernel = 248
 	ConvGemmF32SharedX128x128Split            Kernel = 249
@@ -291,8 +291,8 @@ const (
 	ConvGemmQ8DotSharedX64x64Split            Kernel = 284
 	ConvGemmQ8DotSharedX64x64SplitWzp         Kernel = 285
 	ConvGemmQ8DotSharedX64x64Wzp              Kernel = 286
-	ConvGemmQ8QuadX16x8                       Kernel = 287
-	ConvGemmQ8QuadX16x8Flush                  Kernel = 288
+	ConvGemmQ8QuadX12x8                       Kernel = 287
+	ConvGemmQ8QuadX12x8Flush                  Kernel = 288
 	ConvGemmSumF16                            Kernel = 289
 	ConvGemmSumF32                            Kernel = 290
 	ConvGemmSumQ8                             Kernel = 291
@@ -300,7 +300,7 @@ const (
 	ConvGemmWindowF16X1x8Texel                Kernel = 293
 	ConvGemmWindowF16X8x8                     Kernel = 294
 	ConvGemmWindowF16X8x8Texel                Kernel = 295
-	ConvGemmWindowF16QuadX16x8                Kernel = 296
+	ConvGemmWindowF16QuadX12x8                Kernel = 296
 	ConvGemmWindowF16SharedX128x128           Kernel = 297
 	ConvGemmWindowF16SharedX128x128Rows       Kernel = 298
 	ConvGemmWindowF16SharedX128x128Split      Kernel = 299
@@ -319,8 +319,8 @@ const (
 	ConvGemmWindowF32X8x8                     Kernel = 312
 	ConvGemmWindowF32X8x8Texel                Kernel = 313
 	ConvGemmWindowF32X8x8TexelStore           Kernel = 314
-	ConvGemmWindowF32QuadX16x8                Kernel = 315
-	ConvGemmWindowF32QuadX16x8Texel           Kernel = 316
+	ConvGemmWindowF32QuadX12x8                Kernel = 315
+	ConvGemmWindowF32QuadX12x8Texel           Kernel = 316
 	ConvGemmWindowF32SharedX128x128           Kernel = 317
 	ConvGemmWindowF32SharedX128x128Rows       Kernel = 318
 	ConvGemmWindowF32SharedX128x128Split      Kernel = 319
@@ -358,8 +358,8 @@ const (
 	ConvGemmWindowQ8DotSharedX64x64Split      Kernel = 351
 	ConvGemmWindowQ8DotSharedX64x64SplitWzp   Kernel = 352
 	ConvGemmWindowQ8DotSharedX64x64Wzp        Kernel = 353
-	ConvGemmWindowQ8QuadX16x8                 Kernel = 354
-	ConvGemmWindowQ8QuadX16x8Flush            Kernel = 355
+	ConvGemmWindowQ8QuadX12x8                 Kernel = 354
+	ConvGemmWindowQ8QuadX12x8Flush            Kernel = 355
 	ConvMatrixF16X16x16x16X128x128            Kernel = 356
 	ConvMatrixF16X16x16x16X32x32              Kernel = 357
 	ConvMatrixF16X16x16x16X64x64              Kernel = 358
@@ -1016,7 +1016,7 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_f16_1x8_texel", Bindings: "ttss", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f16_8x8_texel", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f16_quad_16x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_f16_quad_12x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_f16_shared_128x128", Bindings: "sssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f16_shared_128x128_rows", Bindings: "sssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f16_shared_128x128_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -1041,8 +1041,8 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_f32_8x8_columns_texel_store", Bindings: "ttsi", PushWords: 15, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_quad_16x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
-	{Name: "conv_gemm_f32_quad_16x8_texel", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_f32_quad_12x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_f32_quad_12x8_texel", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_f32_shared_128x128", Bindings: "sssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f32_shared_128x128_rows", Bindings: "sssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f32_shared_128x128_split", Bindings: "sss", PushWords: 4, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -1083,8 +1083,8 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_q8_dot_shared_64x64_split", Bindings: "sss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
 	{Name: "conv_gemm_q8_dot_shared_64x64_split_wzp", Bindings: "sss", PushWords: 6, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
 	{Name: "conv_gemm_q8_dot_shared_64x64_wzp", Bindings: "sssss", PushWords: 13, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
-	{Name: "conv_gemm_q8_quad_16x8", Bindings: "stss", PushWords: 17, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
-	{Name: "conv_gemm_q8_quad_16x8_flush", Bindings: "stss", PushWords: 17, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_q8_quad_12x8", Bindings: "stss", PushWords: 17, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_q8_quad_12x8_flush", Bindings: "stss", PushWords: 17, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_sum_f16", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_sum_f32", Bindings: "ssss", PushWords: 8, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_sum_q8", Bindings: "ssss", PushWords: 10, Workgroup: [3]uint32{0, 1, 1}},
@@ -1092,7 +1092,7 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_window_f16_1x8_texel", Bindings: "ttss", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f16_8x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f16_quad_16x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_window_f16_quad_12x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_window_f16_shared_128x128", Bindings: "sssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_window_f16_shared_128x128_rows", Bindings: "sssss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_window_f16_shared_128x128_split", Bindings: "sss", PushWords: 18, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -1111,8 +1111,8 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_quad_16x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
-	{Name: "conv_gemm_window_f32_quad_16x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_window_f32_quad_12x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_window_f32_quad_12x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_window_f32_shared_128x128", Bindings: "sssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_window_f32_shared_128x128_rows", Bindings: "sssss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_window_f32_shared_128x128_split", Bindings: "sss", PushWords: 18, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -1150,8 +1150,8 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_window_q8_dot_shared_64x64_split", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
 	{Name: "conv_gemm_window_q8_dot_shared_64x64_split_wzp", Bindings: "sss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
 	{Name: "conv_gemm_window_q8_dot_shared_64x64_wzp", Bindings: "sssss", PushWords: 25, Cost: 1, Workgroup: [3]uint32{16, 8, 1}, Needs: family.Needs{IntegerDot: true, SharedBytes: 10496}},
-	{Name: "conv_gemm_window_q8_quad_16x8", Bindings: "stss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
-	{Name: "conv_gemm_window_q8_quad_16x8_flush", Bindings: "stss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_window_q8_quad_12x8", Bindings: "stss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
+	{Name: "conv_gemm_window_q8_quad_12x8_flush", Bindings: "stss", PushWords: 27, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_matrix_f16_16x16x16_128x128", Bindings: "sssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 8, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 20480}},
 	{Name: "conv_matrix_f16_16x16x16_32x32", Bindings: "sssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 5120}},
 	{Name: "conv_matrix_f16_16x16x16_64x64", Bindings: "sssss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}, SharedBytes: 10240}},
@@ -1796,7 +1796,7 @@ var keys = [len(infos)]family.Key{
 	ConvGemmF16X1x8Texel:                      family.Gemm{Elem: "f16", M: 1, N: 8, Access: 1},
 	ConvGemmF16X8x8:                           family.Gemm{Elem: "f16", M: 8, N: 8},
 	ConvGemmF16X8x8Texel:                      family.Gemm{Elem: "f16", M: 8, N: 8, Access: 1},
-	ConvGemmF16QuadX16x8:                      family.Gemm{Elem: "f16", M: 16, N: 8, Quad: true},
+	ConvGemmF16QuadX12x8:                      family.Gemm{Elem: "f16", M: 12, N: 8, Quad: true},
 	ConvGemmF16SharedX128x128:                 family.Gemm{Elem: "f16", M: 128, N: 128, Shared: true},
 	ConvGemmF16SharedX128x128Rows:             family.Gemm{Elem: "f16", M: 128, N: 128, Shared: true, Rows: true},
 	ConvGemmF16SharedX128x128Split:            family.Gemm{Elem: "f16", M: 128, N: 128, Shared: true, Split: true},
@@ -1821,8 +1821,8 @@ var keys = [len(infos)]family.Key{
 	ConvGemmF32X8x8ColumnsTexelStore:          family.Gemm{Elem: "f32", M: 8, N: 8, Access: 2, Columns: true},
 	ConvGemmF32X8x8Texel:                      family.Gemm{Elem: "f32", M: 8, N: 8, Access: 1},
 	ConvGemmF32X8x8TexelStore:                 family.Gemm{Elem: "f32", M: 8, N: 8, Access: 2},
-	ConvGemmF32QuadX16x8:                      family.Gemm{Elem: "f32", M: 16, N: 8, Quad: true},
-	ConvGemmF32QuadX16x8Texel:                 family.Gemm{Elem: "f32", M: 16, N: 8, Access: 1, Quad: true},
+	ConvGemmF32QuadX12x8:                      family.Gemm{Elem: "f32", M: 12, N: 8, Quad: true},
+	ConvGemmF32QuadX12x8Texel:                 family.Gemm{Elem: "f32", M: 12, N: 8, Access: 1, Quad: true},
 	ConvGemmF32SharedX128x128:                 family.Gemm{Elem: "f32", M: 128, N: 128, Shared: true},
 	ConvGemmF32SharedX128x128Rows:             family.Gemm{Elem: "f32", M: 128, N: 128, Shared: true, Rows: true},
 	ConvGemmF32SharedX128x128Split:            family.Gemm{Elem: "f32", M: 128, N: 128, Shared: true, Split: true},
@@ -1863,8 +1863,8 @@ var keys = [len(infos)]family.Key{
 	ConvGemmQ8DotSharedX64x64Split:            family.Gemm{Elem: "q8", M: 64, N: 64, Dot: true, Shared: true, Split: true},
 	ConvGemmQ8DotSharedX64x64SplitWzp:         family.Gemm{Elem: "q8", M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true, Split: true},
 	ConvGemmQ8DotSharedX64x64Wzp:              family.Gemm{Elem: "q8", M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true},
-	ConvGemmQ8QuadX16x8:                       family.Gemm{Elem: "q8", M: 16, N: 8, Quad: true},
-	ConvGemmQ8QuadX16x8Flush:                  family.Gemm{Elem: "q8", M: 16, N: 8, Quad: true, Flush: true},
+	ConvGemmQ8QuadX12x8:                       family.Gemm{Elem: "q8", M: 12, N: 8, Quad: true},
+	ConvGemmQ8QuadX12x8Flush:                  family.Gemm{Elem: "q8", M: 12, N: 8, Quad: true, Flush: true},
 	ConvGemmSumF16:                            family.GemmSum{Elem: "f16"},
 	ConvGemmSumF32:                            family.GemmSum{Elem: "f32"},
 	ConvGemmSumQ8:                             family.GemmSum{Elem: "q8"},
@@ -1872,7 +1872,7 @@ var keys = [len(infos)]family.Key{
 	ConvGemmWindowF16X1x8Texel:                family.Gemm{Elem: "f16", Window: true, M: 1, N: 8, Access: 1},
 	ConvGemmWindowF16X8x8:                     family.Gemm{Elem: "f16", Window: true, M: 8, N: 8},
 	ConvGemmWindowF16X8x8Texel:                family.Gemm{Elem: "f16", Window: true, M: 8, N: 8, Access: 1},
-	ConvGemmWindowF16QuadX16x8:                family.Gemm{Elem: "f16", Window: true, M: 16, N: 8, Quad: true},
+	ConvGemmWindowF16QuadX12x8:                family.Gemm{Elem: "f16", Window: true, M: 12, N: 8, Quad: true},
 	ConvGemmWindowF16SharedX128x128:           family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Shared: true},
 	ConvGemmWindowF16SharedX128x128Rows:       family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Shared: true, Rows: true},
 	ConvGemmWindowF16SharedX128x128Split:      family.Gemm{Elem: "f16", Window: true, M: 128, N: 128, Shared: true, Split: true},
@@ -1891,8 +1891,8 @@ var keys = [len(infos)]family.Key{
 	ConvGemmWindowF32X8x8:                     family.Gemm{Elem: "f32", Window: true, M: 8, N: 8},
 	ConvGemmWindowF32X8x8Texel:                family.Gemm{Elem: "f32", Window: true, M: 8, N: 8, Access: 1},
 	ConvGemmWindowF32X8x8TexelStore:           family.Gemm{Elem: "f32", Window: true, M: 8, N: 8, Access: 2},
-	ConvGemmWindowF32QuadX16x8:                family.Gemm{Elem: "f32", Window: true, M: 16, N: 8, Quad: true},
-	ConvGemmWindowF32QuadX16x8Texel:           family.Gemm{Elem: "f32", Window: true, M: 16, N: 8, Access: 1, Quad: true},
+	ConvGemmWindowF32QuadX12x8:                family.Gemm{Elem: "f32", Window: true, M: 12, N: 8, Quad: true},
+	ConvGemmWindowF32QuadX12x8Texel:           family.Gemm{Elem: "f32", Window: true, M: 12, N: 8, Access: 1, Quad: true},
 	ConvGemmWindowF32SharedX128x128:           family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Shared: true},
 	ConvGemmWindowF32SharedX128x128Rows:       family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Shared: true, Rows: true},
 	ConvGemmWindowF32SharedX128x128Split:      family.Gemm{Elem: "f32", Window: true, M: 128, N: 128, Shared: true, Split: true},
@@ -1930,8 +1930,8 @@ var keys = [len(infos)]family.Key{
 	ConvGemmWindowQ8DotSharedX64x64Split:      family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, Shared: true, Split: true},
 	ConvGemmWindowQ8DotSharedX64x64SplitWzp:   family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true, Split: true},
 	ConvGemmWindowQ8DotSharedX64x64Wzp:        family.Gemm{Elem: "q8", Window: true, M: 64, N: 64, Dot: true, ZeroPoint: true, Shared: true},
-	ConvGemmWindowQ8QuadX16x8:                 family.Gemm{Elem: "q8", Window: true, M: 16, N: 8, Quad: true},
-	ConvGemmWindowQ8QuadX16x8Flush:            family.Gemm{Elem: "q8", Window: true, M: 16, N: 8, Quad: true, Flush: true},
+	ConvGemmWindowQ8QuadX12x8:                 family.Gemm{Elem: "q8", Window: true, M: 12, N: 8, Quad: true},
+	ConvGemmWindowQ8QuadX12x8Flush:            family.Gemm{Elem: "q8", Window: true, M: 12, N: 8, Quad: true, Flush: true},
 	ConvMatrixF16X16x16x16X128x128:            family.Gemm{Elem: "f16", M: 128, N: 128, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
 	ConvMatrixF16X16x16x16X32x32:              family.Gemm{Elem: "f16", M: 32, N: 32, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
 	ConvMatrixF16X16x16x16X64x64:              family.Gemm{Elem: "f16", M: 64, N: 64, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
@@ -2332,4 +2332,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "05d9fc9b8594c3832719337e2374ce2c729296e031f751405d0360309ccb1b7c"
+const SetID = "32aa917a73067ad88f526c9b14a824c0d7d0788e1d899f34dce6540ab0b3dbcd"

@@ -118,9 +118,10 @@ void main() {
 #define PLACE(row) (y0 + (row) * outQuads)
 #endif
 
-    vec4 acc[TM][TN4];
+    float acc[TM][TN4][4];
     [[unroll]] for (int m = 0; m < TM; m++)
-        [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = vec4(0);
+        [[unroll]] for (int j = 0; j < TN4; j++)
+            [[unroll]] for (int n = 0; n < 4; n++) acc[m][j][n] = 0;
 
 #if TAPS
     ivec3 origin[LOADS];
@@ -159,7 +160,8 @@ void main() {
             vec4 wv[4];
             [[unroll]] for (int c = 0; c < 4; c++) wv[c] = texelFetch(w, wi + c * wPitch + column[j]);
             [[unroll]] for (int m = 0; m < TM; m++)
-                [[unroll]] for (int c = 0; c < 4; c++) acc[m][j] += xv[m][c] * wv[c];
+                [[unroll]] for (int n = 0; n < 4; n++)
+                    [[unroll]] for (int c = 0; c < 4; c++) acc[m][j][n] += xv[m][c] * wv[c][n];
         }
         wi += 4 * wPitch;
     }
@@ -168,7 +170,8 @@ void main() {
         [[unroll]] for (int m = 0; m < TM; m++) xk[m] = loadX(xi[m] + k / 4)[k & 3];
         [[unroll]] for (int j = 0; j < TN4; j++) {
             vec4 wv = texelFetch(w, wi + column[j]);
-            [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xk[m] * wv;
+            [[unroll]] for (int m = 0; m < TM; m++)
+                [[unroll]] for (int n = 0; n < 4; n++) acc[m][j][n] += xk[m] * wv[n];
         }
     }
 #elif ROWS
@@ -181,7 +184,8 @@ void main() {
             vec4 wv[4]; // of four channels: their components are what one k has for these
             [[unroll]] for (int n = 0; n < 4; n++) wv[n] = texelFetch(w, wi + (4 * j + n) * kq);
             [[unroll]] for (int m = 0; m < TM; m++)
-                [[unroll]] for (int c = 0; c < 4; c++) acc[m][j] += xv[m][c] * vec4(wv[0][c], wv[1][c], wv[2][c], wv[3][c]);
+                [[unroll]] for (int n = 0; n < 4; n++)
+                    [[unroll]] for (int c = 0; c < 4; c++) acc[m][j][n] += xv[m][c] * wv[n][c];
         }
     }
 #else
@@ -204,22 +208,14 @@ void main() {
                 xv[m * 4 + 3] = subgroupQuadSwapDiagonal(v);
 #endif
             }
-#if SWAP
-            [[unroll]] for (int c = 0; c < 4; c++)
-                [[unroll]] for (int j = 0; j < TN4; j++) {
-                    vec4 wv = texelFetch(w, wi + (c * TN4 + j));
-                    [[unroll]] for (int m = 0; m < TM; m++) acc[m][j] += xv[m][c] * wv;
-                }
-#else
-            // All terms of one sum after the other, so that it stays in registers meanwhile; SwiftShader has none to spare for
-            // the weights of four k, of larger tiles.
             [[unroll]] for (int j = 0; j < TN4; j++) {
                 vec4 wv[4];
                 [[unroll]] for (int c = 0; c < 4; c++) wv[c] = texelFetch(w, wi + (c * TN4 + j));
-                [[unroll]] for (int m = 0; m < TM; m++)
-                    [[unroll]] for (int c = 0; c < 4; c++) acc[m][j] += xv[m][c] * wv[c];
+                // All terms of one sum after the other, number by number, so that it stays in a register meanwhile.
+                [[unroll]] for (int n = 0; n < 4; n++)
+                    [[unroll]] for (int m = 0; m < TM; m++)
+                        [[unroll]] for (int c = 0; c < 4; c++) acc[m][j][n] += xv[m][c] * wv[c][n];
             }
-#endif
             wi += 4 * TN4;
         }
     }
@@ -241,7 +237,7 @@ void main() {
             vec4 b = bias[nq];
             [[unroll]] for (int m = 0; m < TM; m++) {
                 int p = p0 + (m ^ lane);
-                if (p < END) storeY(PLACE(p) + nq, clamp(acc[m][j] + b, lo, hi));
+                if (p < END) storeY(PLACE(p) + nq, clamp(vec4(acc[m][j][0], acc[m][j][1], acc[m][j][2], acc[m][j][3]) + b, lo, hi));
             }
         }
     }

@@ -28,9 +28,7 @@
 // SPV_KHR_integer_dot_product: OpSUDot of packed 4x8-bit vectors. glslc of 2023 has no extension for it.
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6019, 6018], id = 4452)
 int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
-#define SUM ivec4
 #else
-#define SUM vec4
 // Terms of sums without shifts, which SwiftShader does lane by lane: byte k of a word stays at its place, which makes weights
 // 256^k times too large, and x is made as many times too small.
 vec4 scaledDown(uint word) {
@@ -115,9 +113,18 @@ void main() {
 #define KNOWN(quad) (known + product * outQuads + (quad))
 #endif
 
-    SUM acc[TM][TN4];
+#if DOT
+    ivec4 acc[TM][TN4];
     [[unroll]] for (int m = 0; m < TM; m++)
-        [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = SUM(0);
+        [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = ivec4(0);
+#define SUM(m, j) acc[m][j]
+#else
+    float acc[TM][TN4][4];
+    [[unroll]] for (int m = 0; m < TM; m++)
+        [[unroll]] for (int j = 0; j < TN4; j++)
+            [[unroll]] for (int n = 0; n < 4; n++) acc[m][j][n] = 0;
+#define SUM(m, j) vec4(acc[m][j][0], acc[m][j][1], acc[m][j][2], acc[m][j][3])
+#endif
 #if FLUSH
     ivec4 total[TM][TN4];
     [[unroll]] for (int m = 0; m < TM; m++)
@@ -208,9 +215,10 @@ void main() {
                 vec4 wv[4];
                 [[unroll]] for (int k = 0; k < 4; k++)
                     wv[k] = vec4(ivec4(k < 3 ? offset & (0xffu << 8 * k) : words & 0xff000000u)) - wzero[k];
-                // All terms of one sum after the other, so that it stays in registers meanwhile.
-                [[unroll]] for (int m = 0; m < TM; m++)
-                    [[unroll]] for (int k = 0; k < 4; k++) acc[m][j] += xv[m][k] * wv[k];
+                // All terms of one sum after the other, as in gemm_float.comp.
+                [[unroll]] for (int n = 0; n < 4; n++)
+                    [[unroll]] for (int m = 0; m < TM; m++)
+                        [[unroll]] for (int k = 0; k < 4; k++) acc[m][j][n] += xv[m][k] * wv[k][n];
             }
 #endif
             wi += TN4;
@@ -218,8 +226,8 @@ void main() {
 #if FLUSH
         [[unroll]] for (int m = 0; m < TM; m++)
             [[unroll]] for (int j = 0; j < TN4; j++) {
-                total[m][j] += ivec4(acc[m][j]);
-                acc[m][j] = vec4(0);
+                total[m][j] += ivec4(SUM(m, j));
+                [[unroll]] for (int n = 0; n < 4; n++) acc[m][j][n] = 0;
             }
         }
 #endif
@@ -247,7 +255,7 @@ void main() {
 #if FLUSH
             sums[j * TM + m] = total[m][j];
 #else
-            sums[j * TM + m] = acc[m][j];
+            sums[j * TM + m] = SUM(m, j);
 #endif
 #if WZP
             sums[j * TM + m] -= wz * xsum[m];

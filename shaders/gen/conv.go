@@ -33,6 +33,10 @@ func convVariants() []variant {
 	return list
 }
 
+// quadRows are the pixels of a tile that four invocations share. More would save texels, but the loop of a larger tile has more
+// instructions than processors keep decoded.
+const quadRows = 12
+
 // gemmKeys are the matrix products with a register tile of m x n for each invocation.
 func gemmKeys(m, n int) []family.Gemm {
 	var list []family.Gemm
@@ -42,7 +46,7 @@ func gemmKeys(m, n int) []family.Gemm {
 			list = append(list, family.Gemm{Elem: family.F32, M: m, N: n, Access: a, Columns: true})
 		}
 		if m > 1 && n == 8 && a != family.TexelStores {
-			list = append(list, family.Gemm{Elem: family.F32, M: 2 * m, N: n, Access: a, Quad: true})
+			list = append(list, family.Gemm{Elem: family.F32, M: quadRows, N: n, Access: a, Quad: true})
 		}
 		if m > 1 && n == 16 && a == family.Texels {
 			list = append(list, family.Gemm{Elem: family.F32, M: m, N: n, Access: a, Rows: true})
@@ -60,7 +64,7 @@ func gemmKeys(m, n int) []family.Gemm {
 			k.M, k.N = m, n
 			list = append(list, k)
 			if m > 1 {
-				k.M, k.Quad = 2*m, true
+				k.M, k.Quad = quadRows, true
 				list = append(list, k)
 			}
 		}
