@@ -21,16 +21,11 @@ type winograd struct {
 	points         int
 	tilesX, tilesY int // of an image
 	tiles          int // of all
-	rows           int // tiles of a band, in whole tiles of the products
+	rows           int // tiles of a band, rounded up: the rows of a product
 }
 
-// winogradRows divides the number of tiles in the scratch of a band: the pixels of a tile of the products.
-func winogradRows(f *plan.Facts) int {
-	if hasQuads(f) {
-		return 16
-	}
-	return 8
-}
+// winogradRows divides the rows of a product, so that those of some points together are aligned.
+const winogradRows = 4
 
 // scratchQuads is the most scratch that a band of an image may have between two kernels: 8 MiB, so that it stays in the
 // caches of the processor.
@@ -52,11 +47,10 @@ func winogradOf(f *plan.Facts, c *conv, m int) (w *winograd, ok bool) {
 		most = min(most, f.MaxTexelElements)
 	}
 	row := w.points * max(w.inQuads(), c.OutQuads())
-	tile := winogradRows(f)
-	whole := max(1, int(most)/row/tile) // tiles of the products in a band
-	all := (w.tiles + tile - 1) / tile
+	whole := max(1, int(most)/row/winogradRows)
+	all := (w.tiles + winogradRows - 1) / winogradRows
 	bands := (all + whole - 1) / whole
-	w.rows = (all + bands - 1) / bands * tile
+	w.rows = (all + bands - 1) / bands * winogradRows
 	return w, int64(row*w.rows)*16 <= f.MaxStorageRange
 }
 
@@ -66,10 +60,10 @@ func (w *winograd) inQuads() int { return w.groups * w.c.InQuads() }
 // bands is the number of bands.
 func (w *winograd) bands() int { return (w.tiles + w.rows - 1) / w.rows }
 
-// product is the matrix product at all points of all groups, as a convolution.
+// product is the matrix product at a point of a group, as a convolution.
 func (w *winograd) product() *conv {
 	return &conv{
-		Filter: pack.Filter{Taps: 1, In: w.c.In, Out: w.c.Out / w.groups}, pixels: w.points * w.groups * w.rows, kH: 1, kW: 1, strideH: 1, strideW: 1,
+		Filter: pack.Filter{Taps: 1, In: w.c.In, Out: w.c.Out / w.groups}, pixels: w.rows, kH: 1, kW: 1, strideH: 1, strideW: 1,
 	}
 }
 
@@ -112,11 +106,14 @@ const (
 func (w *winograd) speed(f *plan.Facts) float64 {
 	c := w.c
 	in, out, bands := float64(c.InQuads()), float64(c.OutQuads()), float64(w.bands())
-	moved := 15.0 // work of bringing a quad into memory and out of it
+	moved, tile := 15.0, 8 // work of bringing a quad into memory and out of it; pixels of a tile of the products
 	if f.SubgroupSize < 8 {
 		moved = 5
 	}
-	rows, points := bands*float64(w.rows), float64(w.points)
+	if hasQuads(f) {
+		tile = 16
+	}
+	rows, points := bands*float64((w.rows+tile-1)/tile*tile), float64(w.points)
 	filter, dispatches := moved, 3*bands-1
 	if !c.packs() {
 		filter *= 1 + filterWork
@@ -203,7 +200,7 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 	p := w.product()
 	return chooseProduct(b, p, family.F32, false, func(k family.Gemm) (x, y emit.Value, ok bool) {
 		n := w.together(b.Facts, k)
-		whole := w.rows%k.M == 0 && (w.groups == 1 || p.Out%k.N == 0) // a tile of the filter belongs to one group
+		whole := w.groups == 1 || p.Out%k.N == 0 // a tile of the filter belongs to one group
 		made := w.c.packs() || int64(w.points)*w.filterBytes(k) <= b.Facts.MaxStorageRange
 		return w.part(b, v, w.inQuads(), 0, n), w.part(b, m, w.c.OutQuads(), 0, n), n > 0 && whole && made
 	})
@@ -256,16 +253,16 @@ func (w *winograd) filter(b *emit.Builder, n int, size int64) emit.Value {
 // multiply appends the products k of v to m.
 func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 	c, p := w.c, w.product()
-	tiles, next := p.tiles(k), p.tiles(k)*p.tileTexels(k)
+	rows, tiles, next := p.rows(k), p.tiles(k), p.tiles(k)*p.tileTexels(k)
 	filter := w.filterBytes(k)
 	weights := w.filter(b, k.N, filter)
 	bias := b.Read(b.WeightsF32(make([]float32, 4*p.OutQuads())), plan.FormatNone)
 	per := w.together(b.Facts, k)
 	for first := 0; first < w.points; first += per {
 		n := min(per, w.points-first)
-		count := n * w.groups * w.rows / k.M * lanes(k, tiles)
+		count := n * w.groups * rows * lanes(k, tiles)
 		push := emit.Ints(count, tiles, 0, w.rows, p.InQuads(), p.OutQuads()).
-			Floats(math.Inf(-1), math.Inf(1)).Words(productPush(w.rows/k.M, 0, 0, next)...)
+			Floats(math.Inf(-1), math.Inf(1)).Words(productPush(rows, 0, 0, next)...)
 		read, write := b.Reach(k.Access, w.part(b, v, w.inQuads(), first, n), w.part(b, m, c.OutQuads(), first, n), quadTexels(k.Elem))
 		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)},
 			read, emit.Binding{Value: weights, Format: plan.FormatRGBA32F, Offset: int64(first) * filter, Size: int64(n) * filter}, bias, write)
