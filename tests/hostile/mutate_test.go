@@ -37,21 +37,21 @@ const (
 )
 
 // TestMutatedModels changes conformance models at random (indexes, dimensions, types, lifetimes, places of constants, values
-// of scalars, operations), prepares them and runs what the device takes: 100,000 with NNGPU_SOAK=1, else 1,500. It does so in
+// of scalars, operations), prepares them and runs what the device takes: 100,000 for each with NNGPU_SOAK=1, else 750. It does so in
 // processes of its own with robust buffer access, so that a crash or a hang is seen with the mutation that caused it.
 func TestMutatedModels(t *testing.T) {
 	if os.Getenv(mutateVariable) != "" {
 		t.Skip("this is a child")
 	}
 	nntest.Shared(t, "conformance")
-	total, batch := 1500, 750
+	total, batch := 750, 750
 	if os.Getenv("NNGPU_SOAK") == "1" {
 		total, batch = 100_000, 5000
 	}
 	for _, name := range nntest.Devices() {
 		t.Run(name, func(t *testing.T) {
 			devices.Open(t, name) // skips where it is absent
-			for seed := 0; seed*batch < total/len(nntest.Devices()); seed++ {
+			for seed := 0; seed*batch < total; seed++ {
 				mutationsInChild(t, name, seed, batch)
 			}
 		})
