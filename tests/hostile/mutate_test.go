@@ -37,8 +37,9 @@ const (
 )
 
 // TestMutatedModels changes conformance models at random (indexes, dimensions, types, lifetimes, places of constants, values
-// of scalars, operations), prepares them and runs what the device takes: 100,000 for each with NNGPU_SOAK=1, else 750. It does so in
-// processes of its own with robust buffer access, so that a crash or a hang is seen with the mutation that caused it.
+// of scalars, operations), prepares them and runs what the device takes: 100,000 on each device with NNGPU_SOAK=1, else 750.
+// It does so in processes of its own with robust buffer access, so that a crash or a hang is seen with the mutation that
+// caused it.
 func TestMutatedModels(t *testing.T) {
 	if os.Getenv(mutateVariable) != "" {
 		t.Skip("this is a child")

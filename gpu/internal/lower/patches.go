@@ -14,8 +14,7 @@ const patchElements = 1024
 // patchWork is the work, in floating-point operations, below which another dispatch does not pay.
 const patchWork = 1e6
 
-// patchBytes divides the bytes that each quad of channels of a band has, so that it is whole tiles of the products, which begin
-// where the device can bind them.
+// patchBytes divides the bytes that each quad of channels of a band has, so that bands begin where the device can bind them.
 const patchBytes = 256
 
 // An invocation of conv/patches.comp makes up to mostPatches rows, fewer where less than enoughPatches invocations were left.

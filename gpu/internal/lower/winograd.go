@@ -24,7 +24,7 @@ type winograd struct {
 	rows           int // tiles of a band, rounded up: the rows of a product
 }
 
-// winogradRows divides the rows of a product, so that those of some points together are aligned.
+// winogradRows divides the rows of a product, so that those of a few points together begin where the device can bind them.
 const winogradRows = 4
 
 // scratchQuads is the most scratch that a band of an image may have between two kernels: 8 MiB, so that it stays in the
@@ -47,7 +47,7 @@ func winogradOf(f *plan.Facts, c *conv, m int) (w *winograd, ok bool) {
 		most = min(most, f.MaxTexelElements)
 	}
 	row := w.points * max(w.inQuads(), c.OutQuads())
-	whole := max(1, int(most)/row/winogradRows)
+	whole := max(1, int(most)/row/winogradRows) // what a band can hold; as all, in units of winogradRows
 	all := (w.tiles + winogradRows - 1) / winogradRows
 	bands := (all + whole - 1) / whole
 	w.rows = (all + bands - 1) / bands * winogradRows
@@ -106,14 +106,15 @@ const (
 func (w *winograd) speed(f *plan.Facts) float64 {
 	c := w.c
 	in, out, bands := float64(c.InQuads()), float64(c.OutQuads()), float64(w.bands())
-	moved, tile := 15.0, 8 // work of bringing a quad into memory and out of it; pixels of a tile of the products
+	moved := 15.0 // work of bringing a quad into memory and out of it
 	if f.SubgroupSize < 8 {
 		moved = 5
 	}
+	step := 8 // products take as long as with rows rounded up to it
 	if hasQuads(f) {
-		tile = 16
+		step = 16
 	}
-	rows, points := bands*float64((w.rows+tile-1)/tile*tile), float64(w.points)
+	rows, points := bands*float64((w.rows+step-1)/step*step), float64(w.points)
 	filter, dispatches := moved, 3*bands-1
 	if !c.packs() {
 		filter *= 1 + filterWork
