@@ -202,23 +202,26 @@ func bestCeilings(a, b plan.Ceilings) plan.Ceilings {
 	}
 }
 
-// repeated is n times the step s, each time on other memory of the arena, as the steps of a network are: what a cache
-// holds from the one before is of no use.
+// repeated is n times the step s, each time on other memory of the arena, and on other weights where these are blocks, as the
+// steps of a network are: what a cache holds from the one before is of no use.
 func repeated(s *plan.Step, n int, barriers bool) *plan.Plan {
-	bytes := int64(0)
-	steps := make([]plan.Step, n)
-	for i := range steps {
+	p := &plan.Plan{Steps: make([]plan.Step, n), Segments: []int{n}}
+	for i := range p.Steps {
 		one := *s
 		one.Transfers, one.When, one.Bindings = 0, plan.Always, slices.Clone(s.Bindings)
 		for k := range one.Bindings {
 			b := &one.Bindings[k]
-			*b = plan.Binding{Buffer: plan.Arena, Format: b.Format, Offset: bytes, Size: b.Size, Write: b.Write}
-			bytes += plan.AlignUp(b.Size)
+			buffer, bytes := plan.Arena, &p.ArenaBytes
+			if b.Format == plan.FormatBlocks { // which are only there
+				buffer, bytes = plan.Weights, &p.WeightBytes
+			}
+			*b = plan.Binding{Buffer: buffer, Format: b.Format, Offset: *bytes, Size: b.Size, Write: b.Write}
+			*bytes += plan.AlignUp(b.Size)
 		}
 		one.Barrier = barriers && i > 0
-		steps[i] = one
+		p.Steps[i] = one
 	}
-	return &plan.Plan{ArenaBytes: bytes, Steps: steps, Segments: []int{n}}
+	return p
 }
 
 // multiplyLocal is the workgroup size of the kernels that measure.

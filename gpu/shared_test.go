@@ -92,6 +92,25 @@ func TestSharedShapes(t *testing.T) {
 	})
 }
 
+// TestBlockShapes: products whose filter is an array of storage buffers give the bits of the floor for awkward shapes, and the
+// same bits in every run.
+func TestBlockShapes(t *testing.T) {
+	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
+		ran := 0
+		for _, k := range shaders.Variants[family.Gemm]() {
+			facts := d.Facts()
+			if kernel := shaders.Of(k); k.Blocks && facts.Lacks(kernel.Info(), plan.Flat(4)) == nil {
+				facts.Class, facts.SubgroupSize = plan.ClassCPU, 4 // they are for such devices, but may run on others
+				t.Run(kernel.String(), func(t *testing.T) { sameAsFloor(t, d, facts, k) })
+				ran++
+			}
+		}
+		if ran == 0 {
+			t.Skip("the device has no arrays of storage buffers")
+		}
+	})
+}
+
 func sameAsFloor(t *testing.T, d *vulkan.Device, facts plan.Facts, k family.Gemm) {
 	m, inputs, err := sharedModel(k)
 	require.NoError(t, err)

@@ -34,6 +34,8 @@ const (
 	FeatureCalibrated Features = C.NNGPU_FEATURE_CALIBRATED
 	// FeatureSwapchain: NewSwapchain.
 	FeatureSwapchain Features = C.NNGPU_FEATURE_SWAPCHAIN
+	// FeatureArrays: NewArray.
+	FeatureArrays Features = C.NNGPU_FEATURE_ARRAYS
 )
 
 // Device is a VkDevice with one or two queues, each with a timeline semaphore.

@@ -188,6 +188,8 @@ type Properties struct {
 	SubgroupSize        uint32
 	ComputeUnits        uint32  // streaming multiprocessors, compute units; 0 where the device does not say
 	SubgroupOps         uint32  // VkSubgroupFeatureFlags of compute shaders
+	MaxArray            int64   // storage buffers of one Array; 0: FeatureArrays cannot be asked for
+	MaxArrays           int64   // storage buffers of all arrays that there are at once
 	TimestampPeriod     float64 // nanoseconds a tick
 	Timeline            bool
 	IntegerDot          bool
@@ -254,6 +256,7 @@ func (p Physical) Properties() (*Properties, error) {
 	out.Int8 = info.int8 != 0
 	out.Matrix = info.matrix != 0
 	out.Calibrated = info.calibrated != 0
+	out.MaxArray, out.MaxArrays = int64(info.max_array), int64(info.max_arrays)
 	out.Robust = info.robust != 0
 	out.StorageTexelRGBA32F = info.texel_rgba32f != 0
 	out.hasBudget = info.budget != 0

@@ -35,9 +35,9 @@ func (d *Device) NewSetLayout(types []DescriptorType) (SetLayout, error) {
 	return SetLayout(v.value), check("vkCreateDescriptorSetLayout", v.result)
 }
 
-// NewPipelineLayout makes the layout of pipelines with one set and pushBytes of push constants.
-func (d *Device) NewPipelineLayout(set SetLayout, pushBytes int) (PipelineLayout, error) {
-	v := C.nngpu_pipeline_layout(d.c, C.uint64_t(set), C.uint32_t(pushBytes))
+// NewPipelineLayout makes the layout of pipelines with a set, an array as set 1 unless that is 0, and pushBytes of push constants.
+func (d *Device) NewPipelineLayout(set, array SetLayout, pushBytes int) (PipelineLayout, error) {
+	v := C.nngpu_pipeline_layout(d.c, C.uint64_t(set), C.uint64_t(array), C.uint32_t(pushBytes))
 	return PipelineLayout(v.value), check("vkCreatePipelineLayout", v.result)
 }
 

@@ -65,6 +65,11 @@ func (c *Commands) Set(s DescriptorSet, layout PipelineLayout) {
 	c.ops = append(c.ops, C.nngpu_op{kind: C.NNGPU_OP_SET, h0: C.uint64_t(s), h1: C.uint64_t(layout)})
 }
 
+// Array makes later dispatches see a as set 1.
+func (c *Commands) Array(a DescriptorSet, layout PipelineLayout) {
+	c.ops = append(c.ops, C.nngpu_op{kind: C.NNGPU_OP_SET, h0: C.uint64_t(a), h1: C.uint64_t(layout), n0: 1})
+}
+
 // Push sets the first push constants; copies words.
 func (c *Commands) Push(layout PipelineLayout, words []uint32) {
 	if len(words) == 0 {

@@ -91,6 +91,8 @@ typedef struct nngpu_physical_info {
     uint32_t matrix;          // NNGPU_FEATURE_MATRIX can be asked for
     uint32_t swapchain;       // VK_KHR_swapchain
     uint32_t calibrated;      // VK_EXT_calibrated_timestamps, for the device's clock and CLOCK_MONOTONIC
+    uint32_t max_array;       // storage buffers of one nngpu_array; 0: NNGPU_FEATURE_ARRAYS cannot be asked for
+    uint32_t max_arrays;      // storage buffers of all arrays that there are at once
     uint64_t host_align;    // minImportedHostPointerAlignment, bytes
     uint64_t max_allocation;
     char driver_name[256];
@@ -160,6 +162,7 @@ enum {
     NNGPU_FEATURE_INT8 = 512,           // shaderInt8
     NNGPU_FEATURE_MATRIX = 1024,        // VK_KHR_cooperative_matrix, the Vulkan memory model, control of subgroups
     NNGPU_FEATURE_SWAPCHAIN = 2048,     // VK_KHR_swapchain; the instance was made with windows
+    NNGPU_FEATURE_ARRAYS = 4096,        // descriptor indexing: nngpu_array
 };
 
 enum { NNGPU_MAX_QUEUES = 2 };
@@ -355,7 +358,7 @@ int32_t nngpu_command_buffers(nngpu_device *dev, uint64_t pool, uint32_t count, 
 
 enum { // nngpu_op.kind
     NNGPU_OP_PIPELINE = 1,  // h0 = pipeline
-    NNGPU_OP_SET,           // h0 = set, h1 = pipeline layout
+    NNGPU_OP_SET,           // h0 = set, h1 = pipeline layout, n0 = number of the set
     NNGPU_OP_PUSH,          // h1 = pipeline layout; n0 = first word in push, n1 = words
     NNGPU_OP_DISPATCH,      // n0..n2 = groups
     NNGPU_OP_DISPATCH_BASE, // n0..n2 = groups, n3..n5 = first group

@@ -66,7 +66,14 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR,
         .pNext = &subgroups,
         .cooperativeMatrix = VK_TRUE};
-    VkPhysicalDeviceFeatures core = {.robustBufferAccess = (features & NNGPU_FEATURE_ROBUST) != 0};
+    VkPhysicalDeviceDescriptorIndexingFeatures indexing = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_FEATURES,
+        .runtimeDescriptorArray = VK_TRUE,
+        .descriptorBindingVariableDescriptorCount = VK_TRUE,
+        .descriptorBindingStorageBufferUpdateAfterBind = VK_TRUE};
+    VkPhysicalDeviceFeatures core = {
+        .robustBufferAccess = (features & NNGPU_FEATURE_ROBUST) != 0,
+        .shaderStorageBufferArrayDynamicIndexing = (features & NNGPU_FEATURE_ARRAYS) != 0};
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = &timeline,
@@ -107,6 +114,10 @@ static VkResult create(nngpu_instance *inst, nngpu_device *dev, VkPhysicalDevice
         if (api < VK_API_VERSION_1_2) {
             extensions[info.enabledExtensionCount++] = VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME;
         }
+    }
+    if ((features & NNGPU_FEATURE_ARRAYS) != 0) { // on 1.2, which has it
+        indexing.pNext = (void *)info.pNext;
+        info.pNext = &indexing;
     }
     if ((features & NNGPU_FEATURE_CALIBRATED) != 0) {
         extensions[info.enabledExtensionCount++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;

@@ -167,6 +167,37 @@ static int has_matrices(nngpu_instance *inst, VkPhysicalDevice physical) {
            subgroups.computeFullSubgroups && (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
 }
 
+// query_arrays reads how many storage buffers arrays may have. Precondition: Vulkan 1.2.
+static void query_arrays(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_physical_info *out) {
+    VkPhysicalDeviceDescriptorIndexingFeatures indexing = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &indexing};
+    VkPhysicalDeviceDescriptorIndexingProperties limits = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &limits};
+    PFN_vkGetPhysicalDeviceFeatures2 get_features =
+        (PFN_vkGetPhysicalDeviceFeatures2)inst->proc(inst->handle, "vkGetPhysicalDeviceFeatures2");
+    PFN_vkGetPhysicalDeviceProperties2 get_properties =
+        (PFN_vkGetPhysicalDeviceProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceProperties2");
+    get_features(physical, &features);
+    get_properties(physical, &properties);
+    if (!indexing.runtimeDescriptorArray || !indexing.descriptorBindingVariableDescriptorCount ||
+        !indexing.descriptorBindingStorageBufferUpdateAfterBind ||
+        !features.features.shaderStorageBufferArrayDynamicIndexing) {
+        return;
+    }
+    const uint32_t others = 32; // resources of a kernel beside the array
+    uint32_t most = limits.maxPerStageDescriptorUpdateAfterBindStorageBuffers;
+    if (most > limits.maxDescriptorSetUpdateAfterBindStorageBuffers) {
+        most = limits.maxDescriptorSetUpdateAfterBindStorageBuffers;
+    }
+    if (most > limits.maxPerStageUpdateAfterBindResources) {
+        most = limits.maxPerStageUpdateAfterBindResources;
+    }
+    out->max_array = most > others ? most - others : 0;
+    out->max_arrays = limits.maxUpdateAfterBindDescriptorsInAllPools;
+}
+
 // calibrates tells whether the device's clock and CLOCK_MONOTONIC can be read at one moment.
 static int calibrates(nngpu_instance *inst, VkPhysicalDevice physical) {
     PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT get = (PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)inst->proc(
@@ -209,6 +240,9 @@ nngpu_physical_info nngpu_physical_query(nngpu_instance *inst, uint64_t handle, 
                        api >= VK_API_VERSION_1_3 && listed(&list, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME) &&
                            listed(&list, VK_KHR_MAINTENANCE_5_EXTENSION_NAME),
                        available(&list, api, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME));
+        if (api >= VK_API_VERSION_1_2) {
+            query_arrays(inst, physical, &out);
+        }
         out.calibrated =
             listed(&list, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) && calibrates(inst, physical);
         query_properties(inst, physical, &out, &list,

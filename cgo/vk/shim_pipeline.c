@@ -31,14 +31,15 @@ nngpu_value nngpu_set_layout(nngpu_device *dev, const uint32_t *types, uint32_t 
     return out;
 }
 
-nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint32_t push_bytes) {
+nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint64_t array_layout, uint32_t push_bytes) {
     nngpu_value out = {0};
-    VkDescriptorSetLayout set = NNGPU_HANDLE(VkDescriptorSetLayout, set_layout);
+    VkDescriptorSetLayout sets[2] = {NNGPU_HANDLE(VkDescriptorSetLayout, set_layout),
+                                     NNGPU_HANDLE(VkDescriptorSetLayout, array_layout)};
     VkPushConstantRange range = {.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT, .size = push_bytes};
     VkPipelineLayoutCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-        .setLayoutCount = 1,
-        .pSetLayouts = &set,
+        .setLayoutCount = array_layout != 0 ? 2 : 1,
+        .pSetLayouts = sets,
         .pushConstantRangeCount = push_bytes > 0,
         .pPushConstantRanges = &range,
     };

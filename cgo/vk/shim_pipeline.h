@@ -13,11 +13,11 @@
 // Go memory: types is read during the call only.
 nngpu_value nngpu_set_layout(nngpu_device *dev, const uint32_t *types, uint32_t count);
 
-// nngpu_pipeline_layout makes a layout of one set and push_bytes of push constants.
+// nngpu_pipeline_layout makes a layout of set 0, of set 1 unless array_layout is 0, and of push_bytes of push constants.
 //
-// Ownership: borrows set_layout; the result belongs to the caller.    Threads: any.    Blocking: no.
+// Ownership: borrows the layouts of sets; the result belongs to the caller.    Threads: any.    Blocking: no.
 // Go memory: none.
-nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint32_t push_bytes);
+nngpu_value nngpu_pipeline_layout(nngpu_device *dev, uint64_t set_layout, uint64_t array_layout, uint32_t push_bytes);
 
 // nngpu_pipeline makes a compute pipeline from SPIR-V with entry point "main" and specialisation
 // constants 0 to 2 = local[0] to local[2], as far as the module has them. local[3] is the size of its subgroups, which
@@ -91,6 +91,27 @@ typedef struct nngpu_write {
 // Ownership: borrows every handle; buffers and views outlive the sets' use.
 // Threads:   no other use of the sets.    Blocking: no.    Go memory: writes is read during the call only.
 int32_t nngpu_descriptor_write(nngpu_device *dev, const nngpu_write *writes, uint32_t count);
+
+// ---- shim_array.c: arrays of storage buffers, which need NNGPU_FEATURE_ARRAYS. ----
+
+// nngpu_array_layout makes the layout of sets whose binding 0 is an array of at most `most` storage buffers.
+//
+// Ownership: the result belongs to the caller.    Threads: any.    Blocking: no.    Go memory: none.
+nngpu_value nngpu_array_layout(nngpu_device *dev, uint32_t most);
+
+typedef struct nngpu_array {
+    int32_t result;
+    uint64_t pool;
+    uint64_t set;
+} nngpu_array;
+
+// nngpu_array_create makes a set of nngpu_array_layout, and a pool for it: `count` storage buffers of `bytes` bytes each,
+// one behind the other in buffer from offset on.
+//
+// Ownership: borrows layout and buffer, which outlives the set's use; the pool belongs to the caller, the set to the pool.
+// Threads:   any.    Blocking: no.    Go memory: none; result by value.
+nngpu_array nngpu_array_create(nngpu_device *dev, uint64_t layout, uint64_t buffer, uint64_t offset, uint64_t bytes,
+                               uint32_t count);
 
 // ---- shim_binary.c: VK_KHR_pipeline_binary. Without the extension all fail with EXTENSION_NOT_PRESENT. ----
 

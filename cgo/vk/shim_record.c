@@ -47,8 +47,8 @@ int32_t nngpu_record(nngpu_device *dev, uint64_t handle, const nngpu_op *ops, ui
             break;
         case NNGPU_OP_SET: {
             VkDescriptorSet set = NNGPU_HANDLE(VkDescriptorSet, op->h0);
-            dev->CmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, NNGPU_HANDLE(VkPipelineLayout, op->h1), 0,
-                                       1, &set, 0, NULL);
+            dev->CmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, NNGPU_HANDLE(VkPipelineLayout, op->h1),
+                                       op->n0, 1, &set, 0, NULL);
             break;
         }
         case NNGPU_OP_PUSH:

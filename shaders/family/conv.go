@@ -11,6 +11,8 @@ type Gemm struct {
 	// Quad: four invocations that follow each other have their pixels in common and read each a quarter of them. Of floats, and
 	// of sums of floats.
 	Quad bool
+	// Blocks: the filter is an array of storage buffers, and a workgroup has one tile of channels. Of floats.
+	Blocks bool
 	// Of 8-bit types. Dot: packed dot products, which read texels; else sums of floats. ZeroPoint: the filter has one.
 	// Flush: sums that floats do not hold exactly go to integers.
 	Dot, ZeroPoint, Flush bool
@@ -37,12 +39,12 @@ func (k Gemm) Name() string {
 		return fmt.Sprintf("conv_matrix%s_%s_%dx%dx%d_%dx%d%s", on(k.Window, "_window"), k.Elem, m.M, m.N, m.K, k.M, k.N, on(k.ZeroPoint, "_wzp"))
 	}
 	return fmt.Sprintf("conv_gemm%s_%s%s%s%s_%dx%d%s%s%s%s%s", on(k.Window, "_window"), k.Elem, on(k.Dot, "_dot"), on(k.Shared, "_shared"),
-		on(k.Quad, "_quad"), k.M, k.N, on(k.Split, "_split"), on(k.Rows, "_rows")+on(k.Columns, "_columns"), on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
+		on(k.Quad, "_quad")+on(k.Blocks, "_blocks"), k.M, k.N, on(k.Split, "_split"), on(k.Rows, "_rows")+on(k.Columns, "_columns"), on(k.ZeroPoint, "_wzp"), on(k.Flush, "_flush"), access)
 }
 
 // Floor implements Varied.
 func (k Gemm) Floor() bool {
-	return k.N == 8 && k.Access == Buffers && !k.Dot && !k.Shared && !k.Quad && !k.Columns && k.Matrix == (Matrix{})
+	return k.N == 8 && k.Access == Buffers && !k.Dot && !k.Shared && !k.Quad && !k.Blocks && !k.Columns && k.Matrix == (Matrix{})
 }
 
 // GemmSum is the key of conv/gemm_sum.comp, which ends products that were computed in parts (Gemm.Split).

@@ -68,7 +68,7 @@ const (
 type Info struct {
 	Name string
 	// Bindings has one letter a binding, from binding 0 of set 0 on: 's' storage buffer, 't' uniform
-	// texel buffer, 'i' storage texel buffer.
+	// texel buffer, 'i' storage texel buffer; then, at binding 0 of set 1, 'a' an array of blocks.
 	Bindings string
 	// PushWords is the size of the push constants in 32-bit words.
 	PushWords int
@@ -84,11 +84,14 @@ type Info struct {
 // Needs is what a kernel asks of a device beyond Vulkan 1.1. The generator reads it from the SPIR-V, but for
 // SubgroupSize, which that does not say.
 type Needs struct {
-	IntegerDot   bool   // VK_KHR_shader_integer_dot_product
-	Float16      bool   // shaderFloat16: arithmetic, not storage
-	Int8         bool   // shaderInt8: arithmetic
-	Storage8     bool   // storageBuffer8BitAccess
-	Storage16    bool   // storageBuffer16BitAccess
+	IntegerDot bool // VK_KHR_shader_integer_dot_product
+	Float16    bool // shaderFloat16: arithmetic, not storage
+	Int8       bool // shaderInt8: arithmetic
+	Storage8   bool // storageBuffer8BitAccess
+	Storage16  bool // storageBuffer16BitAccess
+	// BlockBytes is the size of the storage buffers of an array: runtimeDescriptorArray, and an index into it that is the same
+	// in a workgroup. 0: there is none.
+	BlockBytes   uint32
 	Matrix       Matrix // VK_KHR_cooperative_matrix; the zero value: none
 	SharedBytes  uint32
 	Subgroup     SubgroupOps

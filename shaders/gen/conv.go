@@ -20,7 +20,7 @@ func convVariants() []variant {
 			})
 		}
 	}
-	list = slices.Concat(list, depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants(), winogradVariants())
+	list = slices.Concat(list, blocksVariants(), depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants(), winogradVariants())
 	for _, window := range bools {
 		for _, tile := range [][2]int{{1, 8}, {8, 8}, {8, 16}} {
 			for _, k := range gemmKeys(tile[0], tile[1]) {
@@ -36,6 +36,23 @@ func convVariants() []variant {
 // quadRows are the pixels of a tile that four invocations share. Measured: with 8 texels cost more, with 16 the longer loop
 // does; see RATIONALE.md.
 const quadRows = 12
+
+// blocksVariants: the products whose filters are arrays of storage buffers.
+func blocksVariants() []variant {
+	var list []variant
+	for _, window := range bools {
+		for _, k := range []family.Gemm{
+			{Elem: family.F32}, {Elem: family.F32, Access: family.Texels}, {Elem: family.F16},
+		} {
+			k.Window, k.Blocks, k.M, k.N = window, true, 2, 32
+			list = append(list, variant{
+				key: k, source: "conv/gemm_blocks.comp", cost: family.CostMatrix,
+				defines: map[string]string{elemMacro(k.Elem): "1", "TAPS": digit(window), "X_TEXEL": digit(k.Access == family.Texels)},
+			})
+		}
+	}
+	return list
+}
 
 // gemmKeys are the matrix products with a register tile of m x n for each invocation.
 func gemmKeys(m, n int) []family.Gemm {

@@ -14,6 +14,7 @@ const (
 	opTypeInt               = 21
 	opTypeFloat             = 22
 	opTypeVector            = 23
+	opTypeColumns           = 24 // OpTypeMatrix
 	opTypeImage             = 25
 	opTypeSampledImage      = 27
 	opTypeArray             = 28
@@ -33,6 +34,7 @@ const (
 	decorationSpecID     = 1
 	decorationBuiltIn    = 11
 	decorationBinding    = 33
+	decorationSet        = 34
 	decorationOffset     = 35
 	builtinWorkgroupSize = 25
 	imageSampled         = 1 // as opposed to stored to
@@ -50,6 +52,8 @@ const (
 var capabilities = map[uint32]func(*family.Needs){
 	1: func(*family.Needs) {}, 46: func(*family.Needs) {}, 47: func(*family.Needs) {}, 50: func(*family.Needs) {}, // Shader, SampledBuffer, ImageBuffer, ImageQuery
 	61:   func(*family.Needs) {}, // GroupNonUniform
+	30:   func(*family.Needs) {}, // StorageBufferArrayDynamicIndexing: the array says it
+	5302: func(*family.Needs) {}, // RuntimeDescriptorArray
 	9:    func(n *family.Needs) { n.Float16 = true },
 	39:   func(n *family.Needs) { n.Int8 = true },
 	62:   func(n *family.Needs) { n.Subgroup |= family.SubgroupVote },
@@ -92,8 +96,11 @@ func describe(code []byte) (info family.Info, err error) {
 	specID := map[uint32]uint32{}    // of specialisation constants
 	isSize := map[uint32]bool{}      // the workgroup size
 	binding := map[uint32]int{}      // of variables
+	inSet := map[uint32]uint32{}     // of variables
+	element := map[uint32]uint32{}   // by type of arrays without a size
 	offset := map[[2]uint32]uint32{} // by struct type and member
 	bound := map[int]byte{}          // by binding
+	array := ""                      // letter of set 1
 	n := &info.Needs
 	for i := 5; i < len(words); i += int(words[i] >> 16) {
 		w := words[i:min(len(words), i+max(1, int(words[i]>>16)))]
@@ -114,6 +121,8 @@ func describe(code []byte) (info family.Info, err error) {
 				specID[w[1]] = w[3]
 			case w[2] == decorationBinding:
 				binding[w[1]] = int(w[3])
+			case w[2] == decorationSet:
+				inSet[w[1]] = w[3]
 			case w[2] == decorationBuiltIn && w[3] == builtinWorkgroupSize:
 				isSize[w[1]] = true
 			}
@@ -136,9 +145,13 @@ func describe(code []byte) (info family.Info, err error) {
 			}
 		case opTypeVector:
 			bytes[w[1]] = bytes[w[2]] * w[3]
+		case opTypeColumns:
+			bytes[w[1]] = bytes[w[2]] * w[3]
 		case opTypeArray:
 			bytes[w[1]] = bytes[w[2]] * value[w[3]]
 			letters[w[1]] = letters[w[2]]
+		case opTypeRuntimeArray:
+			element[w[1]] = w[2]
 		case opTypeStruct:
 			for k, member := range w[2:] {
 				bytes[w[1]] = max(bytes[w[1]], offset[[2]uint32{w[1], uint32(k)}]+bytes[member])
@@ -167,7 +180,15 @@ func describe(code []byte) (info family.Info, err error) {
 				}
 			}
 		case opVariable:
-			switch t := pointee[w[1]]; w[3] {
+			t := pointee[w[1]]
+			if inSet[w[2]] == 1 { // the array
+				if n.BlockBytes = bytes[element[t]]; n.BlockBytes == 0 || n.BlockBytes%256 != 0 { // they begin where every device lets them
+					return info, fmt.Errorf("blocks of %d bytes", n.BlockBytes)
+				}
+				array = "a"
+				continue
+			}
+			switch w[3] {
 			case classWorkgroup:
 				size, ok := bytes[t]
 				if !ok {
@@ -187,5 +208,6 @@ func describe(code []byte) (info family.Info, err error) {
 		}
 		info.Bindings += string(bound[k])
 	}
+	info.Bindings += array
 	return info, nil
 }

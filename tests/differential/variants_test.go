@@ -141,6 +141,7 @@ func TestWithout(t *testing.T) {
 		{"int8", "", "none"},
 		{"f16", "", "none"},
 		{"dot", "", "_dot_"},
+		{"blocks", "", "_blocks_"},
 		{"texel", "", "_texel"},
 		{"shared,subgroup,int8,f16,dot,texel", "gpu", "_shared_"},
 		{"shared,subgroup,int8,f16,dot,texel", "", "_dot_"},

@@ -44,15 +44,17 @@ type module struct {
 	typeOf    []uint32 // by id
 	registers []uint32 // initial: constants
 	vars      []*variable
-	labels    []int32 // by id: index of OpLabel in code
-	entry     int     // index of the first OpLabel
-	size      uint32  // id of the constant WorkgroupSize.x; 0 where that is fixed
-	sizes     []int   // words of registers that hold it
+	labels    []int32    // by id: index of OpLabel in code
+	entry     int        // index of the first OpLabel
+	size      uint32     // id of the constant WorkgroupSize.x; 0 where that is fixed
+	sizes     []int      // words of registers that hold it
+	derived   [][]uint32 // what is computed of it before an invocation starts: instructions, as compute takes them
 }
 
 // decorations as they come, before the types they are about.
 type decorations struct {
 	stride, binding, builtin map[uint32]uint32
+	array                    map[uint32]bool // variables of set 1
 	offsets                  map[uint32]map[uint32]uint32
 	spec                     map[uint32]bool
 }
@@ -87,7 +89,7 @@ func decode(data []byte) (*module, error) {
 	}
 	d := &decorations{
 		stride: map[uint32]uint32{}, binding: map[uint32]uint32{}, builtin: map[uint32]uint32{},
-		offsets: map[uint32]map[uint32]uint32{}, spec: map[uint32]bool{},
+		array: map[uint32]bool{}, offsets: map[uint32]map[uint32]uint32{}, spec: map[uint32]bool{},
 	}
 	for i := 5; i < len(code); {
 		n := int(code[i] >> 16)
@@ -119,6 +121,8 @@ func (m *module) declare(d *decorations, i int, w []uint32) error {
 			d.builtin[w[1]] = w[3]
 		case decorationBinding:
 			d.binding[w[1]] = w[3]
+		case decorationSet:
+			d.array[w[1]] = w[3] == 1
 		}
 	case opMemberDecorate:
 		if w[3] == decorationOffset {
@@ -127,7 +131,7 @@ func (m *module) declare(d *decorations, i int, w []uint32) error {
 			}
 			d.offsets[w[1]][w[2]] = w[4]
 		}
-	case opTypeVoid, opTypeBool, opTypeInt, opTypeFloat, opTypeVector, opTypeArray, opTypeRuntimeArray,
+	case opTypeVoid, opTypeBool, opTypeInt, opTypeFloat, opTypeVector, opTypeColumns, opTypeArray, opTypeRuntimeArray,
 		opTypeStruct, opTypePointer, opTypeImage, opTypeSampledImage, opTypeFunction:
 		return m.declareType(d, w)
 	case opConstantTrue:
@@ -149,8 +153,14 @@ func (m *module) declare(d *decorations, i int, w []uint32) error {
 			words = append(words, m.constant(id)...)
 		}
 		m.define(w[2], w[1], words...)
+	case opSpecConstantOp:
+		m.define(w[2], w[1], make([]uint32, m.types[w[1]].words)...)
+		m.derived = append(m.derived, append([]uint32{w[3], w[1], w[2]}, w[4:]...))
 	case opVariable:
 		v := &variable{class: w[3], typ: m.types[w[1]].element, binding: int(d.binding[w[2]]), builtin: d.builtin[w[2]]}
+		if d.array[w[2]] { // which stands behind the bindings of set 0
+			v.binding = len(d.binding) - 1
+		}
 		m.vars[w[2]] = v
 		if v.class == classFunction || v.class == classPrivate || v.class == classWorkgroup {
 			v.local = len(m.registers)
@@ -180,6 +190,8 @@ func (m *module) declareType(d *decorations, w []uint32) error {
 		}
 	case opTypeVector:
 		t.element, t.words, t.stride = w[2], int(w[3]), 4
+	case opTypeColumns:
+		t.element, t.words, t.stride = w[2], m.types[w[2]].words*int(w[3]), uint32(4*m.types[w[2]].words)
 	case opTypeArray:
 		length := m.constant(w[3])
 		if len(length) == 0 {
@@ -189,7 +201,7 @@ func (m *module) declareType(d *decorations, w []uint32) error {
 		t.words = m.types[w[2]].words * int(length[0])
 		t.stride = uint32(4 * m.types[w[2]].words)
 	case opTypeRuntimeArray:
-		t.element, t.words = w[2], 0
+		t.element, t.words, t.stride = w[2], 0, uint32(4*m.types[w[2]].words) // one block behind the other where it is of blocks
 	case opTypePointer:
 		t.element, t.words = w[3], 0
 	case opTypeImage, opTypeSampledImage:

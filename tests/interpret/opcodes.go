@@ -12,6 +12,7 @@ const (
 	opTypeInt               = 21
 	opTypeFloat             = 22
 	opTypeVector            = 23
+	opTypeColumns           = 24 // OpTypeMatrix
 	opTypeImage             = 25
 	opTypeSampledImage      = 27
 	opTypeArray             = 28
@@ -25,6 +26,7 @@ const (
 	opConstantComposite     = 44
 	opSpecConstant          = 50
 	opSpecConstantComposite = 51
+	opSpecConstantOp        = 52
 	opFunction              = 54
 	opFunctionEnd           = 56
 	opVariable              = 59
@@ -119,6 +121,7 @@ const (
 	decorationArrayStride = 6
 	decorationBuiltIn     = 11
 	decorationBinding     = 33
+	decorationSet         = 34
 	decorationOffset      = 35
 
 	builtinWorkgroupID = 26

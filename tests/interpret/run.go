@@ -99,6 +99,9 @@ func Run(k shaders.Kernel, push []uint32, bindings []Binding, at Invocation, lim
 			panic(r)
 		}
 	}()
+	for _, w := range m.derived {
+		s.compute(uint16(w[0]), w)
+	}
 	s.run(limit)
 	return s.work, nil
 }

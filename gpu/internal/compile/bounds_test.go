@@ -98,6 +98,10 @@ func checkLimits(f *plan.Facts, s *plan.Step) error {
 			if b.Size > f.MaxStorageRange && s.Kernel != shaders.Copy {
 				return fmt.Errorf("%d bytes at a binding", b.Size)
 			}
+		} else if b.Format == plan.FormatBlocks {
+			if n := b.Size / int64(s.Kernel.Info().Needs.BlockBytes); n > f.MaxBlocks {
+				return fmt.Errorf("%d blocks at a binding", n)
+			}
 		} else if n := b.Size / b.Format.TexelBytes(); n > f.MaxTexelElements {
 			return fmt.Errorf("%d texels at a binding", n)
 		}
@@ -119,6 +123,9 @@ func checkStep(s *plan.Step, weights []byte, contents uint64, rng *rand.Rand) er
 		bindings[k] = interpret.Binding{Size: b.Size, Texel: b.Format.TexelBytes(), Word: words(&b, weights, contents)}
 	}
 	count := uint64(s.Push[0]) // every kernel's first push constant
+	if s.Kernel.Info().Needs.BlockBytes != 0 { // of workgroups
+		count *= uint64(s.Local[0])
+	}
 	all := uint64(1)
 	for i := range s.Groups {
 		all *= uint64(s.Groups[i]) * uint64(s.Local[i])

@@ -54,10 +54,14 @@ func requireSound(t *testing.T, f *plan.Facts, p *plan.Plan) {
 			require.Positive(t, bd.Size, where)
 			require.LessOrEqual(t, bd.Offset+bd.Size, sizes[bd.Buffer], where)
 			require.False(t, bd.Write && bd.Buffer == plan.Weights, where)
-			if bd.Format != plan.FormatNone {
+			switch one := int64(s.Kernel.Info().Needs.BlockBytes); {
+			case bd.Format == plan.FormatBlocks:
+				require.Zero(t, bd.Size%one, where)
+				require.LessOrEqual(t, bd.Size/one, f.MaxBlocks, where)
+			case bd.Format != plan.FormatNone:
 				require.Zero(t, bd.Size%bd.Format.TexelBytes(), where)
 				require.LessOrEqual(t, bd.Size/bd.Format.TexelBytes(), f.MaxTexelElements, where)
-			} else {
+			default:
 				require.LessOrEqual(t, bd.Size, f.MaxStorageRange, where)
 			}
 		}

@@ -21,7 +21,7 @@ var (
 	}
 	swiftshader = plan.Facts{
 		Class: plan.ClassCPU, MaxStorageRange: 1 << 30, MaxTexelElements: 65536, StorageAlign: 256, TexelAlign: 256,
-		MaxLocal: [3]uint32{256, 256, 64}, MaxInvocations: 256, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 4, SubgroupOps: family.SubgroupQuad,
+		MaxLocal: [3]uint32{256, 256, 64}, MaxInvocations: 256, MaxGroups: [3]uint32{65535, 65535, 65535}, SubgroupSize: 4, SubgroupOps: family.SubgroupQuad, MaxBlocks: 499968,
 		IntegerDot: true, StorageTexelRGBA32F: true, Unified: true, TimestampPeriod: 1,
 	}
 )

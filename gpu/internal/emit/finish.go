@@ -34,7 +34,7 @@ func (b *Builder) Finish() (p *plan.Plan, weights *pack.Weights, err error) {
 			if r.Format == plan.FormatNone && bd.Size > b.Facts.MaxStorageRange && s.Kernel != shaders.Copy {
 				return nil, nil, fmt.Errorf("%s binds %d bytes, the device allows %d", s.Label, bd.Size, b.Facts.MaxStorageRange)
 			}
-			if f := r.Format; f != plan.FormatNone && bd.Size/f.TexelBytes() > b.Facts.MaxTexelElements {
+			if f := r.Format; f.Texels() && bd.Size/f.TexelBytes() > b.Facts.MaxTexelElements {
 				return nil, nil, fmt.Errorf("%s binds %d texels at binding %d, the device allows %d", s.Label, bd.Size/f.TexelBytes(), j, b.Facts.MaxTexelElements)
 			}
 			s.Bindings = append(s.Bindings, bd)
@@ -55,7 +55,7 @@ func (b *Builder) steadyViews(p *plan.Plan) {
 	for i := range p.Steps {
 		for k := range p.Steps[i].Bindings {
 			bd := &p.Steps[i].Bindings[k]
-			if bd.Format == plan.FormatNone || bd.Size>>8&0xff != 0 {
+			if !bd.Format.Texels() || bd.Size>>8&0xff != 0 {
 				continue
 			}
 			if longer := bd.Size + plan.Align; longer/bd.Format.TexelBytes() <= b.Facts.MaxTexelElements {

@@ -193,7 +193,7 @@ func (p *products) filters(b *emit.Builder, k family.Gemm, right matrices) right
 		return rightMatrices{rows.most(b.Facts, plan.FormatRGBA32F), p.tiles(k), p.In * p.OutQuads(), of}
 	}
 	format := filterFormat(k)
-	most := int(p.slabTexels(b.Facts))
+	most := int(p.slabTexels(b.Facts, k))
 	perSlab := min(p.tiles(k), most/p.tileTexels(k))
 	tiles := packMatrices(b, p.conv, k, right, [2]int{0, p.tiles(k)}, perSlab)
 	slabs, per := (p.tiles(k)+perSlab-1)/perSlab, 1

@@ -46,6 +46,9 @@ func TestChosenProducts(t *testing.T) {
 	gpu.Class, gpu.SubgroupSize, gpu.IntegerDotFast = plan.ClassGPU, 32, true
 	quads := narrow
 	quads.SubgroupOps = family.SubgroupQuad
+	blocks, few, quick := quads, quads, quads
+	blocks.MaxBlocks, few.MaxBlocks = 1<<16, 16
+	quick.MaxBlocks, quick.Quick = 1<<16, true
 	slow := gpu
 	slow.IntegerDotFast = false
 	without := func(f plan.Facts, list string) plan.Facts {
@@ -70,6 +73,18 @@ func TestChosenProducts(t *testing.T) {
 		{"quads for one row", quads, nn.TensorFloat32, 1, 1, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fewer than 4 rows"},
 		{"quads of bytes", quads, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_quad_12x8", "four invocations share"},
 		{"quads of half floats", quads, nn.TensorFloat16, 14, 14, 64, 128, 1, "conv_gemm_f16_quad_12x8", "four invocations share"},
+		{"blocks", blocks, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_blocks_2x32_texel", "weights in blocks"},
+		{"blocks in a window", blocks, nn.TensorFloat32, 14, 14, 4, 32, 3, "conv_gemm_window_f32_blocks_2x32_texel", "weights in blocks"},
+		{"blocks beyond a texel buffer", blocks, nn.TensorFloat32, 128, 129, 16, 32, 1, "conv_gemm_f32_blocks_2x32_texel", "weights in blocks"},
+		{"blocks beyond a texel buffer, in a window", blocks, nn.TensorFloat32, 128, 129, 16, 32, 2, "conv_gemm_window_f32_blocks_2x32", "weights in blocks"},
+		{"blocks without texels", without(blocks, "texel"), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_blocks_2x32", "weights in blocks"},
+		{"blocks that are half empty", blocks, nn.TensorFloat32, 14, 14, 64, 16, 1, "conv_gemm_f32_blocks_2x32_texel", "weights in blocks"},
+		{"blocks for one row", blocks, nn.TensorFloat32, 1, 1, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fewer than 4 rows"},
+		{"blocks of half floats", blocks, nn.TensorFloat16, 14, 14, 64, 128, 1, "conv_gemm_f16_blocks_2x32", "weights in blocks"},
+		{"bytes have no blocks", blocks, nn.TensorQuant8Asymm, 14, 14, 64, 128, 1, "conv_gemm_q8_quad_12x8", "four invocations share"},
+		{"more blocks than the device has", few, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_quad_12x8_texel", "four invocations share"},
+		{"a device without blocks", without(blocks, "blocks"), nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_quad_12x8_texel", "four invocations share"},
+		{"blocks take too long to compile", quick, nn.TensorFloat32, 14, 14, 64, 128, 1, "conv_gemm_f32_1x8_texel", "quick"},
 		{"an input beyond a texel buffer", narrow, nn.TensorFloat32, 128, 129, 16, 32, 1, "conv_gemm_f32_8x8", "score"},
 		{"one row", cpu, nn.TensorFloat32, 1, 1, 64, 128, 1, "conv_gemm_f32_1x8_texel", "fewer than 4 rows"},
 		{"few channels", cpu, nn.TensorFloat32, 14, 14, 64, 8, 1, "conv_gemm_f32_8x8_texel", "at most 8 output channels"},

@@ -297,6 +297,10 @@ func slabFloat(b *emit.Builder, c *conv, k family.Gemm) func(run [2]int) emit.Va
 			return packedOnDevice(b, c, k, run)
 		}
 		part, n := c.Tiles(k.N, run), run[1]-run[0]
+		if k.Blocks {
+			do := func() []byte { return pack.FloatBytes(part.BlockTiles(pack.Floats(part.W), blockTerms(k), k.N, 0, n)) }
+			return b.Packed(part.W.Const, part.Recipe("BlockTiles", 0, k.N), int64(n*c.tileTexels(k))*16, do)
+		}
 		how, do := "FloatTiles", func() []byte { return pack.FloatBytes(part.FloatTiles(pack.Floats(part.W), k.N, 0, n)) }
 		if k.Shared && k.Elem == family.F16 {
 			how, do = "HalfTiles", func() []byte { return part.HalfTiles(k.N, 0, n) }
@@ -395,6 +399,10 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 		dispatchShared(b, c, k, slab, channels, p)
 		return
 	}
+	if k.Blocks {
+		dispatchBlocks(b, c, k, slab, channels, p)
+		return
+	}
 	x, y := b.Reach(k.Access, b.Tensor(c.node.In[0]), b.Tensor(c.node.Out[0]), quadTexels(k.Elem))
 	tiles, rows := c.tiles(k), c.rows(k)
 	push := c.push(p.operands.Words(p.end...).Words(p.outside...))
@@ -405,15 +413,30 @@ func dispatchTiles(b *emit.Builder, c *conv, k family.Gemm, slab func(run [2]int
 	default:
 		push = push.Words(productPush(rows, 0, 0, 0)...)
 	}
-	format := filterFormat(k)
 	y.Apart = b.Apart()
-	for _, run := range slabs(c.slabTexels(b.Facts), tiles, c.tileTexels(k)) {
-		n := run[1] - run[0]
-		count := rows * lanes(k, n)
-		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count,
-			emit.Ints(count, n, run[0]*k.N/4, c.pixels, c.InQuads(), c.OutQuads()).Words(push...), emit.Cost{FLOP: c.flop() * float64(n) / float64(tiles)},
-			x, b.Read(slab(run), format), b.Read(channels, plan.FormatNone), y)
+	for _, run := range slabs(c.slabTexels(b.Facts, k), tiles, c.tileTexels(k)) {
+		dispatchRows(b, k, rows, run, emit.Ints(c.pixels, c.InQuads(), c.OutQuads()).Words(push...),
+			emit.Cost{FLOP: c.flop() * float64(run[1]-run[0]) / float64(tiles)},
+			productBindings{x: x, filter: emit.Binding{Value: slab(run)}, channels: b.Read(channels, plan.FormatNone), y: y})
 	}
+}
+
+// productBindings is what a matrix product binds; filter without its format.
+type productBindings struct{ x, filter, channels, y emit.Binding }
+
+// dispatchRows appends one dispatch of the product k: so many tiles of rows, and tiles run[0] to run[1] of the channels. push is
+// what follows the place of these in the push constants.
+func dispatchRows(b *emit.Builder, k family.Gemm, rows int, run [2]int, push emit.Push, cost emit.Cost, at productBindings) {
+	tiles := run[1] - run[0]
+	if k.Blocks {
+		at.filter.Format = plan.FormatBlocks
+		groups, last := rows*tiles, int(b.Bytes(at.filter)/blockBytes(k))-1
+		b.Dispatch(shaders.Of(k), blocksLocal, groups*blocksLocal, emit.Ints(groups, tiles, last).Words(push...), cost, at.x, at.channels, at.y, at.filter)
+		return
+	}
+	at.filter.Format = filterFormat(k)
+	count := rows * lanes(k, tiles)
+	b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count, emit.Ints(count, tiles, run[0]*k.N/4).Words(push...), cost, at.x, at.filter, at.channels, at.y)
 }
 
 // filterTooLarge says why no tile can be bound.

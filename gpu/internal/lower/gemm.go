@@ -34,11 +34,11 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		if k.Shared {
 			return sharedSpeed(b.Facts, c, k)
 		}
-		if int64(c.tileTexels(k)) > c.slabTexels(b.Facts) {
+		if int64(c.tileTexels(k)) > c.slabTexels(b.Facts, k) || k.Blocks && !c.fitsBlocks(b.Facts, k) {
 			return 0, ""
 		}
 		speed, why := tileSpeed(b.Facts, c, k)
-		speed *= b.AccessSpeed(k.Access, x, y, quadTexels(k.Elem)) * registerShare(b.Facts, c, k)
+		speed *= c.accessSpeed(b, k, x, y) * registerShare(b.Facts, c, k)
 		if k.Elem == family.Q8 {
 			products, what := productSpeed(b.Facts, k.Dot)
 			speed, why = speed*products, why+"; "+what
@@ -85,13 +85,34 @@ func lanes(k family.Gemm, tiles int) int {
 	return tiles
 }
 
+// mostTexels is the number of texels of the packed filter that the device can bind for k.
+func mostTexels(f *plan.Facts, k family.Gemm) int64 {
+	if k.Blocks {
+		return f.MaxBlocks * blockBytes(k) / 16
+	}
+	return f.MaxTexelElements
+}
+
 // tiles is the number of tiles of the output channels, rows that of the pixels.
 func (c *conv) tiles(k family.Gemm) int { return (c.Out + k.N - 1) / k.N }
-func (c *conv) rows(k family.Gemm) int  { return (c.pixels + k.M - 1) / k.M }
+func (c *conv) rows(k family.Gemm) int  { return rowTiles(k, c.pixels) }
+
+// rowTiles is the number of tiles, of workgroups where these share the channels, that so many pixels take.
+func rowTiles(k family.Gemm, pixels int) int {
+	tall := k.M
+	if k.Blocks {
+		tall *= blocksLocal
+	}
+	return (pixels + tall - 1) / tall
+}
 
 // tileTexels is the number of texels (or quads) of the packed filter in a tile of k.
 func (c *conv) tileTexels(k family.Gemm) int {
-	words := c.Taps * c.InQuads() * k.N // a word or 4 floats hold 4 of the 4*kq*n products of a tap
+	quads := c.InQuads()
+	if k.Blocks {
+		quads = c.BlockTerms(blockTerms(k)) / 4
+	}
+	words := c.Taps * quads * k.N // a word or 4 floats hold 4 of the 4*kq*n products of a tap
 	switch {
 	case k.Elem == family.Q8:
 		return words / 4
@@ -101,10 +122,10 @@ func (c *conv) tileTexels(k family.Gemm) int {
 	return words
 }
 
-// slabTexels is the number of texels of the packed filter that one binding holds.
-func (c *conv) slabTexels(f *plan.Facts) int64 {
-	if c.constant() {
-		return f.MaxTexelElements
+// slabTexels is the number of texels of the packed filter that one binding of k holds.
+func (c *conv) slabTexels(f *plan.Facts, k family.Gemm) int64 {
+	if c.constant() || k.Blocks {
+		return mostTexels(f, k)
 	}
 	return min(f.MaxTexelElements, f.MaxStorageRange/16) // a kernel writes what it reads
 }
@@ -131,6 +152,8 @@ func tileSpeed(f *plan.Facts, c *conv, k family.Gemm) (speed float64, why string
 		narrow = "a window with little work"
 	}
 	switch {
+	case k.Blocks:
+		speed, narrow = blocksSpeed(f, c, k)
 	case k.M == 1 && (c.pixels < 4 || f.Quick):
 		speed = 2
 	case k.M == 1:
@@ -198,7 +221,7 @@ func Quick(f *plan.Facts, s *plan.Step) (quick plan.Pipeline, ok bool) {
 		if k.Shared || k.Matrix != (family.Matrix{}) {
 			k = unpacked(f, k)
 		}
-		k.Shared, k.Split, k.Rows, k.Quad, k.M, k.N = false, false, false, false, 1, 8
+		k.Shared, k.Split, k.Rows, k.Quad, k.Blocks, k.M, k.N = false, false, false, false, false, 1, 8
 		k.Flush = k.Elem == family.Q8 && !k.Dot
 		return plan.Pipeline{Kernel: shaders.Of(k), Local: plan.Flat(gemmLocal(f))}, true
 	case family.GemmSum: // sums are in one part then

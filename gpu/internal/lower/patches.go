@@ -76,7 +76,7 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 	v, y := b.Temp(int64(min(p.rows, c.pixels)*in)*size), b.Tensor(c.node.Out[0])
 	part := func(first, n int) emit.Value { return b.View(y, int64(first*out)*size, int64(n*out)*size) }
 	k, ok := chooseProduct(b, p.of, e, flush, func(k family.Gemm) (x, z emit.Value, ok bool) {
-		return v, part(0, min(p.rows, c.pixels)), int64(p.of.tiles(k)*p.of.tileTexels(k)) <= b.Facts.MaxTexelElements
+		return v, part(0, min(p.rows, c.pixels)), int64(p.of.tiles(k)*p.of.tileTexels(k)) <= mostTexels(b.Facts, k)
 	})
 	if !ok {
 		return false
@@ -110,12 +110,12 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 			emit.Ints(count, in, n, run, first, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft, zero),
 			emit.Cost{}, x, b.Read(elements, plan.FormatNone), b.Write(rows, plan.FormatNone))
 		read, write := b.Reach(k.Access, rows, part(first, n), quadTexels(k.Elem))
-		last[0] = uint32((n + k.M - 1) / k.M)
-		count = int(last[0]) * lanes(k, tiles)
-		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count,
-			emit.Ints(count, tiles, 0, n, in, out).Words(push.operands...).Words(push.end...).Words(last...),
+		tall := rowTiles(k, n)
+		last[0] = uint32(tall)
+		dispatchRows(b, k, tall, [2]int{0, tiles},
+			emit.Ints(n, in, out).Words(push.operands...).Words(push.end...).Words(last...),
 			emit.Cost{FLOP: c.flop() * float64(n) / float64(c.pixels)},
-			read, b.Read(weights, filterFormat(k)), b.Read(channels, plan.FormatNone), write)
+			productBindings{x: read, filter: emit.Binding{Value: weights}, channels: b.Read(channels, plan.FormatNone), y: write})
 	}
 	return true
 }

@@ -76,7 +76,7 @@ func (w *winograd) filterBytes(k family.Gemm) int64 {
 // together is the number of points whose filters, in tiles of k, one dispatch can bind; 0: not even one.
 func (w *winograd) together(f *plan.Facts, k family.Gemm) int {
 	filter := int(w.filterBytes(k) / 16)
-	n := min(w.points, int(f.MaxTexelElements)/filter)
+	n := min(w.points, int(mostTexels(f, k))/filter)
 	if n == w.points {
 		return n
 	}
@@ -202,7 +202,7 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 	return chooseProduct(b, p, family.F32, false, func(k family.Gemm) (x, y emit.Value, ok bool) {
 		n := w.together(b.Facts, k)
 		whole := w.groups == 1 || p.Out%k.N == 0 // a tile of the filter belongs to one group
-		made := w.c.packs() || int64(w.points)*w.filterBytes(k) <= b.Facts.MaxStorageRange
+		made := w.c.packs() || !k.Blocks && int64(w.points)*w.filterBytes(k) <= b.Facts.MaxStorageRange
 		return w.part(b, v, w.inQuads(), 0, n), w.part(b, m, w.c.OutQuads(), 0, n), n > 0 && whole && made
 	})
 }
@@ -234,12 +234,16 @@ func (w *winograd) part(b *emit.Builder, v emit.Value, quads, first, n int) emit
 	return b.View(v, int64(first)*row, int64(n)*row)
 }
 
-// filter returns the filter at all points, size bytes each, in tiles of n channels.
-func (w *winograd) filter(b *emit.Builder, n int, size int64) emit.Value {
-	c := w.c
+// filter returns the filter at all points, size bytes each, as k reads it.
+func (w *winograd) filter(b *emit.Builder, k family.Gemm, size int64) emit.Value {
+	c, n := w.c, k.N
 	if c.packs() {
-		return b.Packed(c.W.Const, c.Recipe("WinogradTiles", w.m, n), int64(w.points)*size, func() []byte {
-			return pack.FloatBytes(c.WinogradTiles(pack.Floats(c.W), w.m, n))
+		how := "WinogradTiles"
+		if k.Blocks {
+			how = "WinogradBlocks"
+		}
+		return b.Packed(c.W.Const, c.Recipe(how, w.m, n), int64(w.points)*size, func() []byte {
+			return pack.FloatBytes(c.WinogradTiles(pack.Floats(c.W), w.m, n, blockTerms(k)))
 		})
 	}
 	in, kernel := b.Tensor(c.node.In[1]), shaders.Of(family.Winograd{Op: family.WinogradFilter, Elem: elem(c.X.Type), Tile: w.m})
@@ -255,17 +259,19 @@ func (w *winograd) filter(b *emit.Builder, n int, size int64) emit.Value {
 func (w *winograd) multiply(b *emit.Builder, k family.Gemm, v, m emit.Value) {
 	c, p := w.c, w.product()
 	rows, tiles, next := p.rows(k), p.tiles(k), p.tiles(k)*p.tileTexels(k)
+	if k.Blocks {
+		next /= int(blockBytes(k) / 16)
+	}
 	filter := w.filterBytes(k)
-	weights := w.filter(b, k.N, filter)
+	weights := w.filter(b, k, filter)
 	bias := b.Read(b.WeightsF32(make([]float32, 4*p.OutQuads())), plan.FormatNone)
 	per := w.together(b.Facts, k)
 	for first := 0; first < w.points; first += per {
 		n := min(per, w.points-first)
-		count := n * w.groups * rows * lanes(k, tiles)
-		push := emit.Ints(count, tiles, 0, w.rows, p.InQuads(), p.OutQuads()).
+		push := emit.Ints(w.rows, p.InQuads(), p.OutQuads()).
 			Floats(math.Inf(-1), math.Inf(1)).Words(productPush(rows, 0, 0, next)...)
 		read, write := b.Reach(k.Access, w.part(b, v, w.inQuads(), first, n), w.part(b, m, c.OutQuads(), first, n), quadTexels(k.Elem))
-		b.Dispatch(shaders.Of(k), gemmLocal(b.Facts), count, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)},
-			read, emit.Binding{Value: weights, Format: plan.FormatRGBA32F, Offset: int64(first) * filter, Size: int64(n) * filter}, bias, write)
+		dispatchRows(b, k, n*w.groups*rows, [2]int{0, tiles}, push, emit.Cost{FLOP: 2 * float64(n*w.rows) * float64(c.In*c.Out)}, productBindings{
+			x: read, filter: emit.Binding{Value: weights, Offset: int64(first) * filter, Size: int64(n) * filter}, channels: bias, y: write})
 	}
 }

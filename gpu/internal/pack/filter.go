@@ -91,6 +91,27 @@ func layTiles[T float32 | uint16](f *Filter, w []T, n, first, last int) []T {
 	return out
 }
 
+// BlockTerms is the number of terms of a sum of one tap in blocks of `of` terms: f.In rounded up to whole blocks.
+func (f *Filter) BlockTerms(of int) int { return (f.In + of - 1) / of * of }
+
+// BlockTiles lays tiles first to last of w, the elements of f.W, out as [tile][tap][quad of k][n][k in the quad], zeroes in the
+// padding: k is padded to whole blocks of `of` terms.
+func (f *Filter) BlockTiles(w []float32, of, n, first, last int) []float32 {
+	terms := f.BlockTerms(of)
+	out := make([]float32, (last-first)*f.Taps*terms*n)
+	for o := first * n; o < min(last*n, f.Out); o++ {
+		tile, lane := o/n-first, o%n
+		for t := range f.Taps {
+			row := w[(o*f.Taps+t)*f.In:][:f.In]
+			to := out[(tile*f.Taps+t)*terms*n+4*lane:]
+			for k, v := range row {
+				to[k&^3*n+k&3] = v
+			}
+		}
+	}
+	return out
+}
+
 // PadRows copies rows of n floats into rows padded to a multiple of 4 with zeroes.
 func PadRows(v []float32, rows, n int) []float32 {
 	pitch := (n + 3) / 4 * 4

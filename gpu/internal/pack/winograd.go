@@ -48,11 +48,14 @@ const winogradBlock = 16
 
 // WinogradTiles transforms w, the elements of f.W, whose taps are 3x3, for tiles of m x m results, and lays them out as
 // [point][tile][k, padded to 4][n], zeroes in the padding: for each of (m+2)^2 points what FloatTiles makes of a filter of
-// one tap. Values are rounded once.
-func (f *Filter) WinogradTiles(w []float32, m, n int) []float32 {
+// one tap; with `of` not 0, what BlockTiles does. Values are rounded once.
+func (f *Filter) WinogradTiles(w []float32, m, n, of int) []float32 {
 	by := newWinogradFilter(m)
-	points, tiles, k4 := by.points(), (f.Out+n-1)/n, f.InQuads()*4
-	plane, block := tiles*k4*n, winogradBlock*n
+	points, tiles, terms := by.points(), (f.Out+n-1)/n, f.InQuads()*4
+	if of > 0 {
+		terms = f.BlockTerms(of)
+	}
+	plane, block := tiles*terms*n, winogradBlock*n
 	out := make([]float32, points*points*plane)
 	done := make([]float32, points*points*block) // [point][k][n]
 	var columns [3][6]float64                    // of a filter, at the points
@@ -68,6 +71,9 @@ func (f *Filter) WinogradTiles(w []float32, m, n int) []float32 {
 						by.at(&columns[x], float64(taps[x*f.In]), float64(taps[(3+x)*f.In]), float64(taps[(6+x)*f.In]))
 					}
 					at := k*n + o%n
+					if of > 0 {
+						at = k&^3*n + 4*(o%n) + k&3
+					}
 					for i := range points {
 						by.at(&row, columns[0][i], columns[1][i], columns[2][i])
 						for _, v := range row[:points] {
@@ -78,7 +84,7 @@ func (f *Filter) WinogradTiles(w []float32, m, n int) []float32 {
 				}
 			}
 			for point := range points * points {
-				copy(out[point*plane+(tile*k4+k0)*n:], done[point*block:][:ks*n])
+				copy(out[point*plane+(tile*terms+k0)*n:], done[point*block:][:(ks+3)&^3*n])
 			}
 		}
 	}

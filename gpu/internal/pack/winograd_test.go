@@ -25,7 +25,7 @@ func TestWinogradTiles(t *testing.T) {
 						binary.LittleEndian.PutUint32(f.W.Const[4*i:], math.Float32bits(float32(r.NormFloat64())))
 					}
 					w := Floats(f.W)
-					got := f.WinogradTiles(w, m, n)
+					got := f.WinogradTiles(w, m, n, 0)
 					points := map[int][]float64{2: {0, 1, -1}, 4: {0, math.Sqrt(0.5), -math.Sqrt(0.5), math.Sqrt2, -math.Sqrt2}}[m]
 					k4, tiles := f.InQuads()*4, (f.Out+n-1)/n
 					plane := tiles * k4 * n

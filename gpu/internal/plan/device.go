@@ -42,6 +42,8 @@ type Facts struct {
 	Int8 bool
 	// Matrices are the products that subgroups compute as one: VK_KHR_cooperative_matrix.
 	Matrices []family.Matrix `json:",omitempty"`
+	// MaxBlocks is the number of storage buffers in one array of them (FormatBlocks); 0 where there are no arrays.
+	MaxBlocks int64 `json:",omitempty"`
 	// StorageTexelRGBA32F: storage texel buffers of this format can be written.
 	StorageTexelRGBA32F bool
 	// BuffersOnly: tensors are bound only as storage buffers. Packed weights and tables may still be texels, of which
@@ -91,6 +93,8 @@ func (f *Facts) Lacks(k *family.Info, local [3]uint32) error {
 		return errors.New("arithmetic with 8-bit integers, which the device lacks")
 	case n.Matrix != (family.Matrix{}) && !slices.Contains(f.Matrices, n.Matrix):
 		return fmt.Errorf("cooperative matrices %v, which the device lacks", n.Matrix)
+	case n.BlockBytes != 0 && f.MaxBlocks == 0:
+		return errors.New("arrays of storage buffers, which the device lacks")
 	case k.Subgroups != 0 && local != f.Workgroup(k, 0):
 		return fmt.Errorf("%d full subgroups of %d; a workgroup of %v", k.Subgroups, f.SubgroupSize, local)
 	case n.Storage8 || n.Storage16: // no device is opened with these yet

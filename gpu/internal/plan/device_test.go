@@ -13,7 +13,7 @@ var able = Facts{
 	MaxLocal: [3]uint32{256, 128, 64}, MaxInvocations: 256, SharedBytes: 16 << 10, SubgroupSize: 8,
 	SubgroupOps: family.SubgroupVote | family.SubgroupArithmetic, IntegerDot: true, IntegerDotFast: true, Float16: true,
 	Int8: true, Matrices: []family.Matrix{{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
-	StorageTexelRGBA32F: true, TexelStores: true,
+	StorageTexelRGBA32F: true, TexelStores: true, MaxBlocks: 1 << 10,
 }
 
 func TestLacks(t *testing.T) {
@@ -53,7 +53,7 @@ func TestLacks(t *testing.T) {
 func TestWithout(t *testing.T) {
 	needs := map[string]family.Needs{
 		"shared": {SharedBytes: 1}, "subgroup": {Subgroup: family.SubgroupVote}, "f16": {Float16: true}, "dot": {IntegerDot: true},
-		"int8": {Int8: true}, "matrix": {Matrix: able.Matrices[0]},
+		"int8": {Int8: true}, "matrix": {Matrix: able.Matrices[0]}, "blocks": {BlockBytes: 1024},
 	}
 	for name, n := range needs {
 		f := able

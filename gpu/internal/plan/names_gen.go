@@ -33,11 +33,12 @@ func _() {
 	_ = x[FormatRGBA32U-2]
 	_ = x[FormatR32U-3]
 	_ = x[FormatRG32U-4]
+	_ = x[FormatBlocks-5]
 }
 
-const _Format_name = "bufrgba32frgba32uir32uirg32ui"
+const _Format_name = "bufrgba32frgba32uir32uirg32uiblocks"
 
-var _Format_index = [...]uint8{0, 3, 10, 18, 23, 29}
+var _Format_index = [...]uint8{0, 3, 10, 18, 23, 29, 35}
 
 func (i Format) String() string {
 	idx := int(i) - 0

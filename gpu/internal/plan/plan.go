@@ -30,7 +30,7 @@ const (
 	Host // host
 )
 
-// Format is the texel format of a binding; FormatNone for a storage buffer.
+// Format is the texel format of a binding; FormatNone for a storage buffer, FormatBlocks for an array of them.
 type Format uint8
 
 // Texel formats that kernels use; all are required of every Vulkan device for uniform texel buffers.
@@ -40,10 +40,15 @@ const (
 	FormatRGBA32U               // rgba32ui
 	FormatR32U                  // r32ui
 	FormatRG32U                 // rg32ui
+	// FormatBlocks: an array of storage buffers, as large as the kernel says (family.Needs.BlockBytes).
+	FormatBlocks // blocks
 )
 
-// TexelBytes is the size of one texel, 0 for FormatNone. Precondition: f is one of those above.
-func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4, 8}[f] }
+// TexelBytes is the size of one texel, 0 where there are none. Precondition: f is one of those above.
+func (f Format) TexelBytes() int64 { return [...]int64{0, 16, 16, 4, 8, 0}[f] }
+
+// Texels reports whether f is a format of texels.
+func (f Format) Texels() bool { return f != FormatNone && f != FormatBlocks }
 
 // Binding is the range of a memory that a kernel sees at one binding number. Offset is a multiple of
 // Align.

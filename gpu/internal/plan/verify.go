@@ -93,7 +93,7 @@ func (p *Plan) verifyStep(s *Step) error {
 		if err := p.verifyPlace(s, &s.Bindings[i]); err != nil {
 			return fmt.Errorf("binding %d: %w", i, err)
 		}
-		if err := p.verifyBinding(&s.Bindings[i], info.Bindings[i]); err != nil {
+		if err := p.verifyBinding(&s.Bindings[i], info.Bindings[i], int64(info.Needs.BlockBytes)); err != nil {
 			return fmt.Errorf("binding %d: %w", i, err)
 		}
 	}
@@ -170,8 +170,9 @@ func verifyCopy(s *Step) error {
 	return nil
 }
 
-// verifyBinding checks b, which the kernel declares with the given letter of family.Info.Bindings.
-func (p *Plan) verifyBinding(b *Binding, letter byte) error {
+// verifyBinding checks b, which the kernel declares with the given letter of family.Info.Bindings; block is the size of its
+// blocks.
+func (p *Plan) verifyBinding(b *Binding, letter byte, block int64) error {
 	var total int64
 	switch b.Buffer {
 	case Arena:
@@ -190,13 +191,21 @@ func (p *Plan) verifyBinding(b *Binding, letter byte) error {
 	if b.Buffer == Weights && (b.Write || letter == 'i') {
 		return fmt.Errorf("writes to weights")
 	}
-	if b.Format > FormatRG32U {
+	if b.Format > FormatBlocks {
 		return fmt.Errorf("format %d is unknown", uint8(b.Format))
 	}
 	switch {
 	case letter == 's' && b.Format != FormatNone:
 		return fmt.Errorf("format %s for a storage buffer", b.Format)
 	case letter == 's':
+		return nil
+	case (letter == 'a') != (b.Format == FormatBlocks):
+		return fmt.Errorf("format %s for binding %q", b.Format, letter)
+	case letter == 'a' && b.Buffer != Weights:
+		return fmt.Errorf("blocks in %s", b.Buffer)
+	case letter == 'a' && b.Size%block != 0:
+		return fmt.Errorf("%d bytes as blocks of %d", b.Size, block)
+	case letter == 'a':
 		return nil
 	case b.Format == FormatNone:
 		return fmt.Errorf("no format for a texel buffer")

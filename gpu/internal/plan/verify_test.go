@@ -29,7 +29,15 @@ func TestVerifyRefuses(t *testing.T) {
 		s.Kernel, s.Local, s.Groups, s.Push = k, k.Info().Workgroup, [3]uint32{1, 3, 1}, make([]uint32, k.Info().PushWords)
 		s.Bindings = []Binding{{Buffer: Host, Size: 48}, {Buffer: Weights, Size: 64}, {Buffer: Weights, Size: 64}, {Buffer: Arena, Size: 48, Write: true}, {Buffer: Weights, Size: 64}}
 	}
-	for _, change := range []func(*Plan){texels, shared} {
+	// blocks makes of the first step one that sees its weights as an array.
+	blocks := func(p *Plan) {
+		const k = shaders.ConvGemmF32BlocksX2x32 // "sssa"
+		p.WeightBytes = 2048
+		s := &p.Steps[0]
+		s.Kernel, s.Push = k, make([]uint32, k.Info().PushWords)
+		s.Bindings = []Binding{{Buffer: Host, Size: 48}, {Buffer: Weights, Size: 64}, {Buffer: Arena, Size: 48, Write: true}, {Buffer: Weights, Size: 2048, Format: FormatBlocks}}
+	}
+	for _, change := range []func(*Plan){texels, shared, blocks} {
 		p := example()
 		change(p)
 		require.NoError(t, p.Verify())
@@ -90,6 +98,14 @@ func TestVerifyRefuses(t *testing.T) {
 			p.Steps[0].Bindings[1] = Binding{Buffer: Weights, Size: 48, Write: true}
 		}, "writes to weights"},
 		{"format of a storage buffer", func(p *Plan) { p.Steps[0].Bindings[0].Format = FormatR32U }, "storage buffer"},
+		{"blocks outside of the weights", func(p *Plan) { blocks(p); p.ArenaBytes = 2048; p.Steps[0].Bindings[3].Buffer = Arena }, "blocks in arena"},
+		{"a part of a block", func(p *Plan) { blocks(p); p.Steps[0].Bindings[3].Size = 1536 }, "1536 bytes as blocks of 1024"},
+		{"more blocks than weights", func(p *Plan) { blocks(p); p.Steps[0].Bindings[3].Size = 3072 }, "3072 bytes at 0 of 2048"},
+		{"blocks that are written", func(p *Plan) { blocks(p); p.Steps[0].Bindings[3].Write = true }, "writes to weights"},
+		{"a storage buffer in place of blocks", func(p *Plan) { blocks(p); p.Steps[0].Bindings[3].Format = FormatNone }, "format buf for binding 'a'"},
+		{"texels in place of blocks", func(p *Plan) { blocks(p); p.Steps[0].Bindings[3].Format = FormatRGBA32F }, "format rgba32f for binding 'a'"},
+		{"blocks in place of a storage buffer", func(p *Plan) { blocks(p); p.Steps[0].Bindings[1].Format = FormatBlocks }, "format blocks for a storage buffer"},
+		{"blocks in place of texels", func(p *Plan) { texels(p); p.Steps[0].Bindings[1].Format = FormatBlocks }, "format blocks for binding 't'"},
 		{"unknown format", func(p *Plan) { p.Steps[0].Bindings[0].Format = 99 }, "format 99"},
 		{"too many workgroups", func(p *Plan) { p.Steps[0].Groups[1] = MaxGroups + 1 }, "workgroups from"},
 		{"workgroups that end too late", func(p *Plan) { p.Steps[0].Base[1], p.Steps[0].Groups[1] = 1, MaxGroups }, "workgroups from"},

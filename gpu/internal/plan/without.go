@@ -17,11 +17,12 @@ var features = []struct {
 	{"int8", func(f *Facts) { f.Int8 = false }},
 	{"f16", func(f *Facts) { f.Float16 = false }},
 	{"dot", func(f *Facts) { f.IntegerDot, f.IntegerDotFast = false, false }},
+	{"blocks", func(f *Facts) { f.MaxBlocks = 0 }},
 	{"texel", func(f *Facts) { f.BuffersOnly, f.StorageTexelRGBA32F, f.TexelStores = true, false, false }},
 }
 
 // Without removes from f the features that a comma-separated list names: shared memory, subgroups, cooperative
-// matrices, 8-bit and 16-bit float arithmetic, packed dot products, texel buffers for tensors. The empty list names
+// matrices, 8-bit and 16-bit float arithmetic, packed dot products, arrays of storage buffers, texel buffers for tensors. The empty list names
 // none.
 func (f *Facts) Without(list string) error {
 	if list == "" {

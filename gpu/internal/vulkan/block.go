@@ -23,6 +23,7 @@ type block struct {
 	cached bool   // the host reads them as fast as its own memory
 	taken  int64  // bytes in the device's account
 	pages  []byte // host pages that hold the memory until b is freed; nil where the device allocated it
+	arrays arrayTable
 }
 
 // blockKind says who uses a block.
@@ -140,6 +141,7 @@ func (b *block) free() {
 	if b == nil {
 		return
 	}
+	b.freeArrays()
 	if !b.dev.abandoned() {
 		b.dev.dev.DestroyBuffer(b.buffer)
 		b.dev.dev.Free(b.memory)

@@ -64,6 +64,7 @@ type Device struct {
 	hostTimed bool        // executions are timed by the host's clock
 	account   account
 	counters  counters
+	arrays    atomic.Int64               // storage buffers of all arrays
 	rates     atomic.Pointer[plan.Rates] // see SetRates; nil where nothing was measured
 	wrong     atomic.Bool                // see Contradicted
 	ceilings  atomic.Pointer[plan.Ceilings]
@@ -146,7 +147,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 		{info.Facts.Int8, vk.FeatureInt8}, {len(info.Facts.Matrices) > 0, vk.FeatureMatrix},
 		{info.Properties.Calibrated, vk.FeatureCalibrated}, {info.Properties.Binaries, vk.FeatureBinaries},
 		{info.Properties.SyncFD, vk.FeatureSyncFD}, {o.Windows, vk.FeatureSwapchain},
-		{info.Properties.Robust && os.Getenv("NNGPU_ROBUST") == "1", vk.FeatureRobust},
+		{info.Facts.MaxBlocks > 0, vk.FeatureArrays}, {robust(info.Properties), vk.FeatureRobust},
 	} {
 		if x.has {
 			f |= x.feature

@@ -38,11 +38,17 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 		f.Class = plan.ClassCPU
 	}
 	f.TexelStores = f.StorageTexelRGBA32F && slowStores(p)
+	if f.Class == plan.ClassCPU && !robust(p) { // no kernel for GPUs has arrays
+		f.MaxBlocks = p.MaxArray
+	}
 	if queue.TimestampBits > 0 {
 		f.TimestampPeriod = p.TimestampPeriod
 	}
 	return f
 }
+
+// robust: accesses beyond buffers are to be checked by the device. Arrays cannot be, by all devices.
+func robust(p *vk.Properties) bool { return p.Robust && os.Getenv("NNGPU_ROBUST") == "1" }
 
 // matrices are the products of list that kernels can use: those of subgroups that multiply one type into sums of
 // another and do not saturate.
@@ -173,7 +179,7 @@ func (d *Device) checkStep(s *plan.Step) error {
 	}
 	info := s.Kernel.Info()
 	for i := range s.Bindings {
-		if err := d.checkBinding(&s.Bindings[i], info.Bindings[i]); err != nil {
+		if err := d.checkBinding(&s.Bindings[i], info, info.Bindings[i]); err != nil {
 			return fmt.Errorf("binding %d: %w", i, err)
 		}
 	}
@@ -185,12 +191,18 @@ func (d *Device) checkStep(s *plan.Step) error {
 	return nil
 }
 
-func (d *Device) checkBinding(b *plan.Binding, letter byte) error {
+func (d *Device) checkBinding(b *plan.Binding, k *family.Info, letter byte) error {
 	f := &d.info.Facts
 	if letter == 's' {
 		if b.Size > f.MaxStorageRange {
 			return nn.Errorf(nn.StatusResourceExhaustedPersistent, "storage buffer", "%d bytes exceed the device's limit of %d",
 				b.Size, f.MaxStorageRange)
+		}
+		return nil
+	}
+	if letter == 'a' {
+		if n := b.Size / int64(k.Needs.BlockBytes); n > f.MaxBlocks {
+			return fmt.Errorf("an array of %d storage buffers; the device allows %d", n, f.MaxBlocks)
 		}
 		return nil
 	}

@@ -37,6 +37,7 @@ type pipelineTable struct {
 	mu      sync.Mutex
 	entries map[plan.Pipeline]*pipelineEntry // guarded by mu
 	layouts map[string]*layout               // guarded by mu; key: family.Info.Bindings
+	array   vk.SetLayout                     // guarded by mu; of set 1 of kernels with blocks, 0 until there is one
 	warm    map[warmKey]bool                 // guarded by mu
 }
 
@@ -48,7 +49,8 @@ type pipelineEntry struct {
 
 // layout is the interface of kernels with the same bindings.
 type layout struct {
-	types    []vk.DescriptorType
+	types    []vk.DescriptorType // of set 0
+	blocks   bool                // there is a set 1
 	set      vk.SetLayout
 	pipeline vk.PipelineLayout
 }
@@ -76,6 +78,7 @@ func (t *pipelineTable) close() {
 		vk.Destroy(t.dev.dev, l.pipeline)
 		vk.Destroy(t.dev.dev, l.set)
 	}
+	vk.Destroy(t.dev.dev, t.array)
 	vk.Destroy(t.dev.dev, t.cache)
 }
 
@@ -238,19 +241,38 @@ func (t *pipelineTable) layout(bindings string) (*layout, error) {
 		return l, nil
 	}
 	l := &layout{}
-	for _, letter := range []byte(bindings) {
-		l.types = append(l.types, descriptorTypes[letter])
-	}
 	var err error
+	for _, letter := range []byte(bindings) {
+		if letter != 'a' {
+			l.types = append(l.types, descriptorTypes[letter])
+			continue
+		}
+		if l.blocks = true; t.array == 0 {
+			if t.array, err = t.dev.dev.NewArrayLayout(uint32(t.dev.info.Facts.MaxBlocks)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if l.set, err = t.dev.dev.NewSetLayout(l.types); err != nil {
 		return nil, err
 	}
-	if l.pipeline, err = t.dev.dev.NewPipelineLayout(l.set, pushBytes); err != nil {
+	var array vk.SetLayout
+	if l.blocks {
+		array = t.array
+	}
+	if l.pipeline, err = t.dev.dev.NewPipelineLayout(l.set, array, pushBytes); err != nil {
 		vk.Destroy(t.dev.dev, l.set)
 		return nil, err
 	}
 	t.layouts[bindings] = l
 	return l, nil
+}
+
+// arrayLayout is the layout of arrays. Precondition: layout made one.
+func (t *pipelineTable) arrayLayout() vk.SetLayout {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.array
 }
 
 // descriptorTypes maps the letters of family.Info.Bindings.
@@ -352,6 +374,9 @@ func (s *slot) warmSteps(ctx context.Context, list []int) error {
 		var c vk.Commands
 		c.Pipeline(s.x.pipelines[k])
 		c.Set(s.base.sets[k], l.pipeline)
+		if l.blocks {
+			c.Array(s.base.arrays[k], l.pipeline)
+		}
 		c.Push(l.pipeline, zeros)
 		c.Dispatch([3]uint32{0, 1, 1})
 		start := time.Now()

@@ -27,6 +27,7 @@ type recording struct {
 	at      []place
 	dpool   vk.DescriptorPool
 	sets    []vk.DescriptorSet // by step; 0 for copies and for what does not run
+	arrays  []vk.DescriptorSet // by step: what its kernel sees of the weights as blocks, else 0; borrowed
 	cpool   vk.CommandPool
 	cmds    []vk.CommandBuffer // by segment
 	views   []heldView         // that its sets name
@@ -117,7 +118,7 @@ func (r *recording) fit(b *plan.Binding, p place) int64 {
 func (r *recording) describe(base *recording) error {
 	x := r.slot.x
 	d, steps := x.dev.dev, x.plan.Steps
-	r.sets = make([]vk.DescriptorSet, len(steps))
+	r.sets, r.arrays = make([]vk.DescriptorSet, len(steps)), make([]vk.DescriptorSet, len(steps))
 	var count [8]int // by descriptor type
 	var layouts []vk.SetLayout
 	var own []int // steps
@@ -125,6 +126,9 @@ func (r *recording) describe(base *recording) error {
 		l := x.layouts[i]
 		if l == nil || !r.runs(&steps[i]) {
 			continue
+		}
+		if err := r.describeArray(i); err != nil {
+			return err
 		}
 		if base != nil && base.sets[i] != 0 && !slices.ContainsFunc(steps[i].Bindings, func(b plan.Binding) bool { return r.replaced(&b) }) {
 			r.sets[i] = base.sets[i]
@@ -152,7 +156,11 @@ func (r *recording) describe(base *recording) error {
 	for n, i := range own {
 		r.sets[i] = sets[n]
 		for k := range steps[i].Bindings {
-			b, t := &steps[i].Bindings[k], x.layouts[i].types[k]
+			b := &steps[i].Bindings[k]
+			if b.Format == plan.FormatBlocks {
+				continue
+			}
+			t := x.layouts[i].types[k]
 			block, offset, size := r.locate(b)
 			if t == vk.StorageBuffer {
 				w.Buffer(sets[n], k, block.buffer, offset, size)
@@ -166,6 +174,17 @@ func (r *recording) describe(base *recording) error {
 		}
 	}
 	return d.WriteDescriptors(&w)
+}
+
+// describeArray sets the array of step i, if its kernel has one.
+func (r *recording) describeArray(i int) (err error) {
+	x := r.slot.x
+	if x.layouts[i].blocks {
+		s := &x.plan.Steps[i]
+		last := &s.Bindings[len(s.Bindings)-1]
+		r.arrays[i], err = x.weights.array(arrayKey{last.Offset, last.Size, int64(s.Kernel.Info().Needs.BlockBytes)})
+	}
+	return err
 }
 
 // view returns the view that key describes, from the table of the memory that b is in.
@@ -275,6 +294,9 @@ func (r *recording) recordStep(c *vk.Commands, k int, bound *vk.Pipeline) {
 		c.Pipeline(*bound)
 	}
 	c.Set(r.sets[k], l.pipeline)
+	if l.blocks {
+		c.Array(r.arrays[k], l.pipeline)
+	}
 	c.Push(l.pipeline, step.Push)
 	if step.Base == [3]uint32{} {
 		c.Dispatch(step.Groups)
