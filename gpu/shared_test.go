@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,15 +19,18 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// sharedShapes end tiles of 32 to 128 pixels and channels, and steps of 16 and 32 products, each in its own way.
-var sharedShapes = []struct {
+// shape is that of a convolution.
+type shape struct {
 	in              nn.Dims
 	out, kh, kw     uint32
 	stride, dilated int
 	pad             int
 	groups          int
 	few             bool // rows, for which a filter that is known at run time only is worth no tiles
-}{
+}
+
+// sharedShapes end tiles of 32 to 128 pixels and channels, and steps of 16 and 32 products, each in its own way.
+var sharedShapes = []shape{
 	{in: nn.Dims{1, 1, 1, 37}, out: 41, kh: 1, kw: 1, few: true},
 	{in: nn.Dims{2, 5, 5, 33}, out: 1, kh: 1, kw: 1},
 	{in: nn.Dims{3, 7, 9, 67}, out: 131, kh: 1, kw: 1},
@@ -42,7 +46,11 @@ var sharedShapes = []struct {
 // sharedModel has a convolution for each shape that k can do, with numbers as those of trials.
 func sharedModel(k family.Gemm) (m *nn.Model, inputs [][]byte, err error) {
 	b := &trialBuilder{rng: rand.New(rand.NewPCG(uint64(k.M), uint64(k.N)))}
-	for _, s := range sharedShapes {
+	shapes := sharedShapes
+	if k.Blocks { // rows that a texel buffer of SwiftShader holds no more than a part of
+		shapes = append(slices.Clone(shapes), shape{in: nn.Dims{1, 128, 129, 18}, out: 33, kh: 1, kw: 1})
+	}
+	for _, s := range shapes {
 		window := s.kh*s.kw > 1
 		if products := int(s.kh*s.kw*s.in[3]) / max(1, s.groups); window != k.Window || k.Split && products <= 32 || k.Rows && (s.few || s.groups > 0) {
 			continue
@@ -142,7 +150,7 @@ func sameAsFloor(t *testing.T, d *vulkan.Device, facts plan.Facts, k family.Gemm
 			ran++
 		}
 	}
-	require.Equal(t, len(got), ran, "every shape by this kernel")
+	require.GreaterOrEqual(t, ran, len(got), "every shape by this kernel")
 	_, want := compute(family.Gemm.Floor)
 	for i := range want {
 		require.Equal(t, want[i], got[i], fmt.Sprint(m.Main.Operands[m.Main.Outputs[i]].Dims))

@@ -122,7 +122,7 @@ func checkStep(s *plan.Step, weights []byte, contents uint64, rng *rand.Rand) er
 	for k, b := range s.Bindings {
 		bindings[k] = interpret.Binding{Size: b.Size, Texel: b.Format.TexelBytes(), Word: words(&b, weights, contents)}
 	}
-	count := uint64(s.Push[0]) // every kernel's first push constant
+	count := uint64(s.Push[0])                 // every kernel's first push constant
 	if s.Kernel.Info().Needs.BlockBytes != 0 { // of workgroups
 		count *= uint64(s.Local[0])
 	}
