@@ -21,7 +21,8 @@ void main() {
 
     vec4 acc[PX];
     [[unroll]] for (int p = 0; p < PX; p++) acc[p] = vec4(0);
-    for (int ky = 0; ky < kH; ky++) {
+    int ky = 0;
+    do {
         int iy = iy0 + ky * dilationH;
         bool line = inside(iy, inH);
 #ifndef ELEM_Q8
@@ -40,16 +41,17 @@ void main() {
             [[unroll]] for (int p = 0; p < PX; p++) acc[p] += xv[p * S + kx] * wv;
         }
 #else
-        for (int kx = 0; kx < kW; kx++) {
+        int kx = 0;
+        do {
             vec4 wv = texelFetch(w, (ky * kW + kx) * quads + cq);
             [[unroll]] for (int p = 0; p < PX; p++) {
                 int ix = ix0 + p * strideW + kx * dilationW;
                 bool ok = line && inside(ix, inW);
                 acc[p] += loadX(base + (ok ? ix : 0) * quads, ok) * wv;
             }
-        }
+        } while (++kx < kW);
 #endif
-    }
+    } while (++ky < kH);
 
     int out0 = (row * outW + ox) * quads + cq;
     EPILOGUE(cq)

@@ -20,13 +20,6 @@ const int COLUMNS = (PX - 1) * S + 3;
 
 #define CLEAR(sums) [[unroll]] for (int p = 0; p < PX; p++) sums[p] = vec4(0);
 
-// Rolled where results are scaled with floats: SwiftShader compiles four of them in a loop for as long as all the rest.
-#if defined(ELEM_Q8) && !SHIFT
-#define RESULTS [[dont_unroll]]
-#else
-#define RESULTS [[unroll]]
-#endif
-
 void main() {
     uint id = flatIndex();
     if (id >= count) return;
@@ -61,8 +54,10 @@ void main() {
 #if S == 1
     vec4 after[PX];
     CLEAR(after)
-    for (oy -= 2; oy < end; oy++, iy++) {
+    oy -= 2;
+    do {
         LINE(iy)
+        iy++;
         vec4 acc[PX];
         [[unroll]] for (int p = 0; p < PX; p++) {
             acc[p] = next[p];
@@ -73,21 +68,29 @@ void main() {
         ADD(next, xv, 1)
         ADD(after, xv, 0)
 #else
-    for (oy--; oy < end; oy++, iy += 2) {
+    oy--;
+    do {
         vec4 acc[PX];
         [[unroll]] for (int p = 0; p < PX; p++) acc[p] = next[p];
         CLEAR(next)
         LINE(iy - 1)
         ADD(acc, xv, 1)
         LINE(iy)
+        iy += 2;
         ADD(acc, xv, 2)
         ADD(next, xv, 0)
 #endif
         bool whole = oy >= begin;
         int out0 = ((n * outH + oy) * outW + ox) * quads + cq;
-        RESULTS for (int p = 0; p < PX; p++) {
-            QUAD v = RESULT(acc[p]);
-            if (whole && ox + p < outW) storeY(out0 + p * quads, v);
+#define RESULT_OF(p) { \
+            QUAD v = RESULT(acc[p]); \
+            if (whole && ox + p < outW) storeY(out0 + p * quads, v); \
         }
-    }
+#if defined(ELEM_Q8) && !SHIFT // rolled: SwiftShader compiles four of them for as long as all the rest
+        int p = 0;
+        do RESULT_OF(p) while (++p < PX);
+#else
+        [[unroll]] for (int p = 0; p < PX; p++) RESULT_OF(p)
+#endif
+    } while (++oy < end);
 }

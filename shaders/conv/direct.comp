@@ -85,7 +85,8 @@ void main() {
     ivec4 n = min(ivec4(nq * 4) + ivec4(0, 1, 2, 3), ivec4(outChannels - 1));
 
     SUM acc = SUM(0);
-    for (int t = 0; t < taps; t++) {
+    int t = 0;
+    do {
         int ky = t / kW;
 #if TRANSPOSED
         int iy = origin.y - ky, ix = origin.z - (t - ky * kW); // times the stride
@@ -107,20 +108,23 @@ void main() {
 #elif GROUPED
         ivec4 c = n / multiplier * channels;
         ivec4 wi = (n * taps + t) * ((channels + 3) / 4);
-        for (int k = 0; k < channels; k++, c++) {
+        int k = 0;
+        do {
             SUM xv = SUM(loadX(xi + c.x / 4)[c.x & 3], loadX(xi + c.y / 4)[c.y & 3],
                          loadX(xi + c.z / 4)[c.z & 3], loadX(xi + c.w / 4)[c.w & 3]);
             ivec4 q = wi + k / 4;
             acc += xv * SUM(loadW(q.x)[k & 3], loadW(q.y)[k & 3], loadW(q.z)[k & 3], loadW(q.w)[k & 3]);
-        }
+            c++;
+        } while (++k < channels);
 #else
-        for (int q = 0; q < kq; q++) {
+        int q = 0;
+        do {
             SUM xv = keepLanes(loadX(xi + q), 4 * q, channels);
             ivec4 wi = (n * taps + t) * kq + q;
             acc += SUM(sum4(xv * loadW(wi.x)), sum4(xv * loadW(wi.y)), sum4(xv * loadW(wi.z)), sum4(xv * loadW(wi.w)));
-        }
+        } while (++q < kq);
 #endif
-    }
+    } while (++t < taps);
 
 #ifdef ELEM_Q8
     ivec4 s = requantizeChannels(acc + bias[nq], channel[2 * nq], channel[2 * nq + 1], doubleMask) + zero;

@@ -130,7 +130,8 @@ void main() {
     int taps = kH * kW;
     int wi = tn * taps * kq * 4 * TN4;
     int behind = (quad0 + tn * TN4) / groupQuads * kq;
-    for (int ky = 0; ky < kH; ky++) {
+    int ky = 0;
+    do {
         int row[LOADS]; // index of the first quad of the input row
         bool rowOK[LOADS];
         [[unroll]] for (int m = 0; m < LOADS; m++) {
@@ -138,7 +139,8 @@ void main() {
             rowOK[m] = inside(iy, inH);
             row[m] = (origin[m].x + iy) * inW * pitch + behind;
         }
-        for (int kx = 0; kx < kW; kx++) {
+        int kx = 0;
+        do {
             int xi[LOADS];
             bool ok[LOADS];
             [[unroll]] for (int m = 0; m < LOADS; m++) {
@@ -177,7 +179,8 @@ void main() {
 #elif ROWS
     int quad = min(quad0 + tn * TN4, outQuads - TN4);
     int wi = product * nextFilter + quad * 4 * kq;
-    for (int q = 0; q < kq; q++, wi++) {
+    int q = 0;
+    do {
         vec4 xv[TM];
         [[unroll]] for (int m = 0; m < TM; m++) xv[m] = loadX(xi[m] + q);
         [[unroll]] for (int j = 0; j < TN4; j++) {
@@ -187,14 +190,16 @@ void main() {
                 [[unroll]] for (int n = 0; n < 4; n++)
                     [[unroll]] for (int c = 0; c < 4; c++) acc[m][j][n] += xv[m][c] * wv[n][c];
         }
-    }
+        wi++;
+    } while (++q < kq);
 #else
     int wi = product * nextFilter + tn * kq * 4 * TN4;
     {
 #endif
 #endif
 #if !COLUMNS && !ROWS
-        for (int q = 0; q < kq; q++) {
+        int q = 0;
+        do {
             vec4 xv[TM];
             [[unroll]] for (int m = 0; m < LOADS; m++) {
                 vec4 v = loadX(xi[m] + q);
@@ -217,11 +222,13 @@ void main() {
                         [[unroll]] for (int c = 0; c < 4; c++) acc[m][j][n] += xv[m][c] * wv[c][n];
             }
             wi += 4 * TN4;
-        }
+        } while (++q < kq);
+#if TAPS
+        } while (++kx < kW);
+    } while (++ky < kH);
+#else
     }
 #endif
-#if TAPS
-    }
 #endif
 
 #if SWAP

@@ -154,7 +154,8 @@ void main() {
 #endif
 #if TAPS
     int behind = (quad0 + tn * TN4) / groupQuads * kq;
-    for (int ky = 0; ky < kH; ky++) {
+    int ky = 0;
+    do {
         int row[LOADS]; // index of the first quad of the input row
         bool rowOK[LOADS];
         [[unroll]] for (int m = 0; m < LOADS; m++) {
@@ -162,7 +163,8 @@ void main() {
             rowOK[m] = inside(iy, inH);
             row[m] = (origin[m].x + iy) * inW * pitch + behind;
         }
-        for (int kx = 0; kx < kW; kx++) {
+        int kx = 0;
+        do {
             int xi[LOADS];
             bool ok[LOADS];
             [[unroll]] for (int m = 0; m < LOADS; m++) {
@@ -177,12 +179,13 @@ void main() {
 #endif
 #if FLUSH
         // A loop within a loop: a conditional flush would make the compiler copy all sums in each iteration.
-        for (int begin = 0; begin < kq; begin += most) {
-        int end = min(begin + most, kq);
-        for (int q = begin; q < end; q++) {
+        int q = 0;
+        do {
+        int end = min(q + most, kq);
 #else
-        for (int q = 0; q < kq; q++) {
+        int q = 0, end = kq;
 #endif
+        do {
             uint xw[LOADS];
             [[unroll]] for (int m = 0; m < LOADS; m++) {
                 xw[m] = loadX(xi[m] + q) ^ flip;
@@ -222,17 +225,19 @@ void main() {
             }
 #endif
             wi += TN4;
-        }
+        } while (++q < end);
 #if FLUSH
         [[unroll]] for (int m = 0; m < TM; m++)
             [[unroll]] for (int j = 0; j < TN4; j++) {
                 total[m][j] += ivec4(SUM(m, j));
                 [[unroll]] for (int n = 0; n < 4; n++) acc[m][j][n] = 0;
             }
-        }
+        } while (q < kq);
 #endif
-    }
 #if TAPS
+        } while (++kx < kW);
+    } while (++ky < kH);
+#else
     }
 #endif
 
@@ -262,10 +267,12 @@ void main() {
 #endif
         }
     int quads = min(TN4, outQuads - quad0 - tn * TN4), rows = min(TM, END - p0);
-    for (int j = 0; j < quads; j++) {
+    int j = 0;
+    do {
         int nq = quad0 + tn * TN4 + j;
         Channels c = channels(KNOWN(nq));
-        for (int m = 0; m < TM; m++) {
+        int m = 0;
+        do {
             int row = m ^ lane;
 #if SHIFT
             uint v = packBytes(clamp(requantize(sums[j * TM + m] + c.bias, c, doubleMask) + zero, lo, hi));
@@ -273,8 +280,8 @@ void main() {
             uint v = requantizeFloats(sums[j * TM + m], c, range, flip);
 #endif
             if (row < rows) storeY(PLACE(p0 + row) + nq, v);
-        }
-    }
+        } while (++m < TM);
+    } while (++j < quads);
 #else
     [[unroll]] for (int j = 0; j < TN4; j++) {
         int nq = quad0 + tn * TN4 + j;

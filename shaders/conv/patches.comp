@@ -44,7 +44,8 @@ void main() {
     ivec4 e[4] = ivec4[4](element[4 * quad], element[4 * quad + 1], element[4 * quad + 2], element[4 * quad + 3]);
     ivec3 origin = windowOrigin(first + row, outW, outH, inH, ivec2(strideH, strideW), ivec2(padTop, padLeft));
     ivec2 last = ivec2(outH - 1, outW - 1) * ivec2(strideH, strideW) - ivec2(padTop, padLeft);
-    for (int end = min(row + run, rows); row < end; row++) {
+    int end = min(row + run, rows);
+    do {
         int corner = (origin.x + origin.y) * inW + origin.z;
         bool ok[4];
         int pixel[4];
@@ -92,5 +93,5 @@ void main() {
             origin.yz = ivec2(origin.y + strideH, -padLeft);
             if (origin.y > last.x) origin.xy = ivec2(origin.x + inH, -padTop);
         }
-    }
+    } while (++row < end);
 }

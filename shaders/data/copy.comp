@@ -42,5 +42,7 @@ void main() {
     }
     xi += rest * fromStride[0];
     yi += rest * toStride[0];
-    for (uint k = 0u; k < run; k++) y[yi + k] = LOAD(xi + k);
+    uint k = 0u;
+    do y[yi + k] = LOAD(xi + k);
+    while (++k < run);
 }

@@ -50,12 +50,14 @@ void main() {
     uint at = index[divide(k, row, lane) * pitch + lane];
     bool zero = missing != 0u && at >= size;
     uint from = (outer * size + min(at, size - 1u)) * inner, to = place * inner;
-    uint last = min(part * run + run, inner);
+    uint p = part * run, last = min(p + run, inner);
     if (zero) {
-        for (uint p = part * run; p < last; p++) y[to + p] = WORDS(0u);
+        do y[to + p] = WORDS(0u);
+        while (++p < last);
         return;
     }
-    for (uint p = part * run; p < last; p++) y[to + p] = LOAD(from + p);
+    do y[to + p] = LOAD(from + p);
+    while (++p < last);
 }
 #else
 #include "lanes.glsl"
@@ -109,11 +111,11 @@ void main() {
     }
     // Lanes beyond the row of y become zero.
     QUAD kept = pack(mix(uvec4(0u), uvec4(ALL), lessThan(4u * q + laneIndex, uvec4(yRow))));
-    for (; row < last; row++) {
+    do {
         uint from = row * xWords;
         uvec4 v;
         [[unroll]] for (uint lane = 0u; lane < 4u; lane++) v[lane] = LOAD(from + words[lane]) * up[lane];
         y[row * indexQuads.value + k] = JOIN(v) & kept;
-    }
+    } while (++row < last);
 }
 #endif

@@ -43,7 +43,8 @@ void main() {
         pitch *= xDims[d];
     }
     uint last = min(part * run + run, yLine);
-    for (uint p = part * run; p < last; p++) {
+    uint p = part * run;
+    do {
         uint q;
         uint column = source(divide(p, quads, q) - before[3], xDims[3], EDGE);
         uint from = (row * xDims[3] + column) * quads.value + q;
@@ -54,5 +55,5 @@ void main() {
         if (inside && column < xDims[3]) v = x[from];
 #endif
         y[line * yLine + p] = v;
-    }
+    } while (++p < last);
 }

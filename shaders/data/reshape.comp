@@ -25,7 +25,8 @@ void main() {
     uint column;
     uint start = divide(row * yRow + 4u * q, xRow, column) * xPitch;
     uint last = min(i * run + run, total);
-    for (uint p = i * run; p < last; p++) {
+    uint p = i * run;
+    do {
         uvec4 v = uvec4(0u);
         [[unroll]] for (int k = 0; k < 4; k++) {
             if (4u * q + uint(k) < yRow) {
@@ -42,5 +43,5 @@ void main() {
         y[p] = pack(v);
         q++;
         if (q == yQuads.value) q = 0u;
-    }
+    } while (++p < last);
 }

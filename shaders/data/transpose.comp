@@ -60,8 +60,8 @@ void main() {
     }
     xi += rest * xStride[0];
     yi += rest * yStride[0];
-    uint rows = b - 4u * qb, end = min(ra * run + run, aQuads);
-    for (uint q = ra * run; q < end; q++) {
+    uint rows = b - 4u * qb, q = ra * run, end = min(q + run, aQuads);
+    do {
         QUAD m[4], v[4];
         [[unroll]] for (uint k = 0u; k < 4u; k++) {
             uint row = 4u * q + k;
@@ -71,5 +71,5 @@ void main() {
         [[unroll]] for (uint k = 0u; k < 4u; k++) {
             if (k < rows) y[yi + k * bStride + q] = v[k];
         }
-    }
+    } while (++q < end);
 }

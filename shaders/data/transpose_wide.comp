@@ -41,8 +41,8 @@ void main() {
     }
     xi += rest * xStride[0];
     yi += rest * yStride[0];
-    uint end = min(ra * run + run, aGroups);
-    for (uint g = ra * run; g < end; g++) {
+    uint g = ra * run, end = min(g + run, aGroups);
+    do {
         uvec4 v[16];
         [[unroll]] for (uint s = 0u; s < 4u; s++) {
             uvec4 m[4];
@@ -54,5 +54,5 @@ void main() {
             }
         }
         [[unroll]] for (uint k = 0u; k < 16u; k++) y[yi + k * bStride + g] = v[k];
-    }
+    } while (++g < end);
 }

@@ -56,7 +56,8 @@ void main() {
     [[unroll]] for (uint k = 0u; k < 6u; k++) value[NUMBERS + k] = vec4(numbers[k]);
 
     uint n = head >> 8 & 0xffu;
-    for (uint k = 0u; k < n; k++) {
+    uint k = 0u;
+    do {
         uint step = steps[k];
         vec4 a = value[step >> 8 & 0x1fu];
         uint second = step >> 16 & 0x1fu;
@@ -83,7 +84,7 @@ void main() {
             v = f == 14u ? e : f == 15u ? 1.0 / (1.0 + e) : nnTanhOf(a, e);
         }
         value[RESULTS + k] = v;
-    }
+    } while (++k < n);
     y[i] = packQuad(clearPadding(value[head >> 16 & 0x1fu], i, rowQuads, c));
     z[i] = packQuad(clearPadding(value[head >> 24 & 0x1fu], i, rowQuads, c));
 }

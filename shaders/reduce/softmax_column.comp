@@ -27,13 +27,16 @@ void main() {
     for (uint k = 1u; k < n; k++) top = max(top, unpackQuad(x[first + k * inner.value]));
     float rate = beta * 1.44269504; // log2(e)
     vec4 sum = vec4(0.0);
-    for (uint k = 0u; k < n; k++) sum += nnExp2Down((unpackQuad(x[first + k * inner.value]) - top) * rate);
+    uint k = 0u;
+    do sum += nnExp2Down((unpackQuad(x[first + k * inner.value]) - top) * rate);
+    while (++k < n);
 #ifdef LOG
     vec4 shift = nnLog(sum);
 #else
     vec4 scale = 1.0 / sum;
 #endif
-    for (uint k = 0u; k < n; k++) {
+    k = 0u;
+    do {
         uint p = first + k * inner.value;
         vec4 v = unpackQuad(x[p]) - top;
 #ifdef LOG
@@ -42,5 +45,5 @@ void main() {
         v = nnExp2Down(v * rate) * scale;
 #endif
         y[p] = packQuad(clearPadding(v, at, quads, c));
-    }
+    } while (++k < n);
 }

@@ -78,11 +78,11 @@ void main() {
     uint ba = (rowB + xa) * quads, bb = (rowB + xb) * quads;
     float waa = (1.0 - wy) * (1.0 - wx), wab = (1.0 - wy) * wx;
     float wba = wy * (1.0 - wx), wbb = wy * wx;
-    uint last = min(part * run + run, quads);
+    uint q = part * run, last = min(q + run, quads);
 #ifdef ELEM_Q8
     const vec4 places = vec4(1.0, 1.0 / 0x100, 1.0 / 0x10000, 1.0 / 0x1000000);
     vec4 wa = waa * places, wb = wba * places, wc = wab * places, wd = wbb * places;
-    for (uint q = part * run; q < last; q++) {
+    do {
         UNIT a = LOAD(aa + q), b = LOAD(ba + q), c = LOAD(ab + q), d = LOAD(bb + q);
 #ifdef WIDE
         [[unroll]] for (uint k = 0u; k < 4u; k++) a[k] = blend(a[k], b[k], c[k], d[k], wa, wb, wc, wd);
@@ -90,11 +90,11 @@ void main() {
 #else
         y[pixel * quads + q] = blend(a, b, c, d, wa, wb, wc, wd);
 #endif
-    }
+    } while (++q < last);
 #else
-    for (uint q = part * run; q < last; q++) {
+    do {
         vec4 v = unpackQuad(LOAD(aa + q)) * waa + unpackQuad(LOAD(ba + q)) * wba + unpackQuad(LOAD(ab + q)) * wab + unpackQuad(LOAD(bb + q)) * wbb;
         y[pixel * quads + q] = packQuad(v);
-    }
+    } while (++q < last);
 #endif
 }

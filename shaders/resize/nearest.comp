@@ -49,8 +49,10 @@ void main() {
     uint from = (image * uint(height) + source(py, scaleY, height)) * uint(width);
     uint first = part * run, last = min(first + run, units);
     uint px = block * pixels, end = min(px + pixels, yWidth);
-    for (; px < end; px++) {
+    do {
         uint at = (from + source(px, scaleX, width)) * units, to = (row * yWidth + px) * units;
-        for (uint u = first; u < last; u++) y[to + u] = LOAD(at + u);
-    }
+        uint u = first;
+        do y[to + u] = LOAD(at + u);
+        while (++u < last);
+    } while (++px < end);
 }
