@@ -72,6 +72,7 @@ type Builder struct {
 	readers []int         // see uses
 	made    map[any]Value // see Once
 	aparts  int           // see Apart
+	blocks  int64         // see Blocks
 }
 
 // NewBuilder returns a builder for g on a device with the given facts.

@@ -19,9 +19,14 @@ func blockBytes(k family.Gemm) int64 { return int64(shaders.Of(k).Info().Needs.B
 // blockTerms is the number of terms that a block of k has of each channel of a tile; 0 where there are no blocks.
 func blockTerms(k family.Gemm) int { return int(blockBytes(k)) / (4 * k.N) }
 
-// fitsBlocks reports whether the filter is there when it is packed, and the device can bind it as blocks of k.
-func (c *conv) fitsBlocks(f *plan.Facts, k family.Gemm) bool {
-	return c.packs() && !c.several && int64(c.tiles(k)*c.tileTexels(k)) <= mostTexels(f, k)
+// fitsBlocks reports whether the filter is there when it is packed, and the plan may have it as blocks of k.
+func (c *conv) fitsBlocks(b *emit.Builder, k family.Gemm) bool {
+	return c.packs() && !c.several && blocksLeft(b, k, c.filterBytes(k))
+}
+
+// blocksLeft reports whether the plan may have so many bytes more in blocks, if k has blocks.
+func blocksLeft(b *emit.Builder, k family.Gemm, bytes int64) bool {
+	return !k.Blocks || bytes/blockBytes(k) <= b.BlocksLeft()
 }
 
 // blocksSpeed scores products whose filter is an array of storage buffers, on processors whose subgroups are four invocations:

@@ -47,7 +47,7 @@ func TestChosenProducts(t *testing.T) {
 	quads := narrow
 	quads.SubgroupOps = family.SubgroupQuad
 	blocks, few, quick := quads, quads, quads
-	blocks.MaxBlocks, few.MaxBlocks = 1<<16, 16
+	blocks.MaxBlocks, few.MaxBlocks = 1<<16, 60
 	quick.MaxBlocks, quick.Quick = 1<<16, true
 	slow := gpu
 	slow.IntegerDotFast = false
@@ -230,4 +230,28 @@ func TestSlabs(t *testing.T) {
 	} {
 		require.Equal(t, tc.want, slabs(int64(tc.limit), tc.count, tc.texels))
 	}
+}
+
+// TestBlocksOfAPlan: one plan takes half of the storage buffers that a device has for arrays; products behind that read texels.
+func TestBlocksOfAPlan(t *testing.T) {
+	f := softwareFacts
+	f.SubgroupSize, f.SubgroupOps, f.MaxBlocks = 4, family.SubgroupQuad, 2*3*32 // for three filters of 64 by 128 channels
+	g := convNode(nn.TensorFloat32, 14, 14, 64, 128, 1)
+	n := g.Nodes[0]
+	for i := range 4 {
+		filter, y := *g.T(n.In[1]), *g.T(n.Out[0])
+		filter.Const = slices.Clone(filter.Const)
+		filter.Const[0] = byte(i + 1) // no two are the same
+		more := n
+		more.In, more.Out = []ir.ID{n.In[0], g.Add(filter), n.In[2]}, []ir.ID{g.Add(y)}
+		g.Nodes, g.Outputs = append(g.Nodes, more), append(g.Outputs, more.Out[0])
+	}
+	p, _ := lowerFor(t, f, g)
+	var blocks []bool
+	for _, s := range p.Steps {
+		if k, ok := s.Kernel.Key().(family.Gemm); ok {
+			blocks = append(blocks, k.Blocks)
+		}
+	}
+	require.Equal(t, []bool{true, true, true, false, false}, blocks)
 }

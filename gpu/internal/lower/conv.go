@@ -429,9 +429,9 @@ type productBindings struct{ x, filter, channels, y emit.Binding }
 func dispatchRows(b *emit.Builder, k family.Gemm, rows int, run [2]int, push emit.Push, cost emit.Cost, at productBindings) {
 	tiles := run[1] - run[0]
 	if k.Blocks {
-		at.filter.Format = plan.FormatBlocks
-		groups, last := rows*tiles, int(b.Bytes(at.filter)/blockBytes(k))-1
-		b.Dispatch(shaders.Of(k), blocksLocal, groups*blocksLocal, emit.Ints(groups, tiles, last).Words(push...), cost, at.x, at.channels, at.y, at.filter)
+		filter, blocks := b.Blocks(at.filter, blockBytes(k))
+		groups := rows * tiles
+		b.Dispatch(shaders.Of(k), blocksLocal, groups*blocksLocal, emit.Ints(groups, tiles, blocks-1).Words(push...), cost, at.x, at.channels, at.y, filter)
 		return
 	}
 	at.filter.Format = filterFormat(k)

@@ -34,7 +34,7 @@ func chooseGemm(b *emit.Builder, c *conv, flush bool) (k family.Gemm, ok bool) {
 		if k.Shared {
 			return sharedSpeed(b.Facts, c, k)
 		}
-		if int64(c.tileTexels(k)) > c.slabTexels(b.Facts, k) || k.Blocks && !c.fitsBlocks(b.Facts, k) {
+		if int64(c.tileTexels(k)) > c.slabTexels(b.Facts, k) || k.Blocks && !c.fitsBlocks(b, k) {
 			return 0, ""
 		}
 		speed, why := tileSpeed(b.Facts, c, k)
@@ -121,6 +121,9 @@ func (c *conv) tileTexels(k family.Gemm) int {
 	}
 	return words
 }
+
+// filterBytes is the size of the filter as k reads it.
+func (c *conv) filterBytes(k family.Gemm) int64 { return int64(c.tiles(k)*c.tileTexels(k)) * 16 }
 
 // slabTexels is the number of texels of the packed filter that one binding of k holds.
 func (c *conv) slabTexels(f *plan.Facts, k family.Gemm) int64 {

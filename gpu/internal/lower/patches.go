@@ -76,7 +76,8 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 	v, y := b.Temp(int64(min(p.rows, c.pixels)*in)*size), b.Tensor(c.node.Out[0])
 	part := func(first, n int) emit.Value { return b.View(y, int64(first*out)*size, int64(n*out)*size) }
 	k, ok := chooseProduct(b, p.of, e, flush, func(k family.Gemm) (x, z emit.Value, ok bool) {
-		return v, part(0, min(p.rows, c.pixels)), int64(p.of.tiles(k)*p.of.tileTexels(k)) <= mostTexels(b.Facts, k)
+		filter := p.of.filterBytes(k)
+		return v, part(0, min(p.rows, c.pixels)), filter/16 <= mostTexels(b.Facts, k) && blocksLeft(b, k, filter)
 	})
 	if !ok {
 		return false

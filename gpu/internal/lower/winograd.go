@@ -70,7 +70,7 @@ func (w *winograd) product() *conv {
 // filterBytes is the size of the filter at one point, of all groups, in tiles of k.
 func (w *winograd) filterBytes(k family.Gemm) int64 {
 	p := w.product()
-	return int64(w.groups*p.tiles(k)*p.tileTexels(k)) * 16
+	return int64(w.groups) * p.filterBytes(k)
 }
 
 // together is the number of points whose filters, in tiles of k, one dispatch can bind; 0: not even one.
@@ -203,7 +203,7 @@ func (w *winograd) chooseProduct(b *emit.Builder, v, m emit.Value) (k family.Gem
 		n := w.together(b.Facts, k)
 		whole := w.groups == 1 || p.Out%k.N == 0 // a tile of the filter belongs to one group
 		made := w.c.packs() || !k.Blocks && int64(w.points)*w.filterBytes(k) <= b.Facts.MaxStorageRange
-		return w.part(b, v, w.inQuads(), 0, n), w.part(b, m, w.c.OutQuads(), 0, n), n > 0 && whole && made
+		return w.part(b, v, w.inQuads(), 0, n), w.part(b, m, w.c.OutQuads(), 0, n), n > 0 && whole && made && blocksLeft(b, k, int64(w.points)*w.filterBytes(k))
 	})
 }
 

@@ -19,8 +19,8 @@ type arrayKey struct{ offset, size, each int64 } // bytes
 // count is the number of storage buffers.
 func (k arrayKey) count() int64 { return k.size / k.each }
 
-// array is the set that sees what key names of b. Preconditions: the device has a
-// layout for arrays; it accepted a plan with this range.
+// array is the set that sees what key names of b. Preconditions: the device has a layout for arrays; it accepted a plan with
+// this range.
 //
 // Errors: RESOURCE_EXHAUSTED_TRANSIENT where the device has no more storage buffers for arrays.
 func (b *block) array(key arrayKey) (vk.DescriptorSet, error) {
