@@ -1022,7 +1022,7 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_f16_1x8_texel", Bindings: "ttss", PushWords: 12, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f16_8x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f16_8x8_texel", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f16_blocks_2x32", Bindings: "sssa", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024}},
+	{Name: "conv_gemm_f16_blocks_2x32", Bindings: "sssa", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024, SubgroupSize: 4}},
 	{Name: "conv_gemm_f16_quad_12x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_f16_shared_128x128", Bindings: "sssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_f16_shared_128x128_rows", Bindings: "sssss", PushWords: 10, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -1048,8 +1048,8 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_f32_8x8_columns_texel_store", Bindings: "ttsi", PushWords: 15, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_8x8_texel", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_f32_blocks_2x32", Bindings: "sssa", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024}},
-	{Name: "conv_gemm_f32_blocks_2x32_texel", Bindings: "tssa", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024}},
+	{Name: "conv_gemm_f32_blocks_2x32", Bindings: "sssa", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024, SubgroupSize: 4}},
+	{Name: "conv_gemm_f32_blocks_2x32_texel", Bindings: "tssa", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024, SubgroupSize: 4}},
 	{Name: "conv_gemm_f32_quad_12x8", Bindings: "stss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_f32_quad_12x8_texel", Bindings: "ttss", PushWords: 12, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_f32_shared_128x128", Bindings: "sssss", PushWords: 9, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -1101,7 +1101,7 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_window_f16_1x8_texel", Bindings: "ttss", PushWords: 22, Cost: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f16_8x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f16_8x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f16_blocks_2x32", Bindings: "sssa", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024}},
+	{Name: "conv_gemm_window_f16_blocks_2x32", Bindings: "sssa", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024, SubgroupSize: 4}},
 	{Name: "conv_gemm_window_f16_quad_12x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_window_f16_shared_128x128", Bindings: "sssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
 	{Name: "conv_gemm_window_f16_shared_128x128_rows", Bindings: "sssss", PushWords: 21, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -1121,8 +1121,8 @@ var infos = [...]family.Info{
 	{Name: "conv_gemm_window_f32_8x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f32_8x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "conv_gemm_window_f32_8x8_texel_store", Bindings: "ttsi", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}},
-	{Name: "conv_gemm_window_f32_blocks_2x32", Bindings: "sssa", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024}},
-	{Name: "conv_gemm_window_f32_blocks_2x32_texel", Bindings: "tssa", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024}},
+	{Name: "conv_gemm_window_f32_blocks_2x32", Bindings: "sssa", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024, SubgroupSize: 4}},
+	{Name: "conv_gemm_window_f32_blocks_2x32_texel", Bindings: "tssa", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{BlockBytes: 1024, SubgroupSize: 4}},
 	{Name: "conv_gemm_window_f32_quad_12x8", Bindings: "stss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_window_f32_quad_12x8_texel", Bindings: "ttss", PushWords: 22, Cost: 1, Workgroup: [3]uint32{0, 1, 1}, Needs: family.Needs{Subgroup: 128, SubgroupSize: 4}},
 	{Name: "conv_gemm_window_f32_shared_128x128", Bindings: "sssss", PushWords: 20, Cost: 1, Workgroup: [3]uint32{16, 16, 1}, Needs: family.Needs{SharedBytes: 18688}},
@@ -2350,4 +2350,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "a0e6c9de4a46dbe3ad57b618df0167c846552c093ae55272f4fb4b1c7ea4472a"
+const SetID = "46fb1781621c9db128f1d583149066a43475199abddef367d7002815842b1c9e"

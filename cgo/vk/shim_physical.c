@@ -144,6 +144,16 @@ static void query_properties(nngpu_instance *inst, VkPhysicalDevice physical, nn
                     dot_properties.integerDotProduct4x8BitPackedMixedSignednessAccelerated;
 }
 
+static void query_both(nngpu_instance *inst, VkPhysicalDevice physical, VkPhysicalDeviceFeatures2 *features,
+                       VkPhysicalDeviceProperties2 *properties) {
+    PFN_vkGetPhysicalDeviceFeatures2 get_features =
+        (PFN_vkGetPhysicalDeviceFeatures2)inst->proc(inst->handle, "vkGetPhysicalDeviceFeatures2");
+    PFN_vkGetPhysicalDeviceProperties2 get_properties =
+        (PFN_vkGetPhysicalDeviceProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceProperties2");
+    get_features(physical, features);
+    get_properties(physical, properties);
+}
+
 // has_matrices tells whether kernels can use cooperative matrices in full subgroups of a size that they state.
 // Preconditions: Vulkan 1.3 and VK_KHR_cooperative_matrix.
 static int has_matrices(nngpu_instance *inst, VkPhysicalDevice physical) {
@@ -157,12 +167,7 @@ static int has_matrices(nngpu_instance *inst, VkPhysicalDevice physical) {
     VkPhysicalDeviceSubgroupSizeControlProperties sizes = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &sizes};
-    PFN_vkGetPhysicalDeviceFeatures2 get_features =
-        (PFN_vkGetPhysicalDeviceFeatures2)inst->proc(inst->handle, "vkGetPhysicalDeviceFeatures2");
-    PFN_vkGetPhysicalDeviceProperties2 get_properties =
-        (PFN_vkGetPhysicalDeviceProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceProperties2");
-    get_features(physical, &features);
-    get_properties(physical, &properties);
+    query_both(inst, physical, &features, &properties);
     return matrix.cooperativeMatrix && memory_model.vulkanMemoryModel && subgroups.subgroupSizeControl &&
            subgroups.computeFullSubgroups && (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
 }
@@ -175,12 +180,7 @@ static void query_arrays(nngpu_instance *inst, VkPhysicalDevice physical, nngpu_
     VkPhysicalDeviceDescriptorIndexingProperties limits = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_INDEXING_PROPERTIES};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &limits};
-    PFN_vkGetPhysicalDeviceFeatures2 get_features =
-        (PFN_vkGetPhysicalDeviceFeatures2)inst->proc(inst->handle, "vkGetPhysicalDeviceFeatures2");
-    PFN_vkGetPhysicalDeviceProperties2 get_properties =
-        (PFN_vkGetPhysicalDeviceProperties2)inst->proc(inst->handle, "vkGetPhysicalDeviceProperties2");
-    get_features(physical, &features);
-    get_properties(physical, &properties);
+    query_both(inst, physical, &features, &properties);
     if (!indexing.runtimeDescriptorArray || !indexing.descriptorBindingVariableDescriptorCount ||
         !indexing.descriptorBindingStorageBufferUpdateAfterBind ||
         !features.features.shaderStorageBufferArrayDynamicIndexing) {

@@ -46,7 +46,7 @@ func blocksVariants() []variant {
 		} {
 			k.Window, k.Blocks, k.M, k.N = window, true, 2, 32
 			list = append(list, variant{
-				key: k, source: "conv/gemm_blocks.comp", cost: family.CostMatrix,
+				key: k, source: "conv/gemm_blocks.comp", cost: family.CostMatrix, subgroupSize: 4,
 				defines: map[string]string{elemMacro(k.Elem): "1", "TAPS": digit(window), "X_TEXEL": digit(k.Access == family.Texels)},
 			})
 		}

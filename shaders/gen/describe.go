@@ -143,9 +143,7 @@ func describe(code []byte) (info family.Info, err error) {
 			case useSum:
 				m.M, m.N, m.Sum = rows, cols, names[w[2]]
 			}
-		case opTypeVector:
-			bytes[w[1]] = bytes[w[2]] * w[3]
-		case opTypeColumns:
+		case opTypeVector, opTypeColumns:
 			bytes[w[1]] = bytes[w[2]] * w[3]
 		case opTypeArray:
 			bytes[w[1]] = bytes[w[2]] * value[w[3]]

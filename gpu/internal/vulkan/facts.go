@@ -38,7 +38,7 @@ func facts(p *vk.Properties, queue vk.QueueFamily) plan.Facts {
 		f.Class = plan.ClassCPU
 	}
 	f.TexelStores = f.StorageTexelRGBA32F && slowStores(p)
-	if f.Class == plan.ClassCPU && f.SubgroupSize == 4 && !robust(p) { // kernels with arrays are for these alone
+	if f.Class == plan.ClassCPU && !robust(p) { // no kernel for GPUs has arrays
 		f.MaxBlocks = p.MaxArray
 	}
 	if queue.TimestampBits > 0 {
