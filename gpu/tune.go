@@ -196,6 +196,7 @@ func (t *tuner) round(ctx context.Context, d *vulkan.Device, base *vulkan.Execut
 			continue
 		}
 		w := winner{take[q].Kernel, median(took[q.Label]), median(was[q.Label])}
+		t.b.devices.debug("a kernel is timed", "operation", q.Label, "kernel", w.kernel, "took", w.took, "best score", t.asked[q][0], "took then", w.was)
 		if best, ok := t.won[q]; w.ratio() < worthTuning && (!ok || w.ratio() < best.ratio()) {
 			t.won[q] = w
 		}

@@ -1,10 +1,12 @@
-"""Times products of matrices and convolutions by PyTorch, and with it cuBLAS and cuDNN, as JSON.
+"""Times products of matrices, convolutions and networks by PyTorch, and with it cuBLAS and cuDNN, as JSON.
 
 For comparison with `nngpu bench --suite`: the same sizes, float32 and float16, as separate calls and as CUDA graphs,
-convolutions in channels_last. Medians, in milliseconds, of times on the device.
+convolutions in channels_last. Medians, in milliseconds, of times on the device; of networks also of the time that the
+host waits for a graph, with its input copied to the device and its output back (host_ms), which is what bench measures.
 """
 import json
 import sys
+import time
 
 try:
     import torch
@@ -20,6 +22,7 @@ GEMMS = [
     (64, 64, 64), (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096),
     (1, 4096, 4096), (16, 4096, 4096), (128, 4096, 1024), (3136, 64, 576), (49, 2048, 512), (1000, 1000, 1000),
 ]
+NETWORKS = ["resnet50", "mobilenet_v2", "squeezenet1_1"]
 CONVS = [(56, 64, 64, 3), (28, 128, 128, 3), (14, 256, 256, 3), (7, 512, 512, 3), (56, 64, 256, 1), (14, 1024, 256, 1)]
 
 
@@ -62,6 +65,31 @@ def row(name, dtype, gflop, call):
     return result
 
 
+def network(name, dtype):
+    result = {"what": name, "type": {torch.float32: "f32", torch.float16: "f16"}[dtype]}
+    try:
+        import torchvision
+        net = getattr(torchvision.models, name)(weights=None).eval().to("cuda", dtype).to(memory_format=torch.channels_last)
+        x = torch.rand(1, 3, 224, 224, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+        result["ms"] = median_ms(lambda: net(x))
+        y = torch.empty_like(net(x))
+        replay = graph_of(lambda: y.copy_(net(x)))
+        result["graph_ms"] = median_ms(replay)
+        host, back = x.cpu().pin_memory(), y.cpu().pin_memory()
+        times = []
+        for _ in range(RUNS):
+            begin = time.perf_counter()
+            x.copy_(host, non_blocking=True)
+            replay()
+            back.copy_(y, non_blocking=True)
+            torch.cuda.synchronize()
+            times.append(time.perf_counter() - begin)
+        result["host_ms"] = 1e3 * sorted(times)[RUNS // 2]
+    except (ImportError, RuntimeError) as err:
+        result["error"] = str(err).splitlines()[0]
+    return result
+
+
 def main():
     rows = []
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -78,6 +106,7 @@ def main():
                 x = torch.rand(1, ci, side, side, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
                 conv = torch.nn.Conv2d(ci, co, size, padding=size // 2).to("cuda", dtype).to(memory_format=torch.channels_last)
                 rows.append(row(f"conv {side}x{side}, {ci} to {co}, {size}x{size}", name, 2e-9 * side * side * ci * co * size * size, lambda: conv(x)))
+        rows += [network(name, dtype) for name in NETWORKS for dtype in (torch.float16, torch.float32)]
     print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda, "device": torch.cuda.get_device_name(), "rows": rows}))
 
 
