@@ -28,7 +28,12 @@ const (
 type Instance struct {
 	c      *C.nngpu_instance
 	handle uint64
+	usual  bool // of the drivers that the loader finds by itself
 }
+
+// held is the first usual instance, which Close leaves alone: the loader unloads the drivers with the last instance, and
+// that of NVIDIA (580.159) cannot be loaded any number of times in one process. Guarded by loaderMu.
+var held *C.nngpu_instance
 
 // InstanceOptions steer NewInstance.
 type InstanceOptions struct {
@@ -57,14 +62,14 @@ func NewInstance(o InstanceOptions) (*Instance, error) {
 		if err := check("vkCreateInstance", r.result); err != nil {
 			return err
 		}
-		inst = &Instance{c: r.instance, handle: uint64(r.handle)}
+		inst = &Instance{c: r.instance, handle: uint64(r.handle), usual: len(o.Env) == 0}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	if err := bind(inst.handle); err != nil {
-		inst.Close()
+		C.nngpu_instance_destroy(inst.c)
 		return nil, err
 	}
 	return inst, nil
@@ -72,10 +77,24 @@ func NewInstance(o InstanceOptions) (*Instance, error) {
 
 // Close destroys the instance. Precondition: its devices are closed and no other call is under way.
 func (i *Instance) Close() {
-	if i.c != nil {
-		C.nngpu_instance_destroy(i.c)
-		i.c = nil
+	if i.c == nil {
+		return
 	}
+	if !i.hold() {
+		C.nngpu_instance_destroy(i.c)
+	}
+	i.c = nil
+}
+
+// hold reports whether i becomes the instance that is held.
+func (i *Instance) hold() bool {
+	loaderMu.Lock()
+	defer loaderMu.Unlock()
+	if !i.usual || held != nil {
+		return false
+	}
+	held = i.c
+	return true
 }
 
 // Messages takes the warnings and errors that the validation layer has reported since the last call.
