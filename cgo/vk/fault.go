@@ -12,7 +12,7 @@ type Call uint8
 // Calls that can fail, by the method that makes them.
 const (
 	CallSubmit   Call = iota // Device.Submit and SyncFD
-	CallWait                 // Device.Wait, each call of it
+	CallWait                 // Device.Wait and WaitSpinning, each call of them
 	CallIdle                 // Device.WaitIdle
 	CallAllocate             // all that allocate or import memory
 	CallNewBuffer

@@ -102,6 +102,12 @@ func (d *Device) Submit(queue int, cmds []CommandBuffer, value uint64) error {
 
 // Wait blocks until the timeline of a queue reaches value, for at most the given time, and says whether it did.
 func (d *Device) Wait(queue int, value uint64, limit time.Duration) (bool, error) {
+	return d.WaitSpinning(queue, value, 0, limit)
+}
+
+// WaitSpinning is Wait that does not sleep for the first part of limit, spin: it keeps a core busy and sees the end
+// sooner.
+func (d *Device) WaitSpinning(queue int, value uint64, spin, limit time.Duration) (bool, error) {
 	if err := d.fault(CallWait, "vkWaitSemaphores"); err != nil {
 		return false, err
 	}
@@ -109,7 +115,16 @@ func (d *Device) Wait(queue int, value uint64, limit time.Duration) (bool, error
 		time.Sleep(limit)
 		return false, nil
 	}
-	r := C.nngpu_wait(d.c, d.queue(queue), C.uint64_t(value), C.uint64_t(max(limit, 0)))
+	limit = max(limit, 0)
+	if spin = min(spin, limit); spin > 0 {
+		r := C.nngpu_spin(d.c, d.queue(queue), C.uint64_t(value), C.uint64_t(spin))
+		if Result(r) != timeout {
+			err := check("vkGetSemaphoreCounterValue", r)
+			return err == nil, err
+		}
+		limit -= spin
+	}
+	r := C.nngpu_wait(d.c, d.queue(queue), C.uint64_t(value), C.uint64_t(limit))
 	if Result(r) == timeout {
 		return false, nil
 	}

@@ -213,6 +213,11 @@ int32_t nngpu_submit(nngpu_device *dev, uint32_t queue, const uint64_t *cmds, ui
 // Ownership: borrows dev.    Threads: any.    Blocking: up to timeout_ns.    Go memory: none.
 int32_t nngpu_wait(nngpu_device *dev, uint32_t queue, uint64_t value, uint64_t timeout_ns);
 
+// nngpu_spin is nngpu_wait without sleep: it reads the timeline again and again.
+//
+// Ownership: borrows dev.    Threads: any.    Blocking: up to spin_ns, on a core.    Go memory: none.
+int32_t nngpu_spin(nngpu_device *dev, uint32_t queue, uint64_t value, uint64_t spin_ns);
+
 typedef struct nngpu_value {
     int32_t result;
     uint64_t value;

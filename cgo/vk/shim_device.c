@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -217,6 +218,34 @@ int32_t nngpu_wait(nngpu_device *dev, uint32_t queue, uint64_t value, uint64_t t
         .pValues = &value,
     };
     return dev->WaitSemaphores(dev->handle, &info, timeout_ns);
+}
+
+// relax tells the processor that a loop waits.
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+static uint64_t monotonic_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int32_t nngpu_spin(nngpu_device *dev, uint32_t queue, uint64_t value, uint64_t spin_ns) {
+    const uint64_t begin = monotonic_ns();
+    do {
+        uint64_t reached = 0;
+        VkResult r = dev->GetSemaphoreCounterValue(dev->handle, dev->timeline[queue], &reached);
+        if (r != VK_SUCCESS || reached >= value) {
+            return r;
+        }
+        relax();
+    } while (monotonic_ns() - begin < spin_ns);
+    return VK_TIMEOUT;
 }
 
 nngpu_value nngpu_reached(nngpu_device *dev, uint32_t queue) {

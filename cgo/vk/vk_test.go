@@ -258,6 +258,34 @@ func TestWaitTimesOut(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(begin), 19*time.Millisecond)
 }
 
+// TestSpins waits without sleep for the whole time and for a part of it.
+func TestSpins(t *testing.T) {
+	_, d, _ := openCPU(t)
+	const limit = 20 * time.Millisecond
+	for i, spin := range []time.Duration{limit / 4, limit, time.Hour} {
+		value := uint64(i + 1)
+		begin := time.Now()
+		ok, err := d.WaitSpinning(0, value, spin, limit)
+		require.NoError(t, err)
+		require.False(t, ok)
+		require.GreaterOrEqual(t, time.Since(begin), limit-time.Millisecond)
+		require.NoError(t, d.Submit(0, nil, value))
+		ok, err = d.WaitSpinning(0, value, 10*time.Second, 10*time.Second)
+		require.NoError(t, err)
+		require.True(t, ok)
+		ok, err = d.WaitSpinning(0, value, spin, -1)
+		require.NoError(t, err)
+		require.True(t, ok, "done already")
+	}
+	Inject(d, &Faults{Stuck: 1})
+	ok, err := d.WaitSpinning(0, 1, limit, limit)
+	require.NoError(t, err)
+	require.False(t, ok)
+	Inject(d, &Faults{Calls: map[Call]Fault{CallWait: {Result: ResultDeviceLost}}})
+	_, err = d.WaitSpinning(0, 1, limit, limit)
+	require.ErrorIs(t, err, ErrDeviceLost)
+}
+
 func TestPipelineCacheData(t *testing.T) {
 	_, d, _ := openCPU(t)
 	c, err := d.NewPipelineCache(nil)

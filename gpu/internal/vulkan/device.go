@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,10 +59,11 @@ type Device struct {
 	dev       *vk.Device
 	info      DeviceInfo
 	props     *vk.Properties
-	priority  vk.Priority // of the queues, beside other processes
-	poison    bool        // NNGPU_POISON: fill memory with NaN before each execution
-	stampMask uint64      // 0 without timestamps
-	hostTimed bool        // executions are timed by the host's clock
+	priority  vk.Priority   // of the queues, beside other processes
+	poison    bool          // NNGPU_POISON: fill memory with NaN before each execution
+	stampMask uint64        // 0 without timestamps
+	hostTimed bool          // executions are timed by the host's clock
+	spin      time.Duration // how long waits may do without sleep
 	account   account
 	counters  counters
 	arrays    atomic.Int64               // storage buffers of all arrays
@@ -159,7 +161,7 @@ func open(inst *vk.Instance, p vk.Physical, info DeviceInfo, o Options) (*Device
 	}
 	d := &Device{
 		inst: inst, physical: p, family: family, dev: dev, info: info, props: info.Properties, priority: priority,
-		poison: os.Getenv("NNGPU_POISON") == "1",
+		poison: os.Getenv("NNGPU_POISON") == "1", spin: spins(info.Properties.Type, runtime.NumCPU()),
 	}
 	for i := range dev.Queues() {
 		q := &queue{dev: d, index: i}

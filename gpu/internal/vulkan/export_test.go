@@ -13,7 +13,7 @@ func (e *Execution) Bare() func() error {
 			return err
 		}
 		for {
-			if done, err := d.Wait(q.index, q.next, time.Second); done || err != nil {
+			if done, err := d.WaitSpinning(q.index, q.next, q.dev.spin, time.Second); done || err != nil {
 				return err
 			}
 		}
