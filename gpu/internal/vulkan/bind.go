@@ -167,29 +167,32 @@ func (s *slot) load(inputs, outputs []backend.Binding) (copied int64, err error)
 		n := len(inputs) + i
 		s.at[n], s.out[i], s.aside[n] = x.resolve(n, &outputs[i])
 	}
-	if s.host != nil && x.dev.poison { // not the inputs: their padding is zero and stays so
+	if x.dev.poison { // not the inputs: their padding is zero and stays so
 		for _, out := range x.plan.Outputs {
-			poison(s.host.host[out.Offset : out.Offset+out.Size])
+			if b, at := s.hostAt(out.Offset); b != nil {
+				poison(b.host[at : at+out.Size])
+			}
 		}
 	}
 	for i := range inputs {
 		var in []byte
-		if s.at[i], in, s.aside[i] = x.resolve(i, &inputs[i]); s.at[i].memory != nil || s.host == nil {
+		io := &x.plan.Inputs[i]
+		to, at := s.hostAt(io.Offset)
+		if s.at[i], in, s.aside[i] = x.resolve(i, &inputs[i]); s.at[i].memory != nil || to == nil {
 			continue
 		}
-		io := &x.plan.Inputs[i]
 		if from := s.aside[i]; from.memory != nil {
-			if err := x.dev.copyShared(from.memory.block, from.offset, s.host, io.Offset, io.Size); err != nil {
+			if err := x.dev.copyShared(from.memory.block, from.offset, to, at, io.Size); err != nil {
 				return copied, err
 			}
 			copied += io.Size
 			continue
 		}
 		if in == nil { // what the last execution brought must not remain
-			clear(s.host.host[io.Offset : io.Offset+io.Size])
+			clear(to.host[at : at+io.Size])
 			continue
 		}
-		copied += int64(copy(s.host.host[io.Offset:], in))
+		copied += int64(copy(to.host[at:], in))
 	}
 	return copied, nil
 }
@@ -198,14 +201,15 @@ func (s *slot) load(inputs, outputs []backend.Binding) (copied int64, err error)
 func (s *slot) store() (copied int64, err error) {
 	for i, out := range s.out {
 		io := &s.x.plan.Outputs[i]
-		if to := s.aside[len(s.x.plan.Inputs)+i]; to.memory != nil && s.host != nil {
-			if err := s.x.dev.copyShared(s.host, io.Offset, to.memory.block, to.offset, io.Size); err != nil {
+		from, at := s.hostAt(io.Offset)
+		if to := s.aside[len(s.x.plan.Inputs)+i]; to.memory != nil && from != nil {
+			if err := s.x.dev.copyShared(from, at, to.memory.block, to.offset, io.Size); err != nil {
 				return copied, err
 			}
 			copied += io.Size
 		}
 		if len(out) > 0 {
-			copied += int64(copy(out, s.host.host[io.Offset:]))
+			copied += int64(copy(out, from.host[at:]))
 		}
 	}
 	return copied, nil

@@ -20,7 +20,7 @@ type block struct {
 	memory vk.Memory
 	bytes  int64  // size of buffer, a multiple of plan.Align
 	host   []byte // mapped bytes, nil where the host cannot see them
-	cached bool   // the host reads them as fast as its own memory
+	cached bool   // the host reads them as fast as its own memory; else it should only write
 	taken  int64  // bytes in the device's account
 	pages  []byte // host pages that hold the memory until b is freed; nil where the device allocated it
 	arrays arrayTable
@@ -33,6 +33,7 @@ const (
 	deviceBlock  blockKind = iota // arena: kernels only
 	weightsBlock                  // kernels; mapped where that costs nothing
 	hostBlock                     // host and kernels
+	inputsBlock                   // the host writes, kernels read
 )
 
 const blockUsage = vk.UsageTransferSrc | vk.UsageTransferDst | vk.UsageUniformTexel | vk.UsageStorageTexel | vk.UsageStorage
@@ -66,10 +67,7 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 	if err = b.reserve(need.Size, budget, what); err != nil {
 		return b, err
 	}
-	memoryType := deviceMemory(d.props, need.Types)
-	if kind == hostBlock {
-		memoryType = hostMemory(d.props, need.Types)
-	}
+	memoryType := d.memoryType(kind, need.Types)
 	if memoryType < 0 {
 		return b, errors.New("the device has no memory of the kind")
 	}
@@ -88,6 +86,20 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 		b.host = b.host[:b.bytes]
 	}
 	return b, nil
+}
+
+// memoryType is the type of memory for blocks of a kind, one of those allowed; -1 if there is none.
+func (d *Device) memoryType(kind blockKind, allowed uint32) int {
+	switch kind {
+	case hostBlock:
+		return hostMemory(d.props, allowed)
+	case inputsBlock:
+		if t := inputMemory(d.props, d.info.Facts.Unified, allowed); t >= 0 {
+			return t
+		}
+		return hostMemory(d.props, allowed)
+	}
+	return deviceMemory(d.props, allowed)
 }
 
 // reserve begins a block of at least the given size, which is taken from the account; it has no buffer yet.

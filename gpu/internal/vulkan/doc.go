@@ -3,7 +3,8 @@
 // Open picks a device; NewExecutable turns a plan.Plan and its packed weights into memory, descriptor sets
 // and command buffers that are recorded once. An execution takes a slot (arena, host memory, sets, command
 // buffers), copies the inputs into its mapped host memory, submits the recorded segments and copies the
-// outputs out; nothing else happens per run.
+// outputs out; nothing else happens per run. On a device with memory of its own, all of which the host can write to, the
+// inputs' part of host memory lies there.
 //
 // Bound memory takes the place of a slot's host memory, and of the device form of a tensor in its arena. A slot keeps
 // recordings for the latest ways in which inputs and outputs were bound, so that the same way again costs nothing; a

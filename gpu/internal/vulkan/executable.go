@@ -53,6 +53,7 @@ type Executable struct {
 	stats     backend.Stats
 	estimates []time.Duration // by segment
 	ios       []ioFacts       // inputs, then outputs
+	inputsEnd int64           // of plan.Host, where inputs have a block of their own; else 0
 	borrowed  bool            // arena and host of its slot are another's
 	runs      atomic.Int64    // executions that compare saw
 	fastest   atomic.Int64    // of them, in nanoseconds
@@ -90,12 +91,16 @@ func NewExecutableFrom(ctx context.Context, d *Device, p *plan.Plan, data backen
 	if o.MaxSlots <= 0 {
 		o.MaxSlots = defaultSlots
 	}
+	x := &Executable{dev: d, plan: p, o: o, ios: ioFactsOf(p), views: newViews(d)}
+	if inputMemory(d.props, d.info.Facts.Unified, ^uint32(0)) >= 0 {
+		x.inputsEnd = inputsEnd(p)
+	}
 	// Each piece may fit by itself while the least that an execution needs never does.
-	least := plan.AlignUp(p.ArenaBytes) + plan.AlignUp(p.WeightBytes) + plan.AlignUp(p.HostBytes)
+	inputs, host := x.hostBytes()
+	least := plan.AlignUp(p.ArenaBytes) + plan.AlignUp(p.WeightBytes) + plan.AlignUp(inputs) + plan.AlignUp(host)
 	if limit := d.account.limitFor(o.MemoryBudget); least > limit {
 		return nil, nn.Errorf(nn.StatusResourceExhaustedPersistent, "model", "%d bytes exceed the memory budget of %d", least, limit)
 	}
-	x := &Executable{dev: d, plan: p, o: o, ios: ioFactsOf(p), views: newViews(d)}
 	pools, most := 1, o.MaxSlots
 	if o.Arenas != nil {
 		pools, most = o.Arenas.count, 1

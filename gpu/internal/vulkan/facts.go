@@ -114,6 +114,24 @@ func hostMemory(p *vk.Properties, allowed uint32) int {
 	return memoryType(p, allowed, hostFlags)
 }
 
+// leastInputHeap is the size in bytes of a heap that inputs may lie in. The window through which the host sees the memory
+// of devices without resizable BAR has 256 MiB, for all programs.
+const leastInputHeap = 1 << 30
+
+// inputMemory is a type of the device's memory that the host writes to. -1: there is none worth using, or the device is
+// treated as unified, where host memory is as good.
+func inputMemory(p *vk.Properties, unified bool, allowed uint32) int {
+	if unified {
+		return -1
+	}
+	for i, t := range p.MemoryTypes {
+		if p.Heaps[t.Heap] < leastInputHeap {
+			allowed &^= 1 << i
+		}
+	}
+	return memoryType(p, allowed, vk.DeviceLocal|hostFlags)
+}
+
 func memoryType(p *vk.Properties, allowed uint32, want vk.MemoryFlags) int {
 	for i, t := range p.MemoryTypes {
 		if allowed>>i&1 != 0 && t.Flags&want == want && t.Flags&(vk.Protected|vk.LazilyAllocated) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/nngpu/nngpu/shaders"
 )
 
-// place says where an execution finds an input or leaves an output: in the slot's host memory where memory is
+// place says where an execution finds an input or leaves an output: in the slot's inputs or host where memory is
 // nil.
 type place struct {
 	memory *Memory
@@ -23,7 +23,7 @@ type place struct {
 // and is freed with its slot or when others have taken its place.
 type recording struct {
 	slot *slot
-	// at has the places of inputs, then outputs; nil where all are in the slot's host memory.
+	// at has the places of inputs, then outputs; nil where all are in the slot's inputs and host.
 	at      []place
 	dpool   vk.DescriptorPool
 	sets    []vk.DescriptorSet // by step; 0 for copies and for what does not run
@@ -84,7 +84,8 @@ func (r *recording) replaced(b *plan.Binding) bool {
 // locate returns the block that b is in, with the range of it.
 func (r *recording) locate(b *plan.Binding) (x *block, offset, size int64) {
 	if !r.replaced(b) {
-		return r.slot.block(b.Buffer), b.Offset, b.Size
+		x, offset = r.slot.locate(b)
+		return x, offset, b.Size
 	}
 	p := r.place(b.Of)
 	offset, size = p.offset+b.At, b.Size

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nngpu/nngpu/cgo/vk"
-	"github.com/nngpu/nngpu/gpu/internal/plan"
 )
 
 // slot is what one execution needs for itself. It is used by one execution at a time.
@@ -16,24 +15,25 @@ type slot struct {
 	x      *Executable
 	number int // in Executable.slots
 	arena  *block
-	shared *Arena // that arena is, where it is not the slot's own
-	host   *block
-	views  *viewTable   // of arena and host
+	shared *Arena       // that arena is, where it is not the slot's own
+	inputs *block       // the inputs' part of plan.Host, see inputsEnd: the host only writes to it; nil where host has it
+	host   *block       // the rest of plan.Host
+	views  *viewTable   // of arena, inputs and host
 	stamps vk.QueryPool // 0 where executions are timed by the host, or not at all
 	// Where there are stamps: what they said last, and the times of segments derived from it.
 	ticks []uint64
 	times []time.Duration
-	// clean is closed when arena and host were cleared, or dirty says why not; nil: nothing to clear.
+	// clean is closed when arena, inputs and host were cleared, or dirty says why not; nil: nothing to clear.
 	clean chan struct{}
 	dirty error
-	// base has all inputs and outputs in host; others those that were bound elsewhere, at most maxRecordings.
+	// base has all inputs and outputs in inputs and host; others those that were bound elsewhere, at most maxRecordings.
 	base     *recording
 	others   []*recording
 	uses     uint64    // of others, so far
 	sampling *sampling // of one of them, for traces; nil before the first
 
 	// Of the execution under way: where inputs and outputs are, the bytes that outputs in host go to, and the memory
-	// of devices that inputs and outputs in host are copied from and to.
+	// of devices that what lies in inputs and host is copied from and to.
 	at    []place
 	out   [][]byte
 	aside []place
@@ -70,11 +70,13 @@ func (x *Executable) allocateSlot(n int) (*slot, error) {
 	d, s := x.dev, x.emptySlot()
 	s.number = n
 	var group sync.WaitGroup
-	var arenaErr, hostErr error
+	var arenaErr, inputsErr, hostErr error
 	group.Go(func() { arenaErr = s.takeArena() })
-	s.host, hostErr = d.newBlock(x.plan.HostBytes, x.o.MemoryBudget, hostBlock, "inputs and outputs")
+	inputs, host := x.hostBytes()
+	s.inputs, inputsErr = d.newBlock(inputs, x.o.MemoryBudget, inputsBlock, "inputs")
+	s.host, hostErr = d.newBlock(host, x.o.MemoryBudget, hostBlock, "inputs and outputs")
 	group.Wait()
-	if err := cmp.Or(arenaErr, hostErr); err != nil {
+	if err := cmp.Or(arenaErr, inputsErr, hostErr); err != nil {
 		s.destroy()
 		return nil, d.failure("slot", err)
 	}
@@ -82,7 +84,7 @@ func (x *Executable) allocateSlot(n int) (*slot, error) {
 	s.clean = make(chan struct{})
 	go func() {
 		defer close(s.clean)
-		s.dirty = errors.Join(s.clearArena(), s.host.zero())
+		s.dirty = errors.Join(s.clearArena(), s.inputs.zero(), s.host.zero())
 	}()
 	return s, nil
 }
@@ -135,16 +137,6 @@ func (x *Executable) emptySlot() *slot {
 		at: make([]place, len(x.ios)), out: make([][]byte, len(x.plan.Outputs)), aside: make([]place, len(x.ios)),
 		fences: make([]fence, len(x.plan.Segments)),
 	}
-}
-
-func (s *slot) block(b plan.Buffer) *block {
-	switch b {
-	case plan.Arena:
-		return s.arena
-	case plan.Weights:
-		return s.x.weights
-	}
-	return s.host
 }
 
 // recording returns the recording for inputs and outputs at the places of s.at, made now or before.
@@ -219,6 +211,7 @@ func (s *slot) destroy() {
 	if s.x.borrowed {
 		return
 	}
+	s.inputs.free()
 	s.host.free()
 	if s.shared != nil {
 		s.shared.Close()
