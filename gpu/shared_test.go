@@ -29,7 +29,7 @@ type shape struct {
 	few             bool // rows, for which a filter that is known at run time only is worth no tiles
 }
 
-// sharedShapes end tiles of 32 to 128 pixels and channels, and steps of 16 and 32 products, each in its own way.
+// sharedShapes end tiles of 32 to 128 pixels and channels, and steps of 8, 16 and 32 products, each in its own way.
 var sharedShapes = []shape{
 	{in: nn.Dims{1, 1, 1, 37}, out: 41, kh: 1, kw: 1, few: true},
 	{in: nn.Dims{2, 5, 5, 33}, out: 1, kh: 1, kw: 1},

@@ -19,6 +19,7 @@
 // TM, TN, TK          | shape of a product of matrices: [TM, TK] times [TK, TN]
 // TAPS                | 1: any window, stride, dilation, padding; 0: 1x1 without any of them, pixels are rows of x
 // WZP                 | 1: wz is not 0
+// LANES               | a subgroup has at least so many invocations
 // ELEM_F32, _F16, _Q8 | type of x and y; floats of 32 bits become ones of 16 on the way to shared memory; sums are float32
 //                     | or int32
 //
@@ -116,15 +117,25 @@ uvec4 get(int i) { return staged[i]; }
 #endif
 
 const int THREADS = int(gl_WorkGroupSize.x);
-const int LOAD_X = (BM * CELLS + THREADS - 1) / THREADS; // cells of x that an invocation loads in a step
-const int LOAD_W = (BN * CELLS + THREADS - 1) / THREADS; // and cells of w
+const int LOAD_X = BM * CELLS / (ROWS * COLS * LANES); // cells of x that an invocation loads in a step at most
+const int LOAD_W = BN * CELLS / (ROWS * COLS * LANES); // and cells of w
+#define loads(i, rows) ((i) * THREADS < (rows) * CELLS)
 
 #define MATRIX_A coopmat<IN, gl_ScopeSubgroup, TM, TK, gl_MatrixUseA>
 #define MATRIX_B coopmat<IN, gl_ScopeSubgroup, TK, TN, gl_MatrixUseB>
 #define MATRIX_C coopmat<SUM, gl_ScopeSubgroup, TM, TN, gl_MatrixUseAccumulator>
 
-// The cells that an invocation loads have the same place in all rows. They are in flight while the step before is computed.
-uvec4 heldX[LOAD_X], heldW[LOAD_W];
+// The cells that an invocation loads have the same place in all rows. They are in flight while the step before is computed,
+// which is why nothing is made of them before they go to shared memory: whoever uses a value waits for it.
+#ifdef ELEM_F32
+#define RAW uvec4
+#else
+#define RAW QUAD
+#endif
+RAW heldX[LOAD_X][QUADS];
+uvec4 heldW[LOAD_W];
+uint kept, image; // bit i * QUADS + j: quad j of cell i of x is one of the sum, and in the image
+bool keptW;       // the cells of w are in their rows
 #if TAPS
 ivec3 origin[LOAD_X]; // of the window of each row
 int behind;           // channels of x before those of the group, in quads
@@ -135,15 +146,6 @@ int rowW[LOAD_W];    // the same for w, and
 bool knownW[LOAD_W]; // whether that row exists
 int stepCells;       // from a step to the next
 int cells;           // in a row
-
-// quadOf is the quad x[at] as it is in cells.
-#ifdef ELEM_Q8
-uint quadOf(int at) { return x[at] ^ flip; }
-#elif defined(ELEM_F16)
-uvec2 quadOf(int at) { return x[at]; }
-#else
-uvec2 quadOf(int at) { return packHalf4(x[at]); }
-#endif
 
 void fetch(int step) {
     int me = int(gl_LocalInvocationID.x);
@@ -160,41 +162,61 @@ void fetch(int step) {
         there[j] = int(tap) < taps;
     }
 #endif
+    kept = image = 0u;
     [[unroll]] for (int i = 0; i < LOAD_X; i++) {
-        uvec4 v;
+        if (loads(i, BM))
         [[unroll]] for (int j = 0; j < QUADS; j++) {
+            uint bit = 1u << (i * QUADS + j);
 #if TAPS
             int iy = origin[i].y + dy[j], ix = origin[i].z + dx[j];
-            bool image = inside(iy, inH) && inside(ix, inW), on = there[j];
-            int at = image && on ? ((origin[i].x + iy) * inW + ix) * pitch + behind + rest[j] : 0;
+            bool on = there[j], seen = inside(iy, inH) && inside(ix, inW);
+            int at = seen && on ? ((origin[i].x + iy) * inW + ix) * pitch + behind + rest[j] : 0;
+            image |= seen ? bit : 0u;
 #else
             bool on = q0 + j < kq;
             int at = rowX[i] + min(q0 + j, kq - 1);
 #endif
-#ifdef ELEM_Q8
-            uint q = quadOf(at);
-#if TAPS
-            q = image ? q : outside;
-#endif
-            v[j] = on ? q : 0u;
+            kept |= on ? bit : 0u;
+#ifdef ELEM_F32
+            heldX[i][j] = floatBitsToUint(x[at]);
 #else
-            uvec2 q = quadOf(at);
-#if TAPS
-            on = on && image;
-#endif
-            q = on ? q : uvec2(0u);
-            v[2 * j] = q.x;
-            v[2 * j + 1] = q.y;
+            heldX[i][j] = x[at];
 #endif
         }
-        heldX[i] = v;
     }
-    bool more = step * CELLS + (me & (CELLS - 1)) < cells;
-    [[unroll]] for (int i = 0; i < LOAD_W; i++) {
-        bool known = more && knownW[i];
-        uvec4 v = w[known ? rowW[i] + step * stepCells : 0];
-        heldW[i] = known ? v : uvec4(0u);
+    keptW = step * CELLS + (me & (CELLS - 1)) < cells;
+    [[unroll]] for (int i = 0; i < LOAD_W; i++)
+        if (loads(i, BN)) heldW[i] = w[keptW && knownW[i] ? rowW[i] + step * stepCells : 0];
+}
+
+// cellX is cell i of x as it is in shared memory.
+uvec4 cellX(int i) {
+    uvec4 v;
+    [[unroll]] for (int j = 0; j < QUADS; j++) {
+        uint bit = 1u << (i * QUADS + j);
+#ifdef ELEM_Q8
+        uint q = heldX[i][j] ^ flip;
+#if TAPS
+        q = (image & bit) != 0u ? q : outside;
+#endif
+        v[j] = (kept & bit) != 0u ? q : 0u;
+#else
+#ifdef ELEM_F32
+        uvec2 q = packHalf4(uintBitsToFloat(heldX[i][j]));
+#else
+        uvec2 q = heldX[i][j];
+#endif
+#if TAPS
+        bool on = (kept & image & bit) != 0u;
+#else
+        bool on = (kept & bit) != 0u;
+#endif
+        q = on ? q : uvec2(0u);
+        v[2 * j] = q.x;
+        v[2 * j + 1] = q.y;
+#endif
     }
+    return v;
 }
 
 void main() {
@@ -245,11 +267,11 @@ void main() {
         barrier(); // nobody reads the previous operands any more
         [[unroll]] for (int i = 0; i < LOAD_X; i++) {
             int at = me + i * THREADS;
-            if (at < BM * CELLS) put(at / CELLS * PITCH + at % CELLS, heldX[i]);
+            if (at < BM * CELLS) put(at / CELLS * PITCH + at % CELLS, cellX(i));
         }
         [[unroll]] for (int i = 0; i < LOAD_W; i++) {
             int at = me + i * THREADS;
-            if (at < BN * CELLS) put((BM + at / CELLS) * PITCH + at % CELLS, heldW[i]);
+            if (at < BN * CELLS) put((BM + at / CELLS) * PITCH + at % CELLS, keptW && knownW[i] ? heldW[i] : uvec4(0u));
         }
         barrier();
         if (step + 1 < end) fetch(step + 1);

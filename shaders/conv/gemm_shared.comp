@@ -1,21 +1,21 @@
 #version 450
 // Convolution as an implicit matrix product, or products of a batch of matrices, through shared memory. One workgroup of
 // LOCAL_X x LOCAL_Y invocations computes BM output pixels times BN output channels; one invocation computes every LOCAL_Y-th
-// of these pixels times every LOCAL_X-th quad of these channels.
+// quad of these pixels times every LOCAL_X-th quad of these channels.
 //
 // y[p][n] = clamp(bias[n] + sum over taps t, channels k of x[window(p) at t][k] * w[t][k][n], lo, hi)
 // r[p][n] may be added to that (added.glsl).
 //
 // Operands are read in units: quads of floats, or words of 4 bytes. Units are counted through all taps, with the channels of a
 // tap innermost, and a workgroup goes through them STEP at a time. The next step is loaded into registers while products of the
-// step before are computed. An invocation loads the same unit of each step, for several rows: only where the channels of a tap
+// step before are computed, which is why nothing is made of what is loaded before it goes to shared memory: whoever uses a value
+// waits for it. An invocation loads the same unit of each step, for several rows: only where the channels of a tap
 // end does it go on to the next tap and compute positions again.
 //
 // macro            | meaning
 // BM, BN           | tile: pixels, channels
-// LOCAL_X, LOCAL_Y | shape of a workgroup; they divide BN/4 and BM
+// LOCAL_X, LOCAL_Y | shape of a workgroup; they divide BN/4 and BM/4
 // STEP4            | units of a step are STEP4 quads of floats or 4 * STEP4 words
-// BUFFERS          | 1: one tile of each operand in shared memory and two barriers a step; 2: two of each, and one
 // TAPS             | 1: any window, stride, dilation, padding; 0: 1x1 without any of them, pixels are rows of x
 // SPLIT            | 1: workgroup z sums its part of the steps, and writes sums for gemm_sum.comp; 0: z counts products of a
 //                  |    batch, without TAPS
@@ -38,13 +38,18 @@ int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
 #define SUM ivec4
 #define STAGED uvec4
 #define FILTER uvec4
+#define ALL_AT_ONCE // a dot product is four instructions
 #define unpackFilter(v) (v)
+#if !TAPS
+const uint outside = 0u;
+#endif
 const int WIDTH = 4; // units of a quad in shared memory
 const int DEPTH = 1; // rows of BN/4 quads that the filter has for each unit
 #else
 #define SUM vec4
 #define STAGED vec4
 #define FILTER QUAD
+#define ALL_AT_ONCE [[unroll]]
 #define unpackFilter(v) unpackQuad(v)
 const int WIDTH = 1;
 const int DEPTH = 4;
@@ -105,17 +110,18 @@ layout(push_constant) uniform P {
 #include "added.glsl"
 #endif
 
-const int TM = BM / LOCAL_Y;      // pixels of an invocation
-const int TN4 = BN / 4 / LOCAL_X; // quads of an invocation
+const int TM4 = BM / 4 / LOCAL_Y; // quads of pixels of an invocation
+const int TN4 = BN / 4 / LOCAL_X; // quads of channels of an invocation
 const int STEP = STEP4 * WIDTH;   // units at a time
 const int THREADS = LOCAL_X * LOCAL_Y;
 const int LOAD_X = BM * STEP / THREADS;             // units of x that an invocation loads
 const int TILE_W = STEP * DEPTH * BN / 4;           // quads of w for a step
 const int LOAD_W = TILE_W / THREADS;                // quads of w that an invocation loads
-const int PITCH_X = STEP4 + 1;                      // one quad longer than a row, so that rows begin in different banks
+const int PITCH_X = BM / 4 + 1;                     // one quad longer than a row, so that rows begin in different banks
 const int PITCH_W = BN / 4 + 1;
+const int BUFFERS = 2; // one is read while the other is filled
 
-shared STAGED xs[BUFFERS * BM * PITCH_X];        // [buffer][pixel][quad]
+shared STAGED xs[BUFFERS * 4 * STEP4 * PITCH_X]; // [buffer][k or word][quad of pixels]
 shared STAGED ws[BUFFERS * 4 * STEP4 * PITCH_W]; // [buffer][k or word][quad of channels]
 
 void main() {
@@ -124,12 +130,12 @@ void main() {
     int p0 = int(gl_WorkGroupID.x) * BM;
     int tile = int(gl_WorkGroupID.y), z = int(gl_WorkGroupID.z);
 
-    SUM acc[TM][TN4];
-    [[unroll]] for (int m = 0; m < TM; m++)
+    SUM acc[4 * TM4][TN4];
+    [[unroll]] for (int m = 0; m < 4 * TM4; m++)
         [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] = SUM(0);
 #if defined(ELEM_Q8) && WZP
-    int xsum[TM];
-    [[unroll]] for (int m = 0; m < TM; m++) xsum[m] = 0;
+    int xsum[4 * TM4];
+    [[unroll]] for (int m = 0; m < 4 * TM4; m++) xsum[m] = 0;
 #endif
 
 #if TAPS
@@ -173,7 +179,10 @@ void main() {
 #endif
 
     for (int s = 0; s <= steps; s++) {
-        STAGED nextXs[LOAD_X], nextWs[LOAD_W];
+        QUAD loadedX[LOAD_X];
+        FILTER loadedW[LOAD_W];
+        bool kept[LOAD_X];        // the unit of x is in the image
+        bool more = unit < units; // the units are some of the sum
         if (s < steps) {
 #if TAPS
             if (moved) {
@@ -187,34 +196,21 @@ void main() {
 #else
             int at = unit;
 #endif
-            bool more = unit < units;
             [[unroll]] for (int i = 0; i < LOAD_X; i++) {
 #if TAPS
-                bool use = more && ok[i];
+                kept[i] = ok[i];
 #else
-                bool use = more;
+                kept[i] = true;
 #endif
-#ifdef ELEM_Q8
-                uint v = x[use ? row[i] + at : 0] ^ flip;
-#if TAPS
-                v = use ? v : outside;
-#endif
-                nextXs[i].x = more ? v : 0u;
-#else
-                vec4 v = unpackQuad(x[use ? row[i] + at : 0]);
-                nextXs[i] = use ? v : vec4(0);
-#endif
+                loadedX[i] = x[more && kept[i] ? row[i] + at : 0];
             }
             [[unroll]] for (int i = 0; i < LOAD_W; i++) {
-#if ROWS
-                int n = tile * BN + (me + i * THREADS) / STEP;
-                bool known = more && n < channels;
-                vec4 v = unpackQuad(w[wi + (known ? n * units + unit : 0)]);
-                nextWs[i] = known ? v : vec4(0);
-#else
                 int j = me + i * THREADS;
-                STAGED v = unpackFilter(w[wi + min(j, left - 1)]);
-                nextWs[i] = j < left ? v : STAGED(0);
+#if ROWS
+                int n = tile * BN + j / STEP;
+                loadedW[i] = w[wi + (more && n < channels ? n * units + unit : 0)];
+#else
+                loadedW[i] = w[wi + min(j, left - 1)];
 #endif
             }
             unit += STEP;
@@ -235,48 +231,47 @@ void main() {
 #endif
         }
         if (s > 0) {
-            int from = ((s - 1) % BUFFERS) * BM * PITCH_X, fromW = ((s - 1) % BUFFERS) * 4 * STEP4 * PITCH_W;
-            for (int q = 0; q < STEP4; q++) {
-                STAGED xv[TM];
-                [[unroll]] for (int m = 0; m < TM; m++) xv[m] = xs[from + (ly + m * LOCAL_Y) * PITCH_X + q];
+            int from = ((s - 1) % BUFFERS) * 4 * STEP4 * PITCH_X, fromW = ((s - 1) % BUFFERS) * 4 * STEP4 * PITCH_W;
+            ALL_AT_ONCE for (int q = 0; q < STEP4; q++) {
                 [[unroll]] for (int c = 0; c < 4; c++) {
-#if defined(ELEM_Q8) && WZP
-                    [[unroll]] for (int m = 0; m < TM; m++) xsum[m] += dotSU(0x01010101u, xv[m][c], 0);
-#endif
-                    [[unroll]] for (int j = 0; j < TN4; j++) {
-                        STAGED wv = ws[fromW + (4 * q + c) * PITCH_W + lx + j * LOCAL_X];
-                        [[unroll]] for (int m = 0; m < TM; m++) {
+                    STAGED xv[TM4], wv[TN4];
+                    [[unroll]] for (int i = 0; i < TM4; i++) xv[i] = xs[from + (4 * q + c) * PITCH_X + ly + i * LOCAL_Y];
+                    [[unroll]] for (int j = 0; j < TN4; j++) wv[j] = ws[fromW + (4 * q + c) * PITCH_W + lx + j * LOCAL_X];
+                    [[unroll]] for (int m = 0; m < 4 * TM4; m++) {
 #ifdef ELEM_Q8
-                            uint v = xv[m][c];
-                            acc[m][j] += ivec4(dotSU(wv.x, v, 0), dotSU(wv.y, v, 0), dotSU(wv.z, v, 0), dotSU(wv.w, v, 0));
-#else
-                            acc[m][j] += xv[m][c] * wv;
+                        uint v = xv[m / 4][m % 4];
+#if WZP
+                        xsum[m] += dotSU(0x01010101u, v, 0);
 #endif
-                        }
+                        [[unroll]] for (int j = 0; j < TN4; j++)
+                            acc[m][j] += ivec4(dotSU(wv[j].x, v, 0), dotSU(wv[j].y, v, 0), dotSU(wv[j].z, v, 0), dotSU(wv[j].w, v, 0));
+#else
+                        [[unroll]] for (int j = 0; j < TN4; j++) acc[m][j] += xv[m / 4][m % 4] * wv[j];
+#endif
                     }
                 }
             }
         }
-#if BUFFERS == 1
-        barrier(); // nobody reads the previous operands any more
-#endif
         if (s < steps) {
-            int to = (s % BUFFERS) * BM * PITCH_X, toW = (s % BUFFERS) * 4 * STEP4 * PITCH_W;
+            int to = (s % BUFFERS) * 4 * STEP4 * PITCH_X, toW = (s % BUFFERS) * 4 * STEP4 * PITCH_W;
             [[unroll]] for (int i = 0; i < LOAD_X; i++) {
-                int j = me + i * THREADS;
+                int j = me + i * THREADS, m = j / STEP;
 #ifdef ELEM_Q8
-                xs[to + j / STEP * PITCH_X + j % STEP / 4][j % 4] = nextXs[i].x;
+                uint v = kept[i] ? loadedX[i] ^ flip : outside;
+                xs[to + j % STEP * PITCH_X + m / 4][m % 4] = more ? v : 0u;
 #else
-                xs[to + j / STEP * PITCH_X + j % STEP] = nextXs[i];
+                vec4 v = more && kept[i] ? unpackQuad(loadedX[i]) : vec4(0);
+                [[unroll]] for (int c = 0; c < 4; c++) xs[to + (4 * (j % STEP) + c) * PITCH_X + m / 4][m % 4] = v[c];
 #endif
             }
             [[unroll]] for (int i = 0; i < LOAD_W; i++) {
                 int j = me + i * THREADS;
 #if ROWS
                 int n = j / STEP;
-                [[unroll]] for (int c = 0; c < 4; c++) ws[toW + (4 * (j % STEP) + c) * PITCH_W + n / 4][n % 4] = nextWs[i][c];
+                vec4 v = more && tile * BN + n < channels ? unpackQuad(loadedW[i]) : vec4(0);
+                [[unroll]] for (int c = 0; c < 4; c++) ws[toW + (4 * (j % STEP) + c) * PITCH_W + n / 4][n % 4] = v[c];
 #else
-                ws[toW + j / (BN / 4) * PITCH_W + j % (BN / 4)] = nextWs[i];
+                ws[toW + j / (BN / 4) * PITCH_W + j % (BN / 4)] = j < left + TILE_W ? unpackFilter(loadedW[i]) : STAGED(0);
 #endif
             }
         }
@@ -293,8 +288,8 @@ void main() {
             vec4 b = bias[nq];
 #endif
 #endif
-            [[unroll]] for (int m = 0; m < TM; m++) {
-                int p = p0 + ly + m * LOCAL_Y;
+            [[unroll]] for (int m = 0; m < 4 * TM4; m++) {
+                int p = p0 + 4 * (ly + m / 4 * LOCAL_Y) + m % 4;
                 SUM v = acc[m][j];
 #if defined(ELEM_Q8) && WZP
                 v -= wz * xsum[m];

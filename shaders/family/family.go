@@ -96,6 +96,7 @@ type Needs struct {
 	SharedBytes  uint32
 	Subgroup     SubgroupOps
 	SubgroupSize uint32 // 0: any
+	LeastLanes   uint32 // of a subgroup
 }
 
 // Matrix is a product of matrices that a subgroup computes as one: [M, K] times [K, N], both of type In, added to [M, N] of

@@ -12,11 +12,10 @@ type sharedTile struct {
 	m, n   int
 	localX int
 	localY int
-	// buffers is 1 where two pairs of tiles of floats are more than 32 KiB.
-	buffers int
+	floats int // quads of a step of floats
 }
 
-var sharedTiles = []sharedTile{{32, 32, 8, 8, 2}, {64, 64, 16, 8, 2}, {128, 128, 16, 16, 1}}
+var sharedTiles = []sharedTile{{32, 32, 8, 8, 4}, {64, 64, 16, 8, 4}, {128, 128, 16, 16, 2}}
 
 // sharedVariants: matrix products through shared memory, and what ends them.
 func sharedVariants() []variant {
@@ -50,11 +49,11 @@ func tileVariants(k family.Gemm, tile sharedTile) []variant {
 			}
 			k.Split, k.Rows = how.split, how.rows
 			v := sharedVariant(k, "conv/gemm_shared.comp", family.CostMatrix, tile.localX, tile.localY)
-			steps, buffers := 4, tile.buffers // 16 floats
+			quads := tile.floats
 			if k.Dot {
-				steps, buffers = 2, 2 // 32 bytes
+				quads = 2 // of words: 32 bytes
 			}
-			v.defines["BM"], v.defines["STEP4"], v.defines["BUFFERS"] = fmt.Sprint(k.M), fmt.Sprint(steps), fmt.Sprint(buffers)
+			v.defines["BM"], v.defines["STEP4"] = fmt.Sprint(k.M), fmt.Sprint(quads)
 			v.defines["TAPS"], v.defines["SPLIT"], v.defines["ROWS"] = digit(k.Window), digit(k.Split), digit(k.Rows)
 			list = append(list, v)
 		}

@@ -18,7 +18,8 @@ func TestDescribe(t *testing.T) {
 		info, err := describe(code)
 		require.NoError(t, err, k)
 		want := *k.Info()
-		info.Name, info.Cost, info.Needs.SubgroupSize, info.Subgroups = want.Name, want.Cost, want.Needs.SubgroupSize, want.Subgroups
+		info.Name, info.Cost, info.Subgroups = want.Name, want.Cost, want.Subgroups
+		info.Needs.SubgroupSize, info.Needs.LeastLanes = want.Needs.SubgroupSize, want.Needs.LeastLanes
 		require.Equal(t, want, info)
 	}
 }

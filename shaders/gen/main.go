@@ -31,6 +31,7 @@ type variant struct {
 	defines      map[string]string // macros that freeze the variant
 	cost         family.Cost       // see family.Info
 	subgroupSize uint32
+	leastLanes   uint32 // of a subgroup; 0: any
 	subgroups    uint32 // see family.Info
 	matrix       bool   // compiled by the tools of matrixTools
 }
@@ -187,7 +188,8 @@ func writeRegistry(list []variant) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", v.name, err)
 		}
-		info.Name, info.Cost, info.Needs.SubgroupSize, info.Subgroups = v.name, v.cost, v.subgroupSize, v.subgroups
+		info.Name, info.Cost, info.Subgroups = v.name, v.cost, v.subgroups
+		info.Needs.SubgroupSize, info.Needs.LeastLanes = v.subgroupSize, v.leastLanes
 		fmt.Fprintf(&b, "%s,\n", strings.TrimPrefix(literal(reflect.ValueOf(info)), "family.Info"))
 		if v.key != nil {
 			fmt.Fprintf(&keys, "%s: %s,\n", camel(v.name), literal(reflect.ValueOf(v.key)))

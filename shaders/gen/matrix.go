@@ -81,18 +81,21 @@ func matrixVariants() []variant {
 	return list
 }
 
-// matrixVariant has four subgroups a workgroup; the widest tile eight.
+// matrixVariant has four subgroups a workgroup, in two rows: the wider the part of a subgroup is, the fewer of its operands
+// pass through shared memory.
+// What an invocation holds is an array, whose length has to be known when the kernel is compiled: else it is memory.
 func matrixVariant(k family.Gemm) variant {
-	rows, cols := 2, 2
-	if k.M == 128 {
-		cols = 4
+	const rows, cols = 2, 2
+	lanes := uint32(8)
+	if k.Matrix.M == 16 { // of NVIDIA and AMD
+		lanes = 32
 	}
 	return variant{
-		key: k, source: "conv/gemm_matrix.comp", cost: family.CostMatrix, subgroups: uint32(rows * cols), matrix: true,
+		key: k, source: "conv/gemm_matrix.comp", cost: family.CostMatrix, subgroups: rows * cols, leastLanes: lanes, matrix: true,
 		defines: map[string]string{
 			elemMacro(k.Elem): "1", "BM": fmt.Sprint(k.M), "BN": fmt.Sprint(k.N), "ROWS": fmt.Sprint(rows), "COLS": fmt.Sprint(cols),
 			"TM": fmt.Sprint(k.Matrix.M), "TN": fmt.Sprint(k.Matrix.N), "TK": fmt.Sprint(k.Matrix.K),
-			"TAPS": digit(k.Window), "WZP": digit(k.ZeroPoint),
+			"TAPS": digit(k.Window), "WZP": digit(k.ZeroPoint), "LANES": fmt.Sprint(lanes),
 		},
 	}
 }

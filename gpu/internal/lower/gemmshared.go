@@ -20,8 +20,9 @@ const (
 	unitBytes = 20
 	// unitInvocations are those that one unit holds at a time, with the registers that tiles take (about 64).
 	unitInvocations = 1024
-	// waitCycles pass from a load from memory until the value is there; a step of a tile waits at least that long.
-	waitCycles = 600
+	// waitCycles are what a step of a workgroup takes besides its products: the way of its operands, as far as products do not
+	// hide it.
+	waitCycles = 500
 	// dispatchCycles is the cost of a dispatch that waits for the one before: 1 to 2.5 µs.
 	dispatchCycles = 3000
 	// splitLoss is how much faster sums in parts must be to be worth another dispatch: the estimate is no better than
@@ -36,6 +37,10 @@ const (
 	registerPeak = 0.05
 )
 
+// sharedPeaks are the part of unitProducts that tiles in shared memory reach with floats, by their width: the wider, the
+// more products there are for each load from shared memory. Near what an H200 reached: 21, 40 and 48 TFLOP/s of 58.
+var sharedPeaks = map[int]float64{32: 0.4, 64: 0.6, 128: 0.8}
+
 // gpuGrid is the work of a dispatch as a GPU gets it.
 type gpuGrid struct {
 	groups      int     // workgroups
@@ -46,11 +51,12 @@ type gpuGrid struct {
 }
 
 // cycles is the time of g on a device with so many compute units: the busiest unit computes its workgroups at the
-// kernel's rate, unless waiting for memory takes longer. Of the workgroups that a unit holds, one waits while others
-// compute.
+// kernel's rate, unless one of them takes longer for its steps, one after the other. Of the workgroups that a unit holds,
+// one waits while others compute.
 func (g *gpuGrid) cycles(units int) float64 {
 	busiest := (g.groups + units - 1) / units
-	return max(float64(busiest)*g.products/(unitProducts*g.peak), float64(g.rounds(units)*g.steps*waitCycles))
+	products := g.products / (unitProducts * g.peak)
+	return max(float64(busiest)*products, float64(g.rounds(units))*(float64(g.steps*waitCycles)+products))
 }
 
 // rounds is how many times the busiest unit takes as many workgroups as it can hold.
@@ -92,8 +98,11 @@ func registerShare(f *plan.Facts, c *conv, k family.Gemm) float64 {
 
 // sharedStep is the number of products of a sum in a step of a tile in shared memory, as shaders/gen/convshared.go has it.
 func sharedStep(k family.Gemm) int {
-	if k.Dot {
+	switch {
+	case k.Dot:
 		return 32
+	case k.M == 128:
+		return 8
 	}
 	return 16
 }
@@ -108,10 +117,7 @@ func (c *conv) sharedGrid(k family.Gemm, parts int) gpuGrid {
 		g.peak = unitBytes / bytes / unitProducts
 		return g
 	}
-	// An invocation multiplies m pixels by n channels: for 4 products of each of these it loads m + n quads from shared
-	// memory, at the cost of 8 multiply-adds each. That gives 67 % of the peak for 8x8 and 50 % for 4x4.
-	m, n := float64(k.M)/float64(local[1]), float64(k.N)/float64(local[0])
-	g.peak = m * n / (m*n + 2*(m+n))
+	g.peak = sharedPeaks[k.M]
 	if k.Dot {
 		g.peak *= 2
 	}

@@ -12,19 +12,19 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// matrixPeak is how many times unitProducts a compute unit reaches with half floats in cooperative matrices: of the
-// 2,048 in a cycle of an H100, products of one subgroup reach 63 % (arXiv 2501.12084). With bytes it is twice as many.
-const matrixPeak = 10
+// matrixPeaks are how many times unitProducts a compute unit reaches with half floats in cooperative matrices, by the
+// width of the tile. On an H200 the operands, of which a narrow tile takes more, bound it: 72 TFLOP/s by 32x32, 131 by
+// 64x64, 260 by 128x128. With bytes it is twice as many.
+var matrixPeaks = map[int]float64{32: 1.1, 64: 2.2, 128: 4.3}
 
 // matrixGrid is the work of c by cooperative matrices, with sums cut into so many parts. A step of a workgroup brings
-// 64 bytes of each row; the narrower the tile, the larger the share of time for that, as is known of the tiles of
-// others.
+// 64 bytes of each row.
 func (c *conv) matrixGrid(f *plan.Facts, k family.Gemm, parts int) gpuGrid {
 	elem := matrixElem(k)
 	local := f.Workgroup(shaders.Of(k).Info(), 0)
 	g := gpuGrid{
 		groups: c.rows(k) * c.tiles(k) * parts, invocations: int(local[0] * local[1] * local[2]),
-		steps: (c.MatrixSteps(elem) + parts - 1) / parts, peak: matrixPeak * map[int]float64{32: 0.25, 64: 0.4, 128: 0.5}[k.M],
+		steps: (c.MatrixSteps(elem) + parts - 1) / parts, peak: matrixPeaks[k.M],
 	}
 	if k.Elem == family.Q8 {
 		g.peak *= 2

@@ -89,6 +89,8 @@ func (f *Facts) Lacks(k *family.Info, local [3]uint32) error {
 		return fmt.Errorf("subgroup operations %#x; the device has %#x", n.Subgroup, f.SubgroupOps)
 	case n.SubgroupSize != 0 && n.SubgroupSize != f.SubgroupSize:
 		return fmt.Errorf("subgroups of %d; the device has %d", n.SubgroupSize, f.SubgroupSize)
+	case n.LeastLanes > f.SubgroupSize:
+		return fmt.Errorf("subgroups of %d or more; the device has %d", n.LeastLanes, f.SubgroupSize)
 	case n.Int8 && !f.Int8:
 		return errors.New("arithmetic with 8-bit integers, which the device lacks")
 	case n.Matrix != (family.Matrix{}) && !slices.Contains(f.Matrices, n.Matrix):

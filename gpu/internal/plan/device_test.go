@@ -35,6 +35,7 @@ func TestLacks(t *testing.T) {
 		{"shared memory", family.Needs{SharedBytes: 16<<10 + 1}, Flat(1), "shared memory"},
 		{"subgroup operations", family.Needs{Subgroup: family.SubgroupShuffle}, Flat(1), "subgroup operations"},
 		{"a size of subgroups", family.Needs{SubgroupSize: 32}, Flat(1), "subgroups of 32"},
+		{"subgroups of at least a size", family.Needs{LeastLanes: 32}, Flat(1), "subgroups of 32 or more"},
 		{"cooperative matrices", family.Needs{Matrix: able.Matrices[0]}, Flat(1), ""},
 		{"others", family.Needs{Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f16"}}, Flat(1), "cooperative matrices 16x8x16 f16 to f16"},
 		{"8-bit storage", family.Needs{Storage8: true}, Flat(1), "storage"},
