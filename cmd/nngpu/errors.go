@@ -125,6 +125,9 @@ func (a *app) hint(err error) string {
 				return fmt.Sprintf("%s=%s keeps other drivers out: correct or unset it", name, v)
 			}
 		}
+		if _, err := os.Stat("/proc/driver/nvidia/version"); err == nil {
+			return "NVIDIA's driver needs libEGL.so.1 and libGLX.so.0 to start, even without a display (Debian: libegl1, libgl1)"
+		}
 		return "install a Vulkan driver (Debian: mesa-vulkan-drivers)"
 	case status == nn.StatusDeviceUnavailable:
 		return "nngpu info lists the devices"
