@@ -44,8 +44,8 @@ that were fastest: from then on every command and program that prepares the same
 Without it, estimates decide by what is known of the device. Where nothing is faster than that, that stays.
 
 Printed are the operations whose kernel changed, and how long the network takes before and after; with -v also what each
-kernel took that was tried. On a machine that does
-other things too, measurements are disturbed, and so is what they lead to.`,
+kernel took that was tried. On a machine that does other things too, measurements are disturbed, and so is what they
+lead to.`,
 		Args:              exactArgs(1, "one model"),
 		ValidArgsFunction: completeModels,
 		RunE: func(c *cobra.Command, args []string) error {
