@@ -14,15 +14,18 @@ import (
 // Ceiling names a rate that no kernel can exceed on a device.
 type Ceiling uint8
 
-// Ceilings. Rates of the first three are multiplications and additions a second, that of memory bytes.
+// Ceilings. Rates are multiplications and additions a second, that of memory bytes. Those of matrices are of 16-bit floats
+// and 8-bit integers with sums of 32 bits.
 const (
 	CeilingF32 Ceiling = iota
 	CeilingF16
 	CeilingInt8
 	CeilingMemory
+	CeilingMatrixF16
+	CeilingMatrixInt8
 )
 
-var ceilingNames = [...]string{"f32", "f16", "int8 dot", "memory"}
+var ceilingNames = [...]string{"f32", "f16", "int8 dot", "memory", "f16 matrix", "int8 matrix"}
 
 func (c Ceiling) String() string {
 	if int(c) < len(ceilingNames) {
@@ -79,10 +82,9 @@ func (g *Gauge) plan(m *meter, what Ceiling) (*plan.Plan, error) {
 	}
 	for _, k := range multipliers(&m.facts) {
 		if k.ceiling == what {
-			of := func(count int) *plan.Plan { return multiplyPlan(k.kernel, count) }
-			count, _, err := m.grow(multiplyLocal*4, multiplyMostCount, g.overhead, of)
-			g.units = float64(count) * multiplyRounds * k.each
-			return of(count), err
+			count, _, err := m.grow(4*k.local, multiplyMostCount, g.overhead, k.plan)
+			g.units = float64(count) * k.units()
+			return k.plan(count), err
 		}
 	}
 	return nil, ErrNoCeiling

@@ -13,6 +13,7 @@ import (
 	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/shaders"
+	"github.com/nngpu/nngpu/shaders/family"
 )
 
 var (
@@ -198,6 +199,7 @@ func middle[T cmp.Ordered](list []plan.Rates, of func(*plan.Rates) T) T {
 func bestCeilings(a, b plan.Ceilings) plan.Ceilings {
 	return plan.Ceilings{
 		F32: max(a.F32, b.F32), F16: max(a.F16, b.F16), Dot: max(a.Dot, b.Dot),
+		MatrixF16: max(a.MatrixF16, b.MatrixF16), MatrixInt8: max(a.MatrixInt8, b.MatrixInt8),
 		Cache: max(a.Cache, b.Cache), Memory: max(a.Memory, b.Memory), Copy: max(a.Copy, b.Copy),
 	}
 }
@@ -227,59 +229,83 @@ func repeated(s *plan.Step, n int, barriers bool) *plan.Plan {
 // multiplyLocal is the workgroup size of the kernels that measure.
 const multiplyLocal = 64
 
-// multiplyStep is count invocations of measure/multiply.comp, which write the first 4 bytes each of the arena.
-func multiplyStep(k shaders.Kernel, count, iterations int) plan.Step {
-	return flatStep(k, count, []uint32{uint32(count), uint32(iterations), 0x01020304, math.Float32bits(0.5), math.Float32bits(0.25)},
-		plan.Binding{Buffer: plan.Arena, Size: plan.AlignUp(4 * int64(count)), Write: true})
-}
-
 // flatStep is a dispatch of count invocations; see shaders/include/common.glsl.
-func flatStep(k shaders.Kernel, count int, push []uint32, bindings ...plan.Binding) plan.Step {
+func flatStep(k shaders.Kernel, local, count int, push []uint32, bindings ...plan.Binding) plan.Step {
 	const row = 32768
-	groups := uint32((count + multiplyLocal - 1) / multiplyLocal)
+	groups := uint32((count + local - 1) / local)
 	s := plan.Step{
-		Kernel: k, Local: plan.Flat(multiplyLocal), Groups: [3]uint32{min(groups, row), (groups + row - 1) / row, 1},
+		Kernel: k, Local: plan.Flat(uint32(local)), Groups: [3]uint32{min(groups, row), (groups + row - 1) / row, 1},
 		Push: push, Bindings: bindings, Label: "measurement",
 	}
 	return s
 }
 
 const (
-	// multiplyRounds is the number of iterations of the loop in measure/multiply.comp, each of so many operations.
-	multiplyRounds    = 4096
-	vectorFLOP        = 4 * 3 * 8  // REPEATS times CHAINS vectors of four
-	dotFLOP           = 4 * 12 * 8 // packed products of four, with their sums
-	multiplyMostCount = 1 << 24    // invocations
+	// multiplyRounds and matrixRounds are the numbers of iterations of the loops in measure/multiply.comp and
+	// measure/matrix.comp, each of so many operations.
+	multiplyRounds, matrixRounds = 4096, 256
+	vectorFLOP                   = 4 * 3 * 8  // REPEATS times CHAINS vectors of four
+	dotFLOP                      = 4 * 12 * 8 // packed products of four, with their sums
+	matrixProducts               = 4 * 8      // of a subgroup
+	multiplyMostCount            = 1 << 24    // invocations
 )
 
-// multiplier is a variant of measure/multiply.comp, which makes so many operations in a round.
+// multiplier is a variant of measure/multiply.comp or measure/matrix.comp.
 type multiplier struct {
 	ceiling Ceiling
 	kernel  shaders.Kernel
-	each    float64
+	local   int     // invocations of a workgroup
+	rounds  int     // iterations of the loop
+	each    float64 // operations of an invocation in an iteration
 }
 
 // multipliers are those that a device can run.
 func multipliers(f *plan.Facts) []multiplier {
-	list := []multiplier{{CeilingF32, shaders.MeasureMultiplyF32, vectorFLOP}}
+	list := []multiplier{{CeilingF32, shaders.MeasureMultiplyF32, multiplyLocal, multiplyRounds, vectorFLOP}}
 	if f.Float16 {
-		list = append(list, multiplier{CeilingF16, shaders.MeasureMultiplyF16, vectorFLOP})
+		list = append(list, multiplier{CeilingF16, shaders.MeasureMultiplyF16, multiplyLocal, multiplyRounds, vectorFLOP})
 	}
 	if f.IntegerDot {
-		list = append(list, multiplier{CeilingInt8, shaders.MeasureMultiplyDot, dotFLOP})
+		list = append(list, multiplier{CeilingInt8, shaders.MeasureMultiplyDot, multiplyLocal, multiplyRounds, dotFLOP})
+	}
+	for _, c := range []struct {
+		of Ceiling
+		in string
+	}{{CeilingMatrixF16, "f16"}, {CeilingMatrixInt8, "s8"}} {
+		if k, ok := matrixMultiplier(f, c.in); ok {
+			k.ceiling = c.of
+			list = append(list, k)
+		}
 	}
 	return list
 }
 
-// multiplications measures operations a second of a kernel of measure/multiply.comp, which makes so many in a round.
-func (m *meter) multiplications(k shaders.Kernel, each float64, overhead time.Duration) (float64, error) {
-	return m.growing(multiplyLocal*4, multiplyMostCount, overhead, multiplyRounds*each, func(count int) *plan.Plan {
-		return multiplyPlan(k, count)
-	})
+// matrixMultiplier multiplies the largest matrices of type in that there is a kernel for.
+func matrixMultiplier(f *plan.Facts, in string) (best multiplier, ok bool) {
+	for _, m := range f.Matrices {
+		k, known := shaders.ByName(family.MatrixPeak{Matrix: m}.Name())
+		if m.In != in || !known {
+			continue
+		}
+		local := f.Workgroup(k.Info(), 0)
+		each := float64(2*m.M*m.N*m.K*matrixProducts) / float64(f.SubgroupSize)
+		if each > best.each && f.Lacks(k.Info(), local) == nil {
+			best, ok = multiplier{kernel: k, local: int(local[0]), rounds: matrixRounds, each: each}, true
+		}
+	}
+	return best, ok
 }
 
-func multiplyPlan(k shaders.Kernel, count int) *plan.Plan {
-	return &plan.Plan{ArenaBytes: plan.AlignUp(4 * int64(count)), Steps: []plan.Step{multiplyStep(k, count, multiplyRounds)}, Segments: []int{1}}
+// units are the operations of an invocation.
+func (k *multiplier) units() float64 { return float64(k.rounds) * k.each }
+
+// plan has so many invocations of k or a little more, which write 4 bytes each of the arena.
+func (k *multiplier) plan(count int) *plan.Plan {
+	count = (count + k.local - 1) / k.local * k.local
+	push := []uint32{uint32(count), uint32(k.rounds), 0x01020304, math.Float32bits(0.5), math.Float32bits(0.25)}
+	bytes := plan.AlignUp(4 * int64(count))
+	s := flatStep(k.kernel, k.local, count, push, plan.Binding{Buffer: plan.Arena, Size: bytes, Write: true})
+	return &plan.Plan{ArenaBytes: bytes, Steps: []plan.Step{s}, Segments: []int{1}}
 }
 
 // growing measures units a second with a plan of count invocations, or of more until it takes long enough, of so many units
@@ -407,7 +433,7 @@ func (k *mover) step(count int, mask uint32, from, to, bytes int64) plan.Step {
 		format = plan.FormatRGBA32F
 	}
 	count /= moveEach
-	return flatStep(k.kernel, count, []uint32{uint32(count), mask},
+	return flatStep(k.kernel, multiplyLocal, count, []uint32{uint32(count), mask},
 		plan.Binding{Buffer: plan.Arena, Format: format, Offset: from, Size: bytes},
 		plan.Binding{Buffer: plan.Arena, Offset: to, Size: bytes, Write: true})
 }
@@ -425,9 +451,11 @@ func (m *meter) ceilings(r plan.Rates) (c plan.Ceilings, err error) {
 	if c, err = m.moves(overhead); err != nil {
 		return c, err
 	}
-	rates := map[Ceiling]*float64{CeilingF32: &c.F32, CeilingF16: &c.F16, CeilingInt8: &c.Dot}
+	rates := map[Ceiling]*float64{
+		CeilingF32: &c.F32, CeilingF16: &c.F16, CeilingInt8: &c.Dot, CeilingMatrixF16: &c.MatrixF16, CeilingMatrixInt8: &c.MatrixInt8,
+	}
 	for _, k := range multipliers(&m.facts) {
-		if *rates[k.ceiling], err = m.multiplications(k.kernel, k.each, overhead); err != nil {
+		if *rates[k.ceiling], err = m.growing(4*k.local, multiplyMostCount, overhead, k.units(), k.plan); err != nil {
 			return c, err
 		}
 	}

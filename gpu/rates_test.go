@@ -53,6 +53,8 @@ func TestCeilings(t *testing.T) {
 			require.Greater(t, c.F32, 1e8)
 			require.Equal(t, m.facts.Float16, c.F16 > 0)
 			require.Equal(t, m.facts.IntegerDot, c.Dot > 0)
+			require.Equal(t, hasMatrix(&m.facts, "f16"), c.MatrixF16 > 0)
+			require.Equal(t, hasMatrix(&m.facts, "s8"), c.MatrixInt8 > 0)
 			for _, rate := range []float64{c.Cache, c.Memory, c.Copy} {
 				require.Greater(t, rate, 1e7)
 			}
@@ -330,8 +332,9 @@ func TestMiddleRates(t *testing.T) {
 	}
 	require.Equal(t, rate(7, 20), middleRates([]plan.Rates{rate(5, 20), rate(9, 1), rate(7, 400)}))
 	require.Equal(t, rate(5, 20), middleRates([]plan.Rates{rate(5, 20)}))
-	require.Equal(t, plan.Ceilings{F32: 4, F16: 2, Dot: 3, Cache: 9, Memory: 5, Copy: 6},
-		bestCeilings(plan.Ceilings{F32: 4, F16: 1, Dot: 3, Cache: 4, Memory: 5, Copy: 1}, plan.Ceilings{F32: 1, F16: 2, Dot: 3, Cache: 9, Copy: 6}))
+	require.Equal(t, plan.Ceilings{F32: 4, F16: 2, Dot: 3, MatrixF16: 8, MatrixInt8: 7, Cache: 9, Memory: 5, Copy: 6},
+		bestCeilings(plan.Ceilings{F32: 4, F16: 1, Dot: 3, MatrixF16: 8, MatrixInt8: 1, Cache: 4, Memory: 5, Copy: 1},
+			plan.Ceilings{F32: 1, F16: 2, Dot: 3, MatrixInt8: 7, Cache: 9, Copy: 6}))
 }
 
 // TestRepeated: what is repeated to be measured finds nothing in a cache that the time before left there, and waits for

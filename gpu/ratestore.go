@@ -19,9 +19,10 @@ import (
 // known or the device cannot do it.
 type Measurement struct {
 	// What the device can do at most: multiplications and additions of floats of 32 and 16 bits and, by packed dot
-	// products, of 8-bit integers; bytes that kernels read and write within a cache and beyond all, and copy commands
-	// beyond all.
+	// products, of 8-bit integers; those of 16-bit floats and 8-bit integers in cooperative matrices; bytes that kernels read
+	// and write within a cache and beyond all, and copy commands beyond all.
 	FMA32, FMA16, Dot8        float64
+	MatrixF16, MatrixInt8     float64
 	Cache, Memory, CopyMemory float64
 	// What kernels reach: matrix products and depthwise convolutions (operations), sums of tensors (bytes).
 	Matrix, Depthwise, Elementwise float64
@@ -101,7 +102,7 @@ func readRateRecord(info *vulkan.DeviceInfo) (path string, r rateRecord, ok bool
 	}
 	r.Rates = info.Facts.Bounded(r.Rates)
 	r.Device, r.Driver = info.Name, info.Driver
-	for _, x := range []*float64{&r.Ceilings.F32, &r.Ceilings.F16, &r.Ceilings.Dot, &r.Ceilings.Cache, &r.Ceilings.Memory, &r.Ceilings.Copy} {
+	for _, x := range []*float64{&r.Ceilings.F32, &r.Ceilings.F16, &r.Ceilings.Dot, &r.Ceilings.MatrixF16, &r.Ceilings.MatrixInt8, &r.Ceilings.Cache, &r.Ceilings.Memory, &r.Ceilings.Copy} {
 		if !(*x >= 0 && *x <= mostRate) {
 			*x = 0
 		}
@@ -252,7 +253,7 @@ func (k *rateStore) close(d *vulkan.Device) {
 func (r *rateRecord) measurement() Measurement {
 	c, t := &r.Ceilings, &r.Rates
 	return Measurement{
-		FMA32: c.F32, FMA16: c.F16, Dot8: c.Dot, Cache: c.Cache, Memory: c.Memory, CopyMemory: c.Copy,
+		FMA32: c.F32, FMA16: c.F16, Dot8: c.Dot, MatrixF16: c.MatrixF16, MatrixInt8: c.MatrixInt8, Cache: c.Cache, Memory: c.Memory, CopyMemory: c.Copy,
 		Matrix: t.FLOPS, Depthwise: t.Depthwise, Elementwise: t.Bandwidth,
 		Submit: t.Submit, Dispatch: t.Dispatch, Barrier: t.Barrier, Timestamp: t.Stamp,
 		Load: r.Load, CeilingLoad: r.CeilingLoad, Drift: r.Drift, At: r.At,

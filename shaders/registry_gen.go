@@ -659,146 +659,156 @@ const (
 	MeanFedF16                                Kernel = 652
 	MeanFedF32                                Kernel = 653
 	MeanFedQ8                                 Kernel = 654
-	MeasureMove                               Kernel = 655
-	MeasureMoveSum                            Kernel = 656
-	MeasureMoveSumTexel                       Kernel = 657
-	MeasureMoveTexel                          Kernel = 658
-	MeasureMultiplyDot                        Kernel = 659
-	MeasureMultiplyF16                        Kernel = 660
-	MeasureMultiplyF32                        Kernel = 661
-	MultinomialDraw                           Kernel = 662
-	MultinomialSumF16                         Kernel = 663
-	MultinomialSumF32                         Kernel = 664
-	NmsLimit                                  Kernel = 665
-	NmsSelect                                 Kernel = 666
-	NmsSum                                    Kernel = 667
-	NmsTake                                   Kernel = 668
-	NmsTakeBoxes                              Kernel = 669
-	PoolAverageF16                            Kernel = 670
-	PoolAverageF32                            Kernel = 671
-	PoolAverageF32Texel                       Kernel = 672
-	PoolAverageQ8                             Kernel = 673
-	PoolAverageQ8Texel                        Kernel = 674
-	PoolL2F16                                 Kernel = 675
-	PoolL2F32                                 Kernel = 676
-	PoolMaxF16                                Kernel = 677
-	PoolMaxF32                                Kernel = 678
-	PoolMaxF32Texel                           Kernel = 679
-	PoolMaxQ8                                 Kernel = 680
-	PoolMaxQ8Texel                            Kernel = 681
-	ProgramF16                                Kernel = 682
-	ProgramF32                                Kernel = 683
-	ProposalsDecode                           Kernel = 684
-	ProposalsFilter                           Kernel = 685
-	ProposalsTake                             Kernel = 686
-	QuantizeF16                               Kernel = 687
-	QuantizeF32                               Kernel = 688
-	QuantizeWideF32                           Kernel = 689
-	ResizeBilinearF16                         Kernel = 690
-	ResizeBilinearF32                         Kernel = 691
-	ResizeBilinearF32Texel                    Kernel = 692
-	ResizeBilinearQ8                          Kernel = 693
-	ResizeBilinearQ8Texel                     Kernel = 694
-	ResizeBilinearQ8Wide                      Kernel = 695
-	ResizeNearestW1                           Kernel = 696
-	ResizeNearestW2                           Kernel = 697
-	ResizeNearestW4                           Kernel = 698
-	ResizeNearestW4Texel                      Kernel = 699
-	RoiAlign                                  Kernel = 700
-	RoiPool                                   Kernel = 701
-	ScoresBest                                Kernel = 702
-	ScoresChosen                              Kernel = 703
-	ScoresClasses                             Kernel = 704
-	Selftest                                  Kernel = 705
-	SelftestDot                               Kernel = 706
-	SoftmaxColumnF16                          Kernel = 707
-	SoftmaxColumnF32                          Kernel = 708
-	SoftmaxColumnQ8                           Kernel = 709
-	SoftmaxRowF16                             Kernel = 710
-	SoftmaxRowF16Subgroup                     Kernel = 711
-	SoftmaxRowF16Workgroup                    Kernel = 712
-	SoftmaxRowF32                             Kernel = 713
-	SoftmaxRowF32Subgroup                     Kernel = 714
-	SoftmaxRowF32Texel                        Kernel = 715
-	SoftmaxRowF32Workgroup                    Kernel = 716
-	SoftmaxRowLongF16                         Kernel = 717
-	SoftmaxRowLongF32                         Kernel = 718
-	SoftmaxRowLongF32Texel                    Kernel = 719
-	SoftmaxRowQ8                              Kernel = 720
-	SoftmaxRowQ8Subgroup                      Kernel = 721
-	SoftmaxRowQ8Wide                          Kernel = 722
-	SoftmaxRowQ8WideTexel                     Kernel = 723
-	SoftmaxRowQ8Workgroup                     Kernel = 724
-	SumColumnF16F16                           Kernel = 725
-	SumColumnF16F32                           Kernel = 726
-	SumColumnF32F16                           Kernel = 727
-	SumColumnF32F32                           Kernel = 728
-	SumColumnF32F32Texel                      Kernel = 729
-	SumColumnI32I32                           Kernel = 730
-	SumColumnI32Q8                            Kernel = 731
-	SumColumnQ8I32                            Kernel = 732
-	SumColumnQ8I32Wide                        Kernel = 733
-	SumColumnQ8I32WideTexel                   Kernel = 734
-	SumColumnQ8Q8                             Kernel = 735
-	SumColumnQ8Q8Wide                         Kernel = 736
-	SumColumnQ8Q8WideTexel                    Kernel = 737
-	SumRowF16F16                              Kernel = 738
-	SumRowF16F16Subgroup                      Kernel = 739
-	SumRowF16F16Workgroup                     Kernel = 740
-	SumRowF16F32                              Kernel = 741
-	SumRowF32F16                              Kernel = 742
-	SumRowF32F16Subgroup                      Kernel = 743
-	SumRowF32F16Workgroup                     Kernel = 744
-	SumRowF32F32                              Kernel = 745
-	SumRowF32F32Subgroup                      Kernel = 746
-	SumRowF32F32Texel                         Kernel = 747
-	SumRowF32F32Workgroup                     Kernel = 748
-	SumRowI32I32                              Kernel = 749
-	SumRowI32Q8                               Kernel = 750
-	SumRowQ8I32                               Kernel = 751
-	SumRowQ8I32Wide                           Kernel = 752
-	SumRowQ8I32WideTexel                      Kernel = 753
-	SumRowQ8Q8                                Kernel = 754
-	SumRowQ8Q8Wide                            Kernel = 755
-	SumRowQ8Q8WideTexel                       Kernel = 756
-	SuppressChoose                            Kernel = 757
-	SuppressCompare                           Kernel = 758
-	TopkMerge                                 Kernel = 759
-	TopkSortF16                               Kernel = 760
-	TopkSortF32                               Kernel = 761
-	TopkSortI32                               Kernel = 762
-	TopkSortQ8                                Kernel = 763
-	TopkTakeE1                                Kernel = 764
-	TopkTakeE2                                Kernel = 765
-	TopkTakeE4                                Kernel = 766
-	UnaryAbsF16                               Kernel = 767
-	UnaryAbsF32                               Kernel = 768
-	UnaryAbsI32                               Kernel = 769
-	UnaryClampF16                             Kernel = 770
-	UnaryClampF32                             Kernel = 771
-	UnaryEluF16                               Kernel = 772
-	UnaryEluF32                               Kernel = 773
-	UnaryExpF16                               Kernel = 774
-	UnaryExpF32                               Kernel = 775
-	UnaryFloorF16                             Kernel = 776
-	UnaryFloorF32                             Kernel = 777
-	UnaryHardswishF16                         Kernel = 778
-	UnaryHardswishF32                         Kernel = 779
-	UnaryLogF16                               Kernel = 780
-	UnaryLogF32                               Kernel = 781
-	UnaryLogisticF16                          Kernel = 782
-	UnaryLogisticF32                          Kernel = 783
-	UnaryNegF16                               Kernel = 784
-	UnaryNegF32                               Kernel = 785
-	UnaryNegI32                               Kernel = 786
-	UnaryRsqrtF16                             Kernel = 787
-	UnaryRsqrtF32                             Kernel = 788
-	UnarySinF16                               Kernel = 789
-	UnarySinF32                               Kernel = 790
-	UnarySqrtF16                              Kernel = 791
-	UnarySqrtF32                              Kernel = 792
-	UnaryTanhF16                              Kernel = 793
-	UnaryTanhF32                              Kernel = 794
+	MeasureMatrixF16X16x16x16                 Kernel = 655
+	MeasureMatrixF16X16x8x16                  Kernel = 656
+	MeasureMatrixF16X16x8x8                   Kernel = 657
+	MeasureMatrixF16X8x16x16                  Kernel = 658
+	MeasureMatrixF16X8x8x8                    Kernel = 659
+	MeasureMatrixS8X16x16x16                  Kernel = 660
+	MeasureMatrixS8X16x16x32                  Kernel = 661
+	MeasureMatrixS8X16x8x32                   Kernel = 662
+	MeasureMatrixS8X8x16x32                   Kernel = 663
+	MeasureMatrixS8X8x8x8                     Kernel = 664
+	MeasureMove                               Kernel = 665
+	MeasureMoveSum                            Kernel = 666
+	MeasureMoveSumTexel                       Kernel = 667
+	MeasureMoveTexel                          Kernel = 668
+	MeasureMultiplyDot                        Kernel = 669
+	MeasureMultiplyF16                        Kernel = 670
+	MeasureMultiplyF32                        Kernel = 671
+	MultinomialDraw                           Kernel = 672
+	MultinomialSumF16                         Kernel = 673
+	MultinomialSumF32                         Kernel = 674
+	NmsLimit                                  Kernel = 675
+	NmsSelect                                 Kernel = 676
+	NmsSum                                    Kernel = 677
+	NmsTake                                   Kernel = 678
+	NmsTakeBoxes                              Kernel = 679
+	PoolAverageF16                            Kernel = 680
+	PoolAverageF32                            Kernel = 681
+	PoolAverageF32Texel                       Kernel = 682
+	PoolAverageQ8                             Kernel = 683
+	PoolAverageQ8Texel                        Kernel = 684
+	PoolL2F16                                 Kernel = 685
+	PoolL2F32                                 Kernel = 686
+	PoolMaxF16                                Kernel = 687
+	PoolMaxF32                                Kernel = 688
+	PoolMaxF32Texel                           Kernel = 689
+	PoolMaxQ8                                 Kernel = 690
+	PoolMaxQ8Texel                            Kernel = 691
+	ProgramF16                                Kernel = 692
+	ProgramF32                                Kernel = 693
+	ProposalsDecode                           Kernel = 694
+	ProposalsFilter                           Kernel = 695
+	ProposalsTake                             Kernel = 696
+	QuantizeF16                               Kernel = 697
+	QuantizeF32                               Kernel = 698
+	QuantizeWideF32                           Kernel = 699
+	ResizeBilinearF16                         Kernel = 700
+	ResizeBilinearF32                         Kernel = 701
+	ResizeBilinearF32Texel                    Kernel = 702
+	ResizeBilinearQ8                          Kernel = 703
+	ResizeBilinearQ8Texel                     Kernel = 704
+	ResizeBilinearQ8Wide                      Kernel = 705
+	ResizeNearestW1                           Kernel = 706
+	ResizeNearestW2                           Kernel = 707
+	ResizeNearestW4                           Kernel = 708
+	ResizeNearestW4Texel                      Kernel = 709
+	RoiAlign                                  Kernel = 710
+	RoiPool                                   Kernel = 711
+	ScoresBest                                Kernel = 712
+	ScoresChosen                              Kernel = 713
+	ScoresClasses                             Kernel = 714
+	Selftest                                  Kernel = 715
+	SelftestDot                               Kernel = 716
+	SoftmaxColumnF16                          Kernel = 717
+	SoftmaxColumnF32                          Kernel = 718
+	SoftmaxColumnQ8                           Kernel = 719
+	SoftmaxRowF16                             Kernel = 720
+	SoftmaxRowF16Subgroup                     Kernel = 721
+	SoftmaxRowF16Workgroup                    Kernel = 722
+	SoftmaxRowF32                             Kernel = 723
+	SoftmaxRowF32Subgroup                     Kernel = 724
+	SoftmaxRowF32Texel                        Kernel = 725
+	SoftmaxRowF32Workgroup                    Kernel = 726
+	SoftmaxRowLongF16                         Kernel = 727
+	SoftmaxRowLongF32                         Kernel = 728
+	SoftmaxRowLongF32Texel                    Kernel = 729
+	SoftmaxRowQ8                              Kernel = 730
+	SoftmaxRowQ8Subgroup                      Kernel = 731
+	SoftmaxRowQ8Wide                          Kernel = 732
+	SoftmaxRowQ8WideTexel                     Kernel = 733
+	SoftmaxRowQ8Workgroup                     Kernel = 734
+	SumColumnF16F16                           Kernel = 735
+	SumColumnF16F32                           Kernel = 736
+	SumColumnF32F16                           Kernel = 737
+	SumColumnF32F32                           Kernel = 738
+	SumColumnF32F32Texel                      Kernel = 739
+	SumColumnI32I32                           Kernel = 740
+	SumColumnI32Q8                            Kernel = 741
+	SumColumnQ8I32                            Kernel = 742
+	SumColumnQ8I32Wide                        Kernel = 743
+	SumColumnQ8I32WideTexel                   Kernel = 744
+	SumColumnQ8Q8                             Kernel = 745
+	SumColumnQ8Q8Wide                         Kernel = 746
+	SumColumnQ8Q8WideTexel                    Kernel = 747
+	SumRowF16F16                              Kernel = 748
+	SumRowF16F16Subgroup                      Kernel = 749
+	SumRowF16F16Workgroup                     Kernel = 750
+	SumRowF16F32                              Kernel = 751
+	SumRowF32F16                              Kernel = 752
+	SumRowF32F16Subgroup                      Kernel = 753
+	SumRowF32F16Workgroup                     Kernel = 754
+	SumRowF32F32                              Kernel = 755
+	SumRowF32F32Subgroup                      Kernel = 756
+	SumRowF32F32Texel                         Kernel = 757
+	SumRowF32F32Workgroup                     Kernel = 758
+	SumRowI32I32                              Kernel = 759
+	SumRowI32Q8                               Kernel = 760
+	SumRowQ8I32                               Kernel = 761
+	SumRowQ8I32Wide                           Kernel = 762
+	SumRowQ8I32WideTexel                      Kernel = 763
+	SumRowQ8Q8                                Kernel = 764
+	SumRowQ8Q8Wide                            Kernel = 765
+	SumRowQ8Q8WideTexel                       Kernel = 766
+	SuppressChoose                            Kernel = 767
+	SuppressCompare                           Kernel = 768
+	TopkMerge                                 Kernel = 769
+	TopkSortF16                               Kernel = 770
+	TopkSortF32                               Kernel = 771
+	TopkSortI32                               Kernel = 772
+	TopkSortQ8                                Kernel = 773
+	TopkTakeE1                                Kernel = 774
+	TopkTakeE2                                Kernel = 775
+	TopkTakeE4                                Kernel = 776
+	UnaryAbsF16                               Kernel = 777
+	UnaryAbsF32                               Kernel = 778
+	UnaryAbsI32                               Kernel = 779
+	UnaryClampF16                             Kernel = 780
+	UnaryClampF32                             Kernel = 781
+	UnaryEluF16                               Kernel = 782
+	UnaryEluF32                               Kernel = 783
+	UnaryExpF16                               Kernel = 784
+	UnaryExpF32                               Kernel = 785
+	UnaryFloorF16                             Kernel = 786
+	UnaryFloorF32                             Kernel = 787
+	UnaryHardswishF16                         Kernel = 788
+	UnaryHardswishF32                         Kernel = 789
+	UnaryLogF16                               Kernel = 790
+	UnaryLogF32                               Kernel = 791
+	UnaryLogisticF16                          Kernel = 792
+	UnaryLogisticF32                          Kernel = 793
+	UnaryNegF16                               Kernel = 794
+	UnaryNegF32                               Kernel = 795
+	UnaryNegI32                               Kernel = 796
+	UnaryRsqrtF16                             Kernel = 797
+	UnaryRsqrtF32                             Kernel = 798
+	UnarySinF16                               Kernel = 799
+	UnarySinF32                               Kernel = 800
+	UnarySqrtF16                              Kernel = 801
+	UnarySqrtF32                              Kernel = 802
+	UnaryTanhF16                              Kernel = 803
+	UnaryTanhF32                              Kernel = 804
 )
 
 var infos = [...]family.Info{
@@ -1457,6 +1467,16 @@ var infos = [...]family.Info{
 	{Name: "mean_fed_f16", Bindings: "sss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "mean_fed_f32", Bindings: "sss", PushWords: 16, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "mean_fed_q8", Bindings: "sss", PushWords: 21, Workgroup: [3]uint32{0, 1, 1}},
+	{Name: "measure_matrix_f16_16x16x16", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}}},
+	{Name: "measure_matrix_f16_16x8x16", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}}},
+	{Name: "measure_matrix_f16_16x8x8", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}}},
+	{Name: "measure_matrix_f16_8x16x16", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}}},
+	{Name: "measure_matrix_f16_8x8x8", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Float16: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}}},
+	{Name: "measure_matrix_s8_16x16x16", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}}},
+	{Name: "measure_matrix_s8_16x16x32", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}}},
+	{Name: "measure_matrix_s8_16x8x32", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}}},
+	{Name: "measure_matrix_s8_8x16x32", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}}},
+	{Name: "measure_matrix_s8_8x8x8", Bindings: "s", PushWords: 5, Workgroup: [3]uint32{0, 1, 1}, Subgroups: 4, Needs: family.Needs{Int8: true, Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}}},
 	{Name: "measure_move", Bindings: "ss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "measure_move_sum", Bindings: "ss", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
 	{Name: "measure_move_sum_texel", Bindings: "ts", PushWords: 2, Workgroup: [3]uint32{0, 1, 1}},
@@ -2235,6 +2255,16 @@ var keys = [len(infos)]family.Key{
 	MeanFedF16:                                family.MeanRuntime{Elem: "f16"},
 	MeanFedF32:                                family.MeanRuntime{Elem: "f32"},
 	MeanFedQ8:                                 family.MeanRuntime{Elem: "q8"},
+	MeasureMatrixF16X16x16x16:                 family.MatrixPeak{Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	MeasureMatrixF16X16x8x16:                  family.MatrixPeak{Matrix: family.Matrix{M: 16, N: 8, K: 16, In: "f16", Sum: "f32"}},
+	MeasureMatrixF16X16x8x8:                   family.MatrixPeak{Matrix: family.Matrix{M: 16, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	MeasureMatrixF16X8x16x16:                  family.MatrixPeak{Matrix: family.Matrix{M: 8, N: 16, K: 16, In: "f16", Sum: "f32"}},
+	MeasureMatrixF16X8x8x8:                    family.MatrixPeak{Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "f16", Sum: "f32"}},
+	MeasureMatrixS8X16x16x16:                  family.MatrixPeak{Matrix: family.Matrix{M: 16, N: 16, K: 16, In: "s8", Sum: "s32"}},
+	MeasureMatrixS8X16x16x32:                  family.MatrixPeak{Matrix: family.Matrix{M: 16, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	MeasureMatrixS8X16x8x32:                   family.MatrixPeak{Matrix: family.Matrix{M: 16, N: 8, K: 32, In: "s8", Sum: "s32"}},
+	MeasureMatrixS8X8x16x32:                   family.MatrixPeak{Matrix: family.Matrix{M: 8, N: 16, K: 32, In: "s8", Sum: "s32"}},
+	MeasureMatrixS8X8x8x8:                     family.MatrixPeak{Matrix: family.Matrix{M: 8, N: 8, K: 8, In: "s8", Sum: "s32"}},
 	PoolAverageF16:                            family.Pool{Op: "average", Elem: "f16"},
 	PoolAverageF32:                            family.Pool{Op: "average", Elem: "f32"},
 	PoolAverageF32Texel:                       family.Pool{Op: "average", Elem: "f32", Access: 1},
@@ -2350,4 +2380,4 @@ var keys = [len(infos)]family.Key{
 }
 
 // SetID identifies the whole set: SHA-256 over descriptions and code.
-const SetID = "5ce0623e575831c6e453164848fa1ee495c9498458a96dc734e02547595af97d"
+const SetID = "3e84f784ef115e3506af30191bfa89596b4016b871f75196b7c2df2b0340f5f6"

@@ -48,7 +48,7 @@ NNGPU_CLASS=gpu NNGPU_SELFTEST=off "$go" test "${flags[@]}" -run '^Test(BatchMat
 if [ -x "$matrix/run" ]; then
 	echo "Cooperative matrices, on the lavapipe of ${matrix#"$PWD"/} as if it were a GPU:"
 	there=(env NNGPU_DEVICE=lavapipe "NNGPU_LAVAPIPE=$matrix/lvp_icd.json" "NNGPU_REQUIRE=lavapipe,matrix")
-	"${there[@]}" "$go" test -exec "$matrix/run" "${flags[@]}" -run '^(TestMatrixVariants|TestMatrixBatches|TestTrials)$' ./gpu/internal/lower ./gpu
+	"${there[@]}" "$go" test -exec "$matrix/run" "${flags[@]}" -run '^(TestMatrixVariants|TestMatrixBatches|TestTrials|TestCeilings)$' ./gpu/internal/lower ./gpu
 	"${there[@]}" NNGPU_CLASS=gpu NNGPU_SELFTEST=off NNGPU_CONFORMANCE_PART=10 "$go" test -exec "$matrix/run" "${flags[@]}" \
 		-run '^(TestConvByMatrices|TestConvAdds|Test.*BatchMatmulSweep|TestNetworks|TestDevices|TestConformance)$' ./tests/differential ./tests/models ./tests/networks ./tests/conformance
 else

@@ -19,6 +19,10 @@ type infoMeasured struct {
 	FMAF32 float64 `json:"fma_f32_gflops"`
 	FMAF16 float64 `json:"fma_f16_gflops"`
 	Dot    float64 `json:"dot_int8_gops"`
+	// By cooperative matrices.
+	MatrixF16  float64 `json:"matrix_f16_gflops"`
+	MatrixInt8 float64 `json:"matrix_int8_gops"`
+
 	Cache  float64 `json:"cache_gbps"`
 	Memory float64 `json:"memory_gbps"`
 	Copy   float64 `json:"copy_gbps"`
@@ -49,7 +53,7 @@ func describeMeasured(m *gpu.Measurement) *infoMeasured {
 	giga := func(x float64) float64 { return round3(x / 1e9) }
 	micro := func(d time.Duration) float64 { return round3(float64(d) / 1e3) }
 	return &infoMeasured{
-		giga(m.FMA32), giga(m.FMA16), giga(m.Dot8), giga(m.Cache), giga(m.Memory), giga(m.CopyMemory),
+		giga(m.FMA32), giga(m.FMA16), giga(m.Dot8), giga(m.MatrixF16), giga(m.MatrixInt8), giga(m.Cache), giga(m.Memory), giga(m.CopyMemory),
 		giga(m.Matrix), giga(m.Depthwise), giga(m.Elementwise),
 		micro(m.Submit), micro(m.Dispatch), micro(m.Barrier), micro(m.Timestamp),
 		round3(max(m.Load, m.CeilingLoad)), m.Busy(), round3(m.Drift), m.Unsteady(), m.At,
@@ -77,6 +81,9 @@ func (a *app) printMeasured(m *infoMeasured) {
 	if m.FMAF32 > 0 {
 		a.printf("     at most  %s GFLOP/s f32, %s f16, %s GOP/s int8; %s GB/s in a cache, %s in memory, %s by copies\n",
 			console.Rate(m.FMAF32), console.Rate(m.FMAF16), console.Rate(m.Dot), console.Rate(m.Cache), console.Rate(m.Memory), console.Rate(m.Copy))
+		if m.MatrixF16 > 0 || m.MatrixInt8 > 0 {
+			a.printf("              by matrices %s GFLOP/s f16, %s GOP/s int8\n", console.Rate(m.MatrixF16), console.Rate(m.MatrixInt8))
+		}
 	}
 	a.printf("     reached  %s GFLOP/s in matrix products, %s depthwise; %s GB/s by sums of tensors\n",
 		console.Rate(m.Matrix), console.Rate(m.Depthwise), console.Rate(m.Elementwise))

@@ -123,6 +123,7 @@ func (a *app) openGauges(ctx context.Context, dev *nngpu.Device) (of map[suite.B
 	var list []*gpu.Gauge
 	for what, bound := range map[gpu.Ceiling]suite.Bound{
 		gpu.CeilingF32: suite.ByF32, gpu.CeilingF16: suite.ByF16, gpu.CeilingInt8: suite.ByInt8, gpu.CeilingMemory: suite.ByMemory,
+		gpu.CeilingMatrixF16: suite.ByMatrixF16, gpu.CeilingMatrixInt8: suite.ByMatrixInt8,
 	} {
 		g, err := dev.Vulkan.Gauge(ctx, what)
 		if err != nil {

@@ -1,6 +1,12 @@
 package main
 
-// measureVariants: measure/multiply.comp and measure/move.comp, which tell what a device can do at most.
+import (
+	"fmt"
+
+	"github.com/nngpu/nngpu/shaders/family"
+)
+
+// measureVariants: measure/multiply.comp, measure/matrix.comp and measure/move.comp, which tell what a device can do at most.
 func measureVariants() []variant {
 	list := []variant{
 		{name: "measure_multiply_f16", defines: map[string]string{"F16": "1", "DOT": "0"}},
@@ -9,6 +15,18 @@ func measureVariants() []variant {
 	}
 	for i := range list {
 		list[i].source = "measure/multiply.comp"
+	}
+	for _, m := range matrixShapes {
+		elem := family.F16
+		if m.In == "s8" {
+			elem = family.Q8
+		}
+		list = append(list, variant{
+			key: family.MatrixPeak{Matrix: m}, source: "measure/matrix.comp", subgroups: 4, matrix: true,
+			defines: map[string]string{
+				elemMacro(elem): "1", "TM": fmt.Sprint(m.M), "TN": fmt.Sprint(m.N), "TK": fmt.Sprint(m.K),
+			},
+		})
 	}
 	for _, sum := range []bool{false, true} {
 		for _, texel := range []bool{false, true} {

@@ -135,7 +135,7 @@ func (t *Taken) Page(r *Result) *report.Page {
 	}
 	out.Tables = []report.Table{table}
 	m := &t.Measured
-	out.Ceilings = report.Ceilings{F32: m.FMA32, Dot: m.Dot8, Cache: m.Cache, Memory: m.Memory}
+	out.Ceilings = report.Ceilings{F32: m.FMA32, Dot: m.Dot8, MatrixF16: m.MatrixF16, MatrixInt8: m.MatrixInt8, Cache: m.Cache, Memory: m.Memory}
 	out.Memory = t.memory(took)
 	return out
 }

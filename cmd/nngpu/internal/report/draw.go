@@ -117,13 +117,11 @@ func (p *Page) Roofline() *Roofline {
 	for _, o := range points {
 		x0, x1, y0, y1 = min(x0, x(o)), max(x1, x(o)), min(y0, y(o)), max(y1, y(o))
 	}
-	for _, roof := range []float64{p.Ceilings.F32, p.Ceilings.Dot} {
-		if roof > 0 {
-			y1 = max(y1, math.Log10(roof/1e9))
+	if c := &p.Ceilings; c.F32 > 0 {
+		y1 = max(y1, math.Log10(c.most()/1e9))
+		if c.Cache > 0 { // to where arithmetic bounds
+			x1 = max(x1, math.Log10(c.most()/c.Cache))
 		}
-	}
-	if c := &p.Ceilings; c.Cache > 0 && c.F32 > 0 { // to where arithmetic bounds
-		x1 = max(x1, math.Log10(max(c.F32, c.Dot)/c.Cache))
 	}
 	x0, x1, y0, y1 = math.Floor(x0), math.Ceil(x1+0.3), math.Floor(y0), math.Ceil(y1+0.1)
 	atX := func(v float64) float64 { return px(chartLeft + (v-x0)/(x1-x0)*(chartRight-chartLeft)) }
@@ -176,7 +174,7 @@ func (r *Roofline) spread() {
 
 // roofs draws memory's slopes up to arithmetic's levels.
 func (r *Roofline) roofs(c *Ceilings, x0, x1, y0 float64, atX, atY func(float64) float64) {
-	level := math.Log10(max(c.F32, c.Dot) / 1e9)
+	level := math.Log10(c.most() / 1e9)
 	for _, m := range []struct {
 		name string
 		rate float64
@@ -195,10 +193,7 @@ func (r *Roofline) roofs(c *Ceilings, x0, x1, y0 float64, atX, atY func(float64)
 			Text: fmt.Sprintf("%s %.3g GB/s", m.name, m.rate/1e9), X: atX(from) + 6, Y: px(atY(slope+from) + m.down),
 		})
 	}
-	for _, a := range []struct {
-		name string
-		rate float64
-	}{{"f32", c.F32}, {"int8 dot", c.Dot}} {
+	for _, a := range c.arithmetic() {
 		if a.rate <= 0 {
 			continue
 		}

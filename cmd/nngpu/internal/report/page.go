@@ -31,7 +31,20 @@ type Table struct {
 }
 
 // Ceilings are those of the device: operations and bytes a second, 0 for what is not known.
-type Ceilings struct{ F32, Dot, Cache, Memory float64 }
+type Ceilings struct{ F32, Dot, MatrixF16, MatrixInt8, Cache, Memory float64 }
+
+// arithmetic are the names and rates of the operations.
+func (c *Ceilings) arithmetic() []roof {
+	return []roof{{"f32", c.F32}, {"int8 dot", c.Dot}, {"f16 matrix", c.MatrixF16}, {"int8 matrix", c.MatrixInt8}}
+}
+
+type roof struct {
+	name string
+	rate float64
+}
+
+// most is the highest of arithmetic.
+func (c *Ceilings) most() float64 { return max(c.F32, c.Dot, c.MatrixF16, c.MatrixInt8) }
 
 // Point is an operation of the roofline plot: FLOP and Bytes in so many milliseconds, which are Share of all.
 type Point struct {

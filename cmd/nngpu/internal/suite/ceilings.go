@@ -16,6 +16,9 @@ const (
 	ByF16    Bound = "f16"
 	ByInt8   Bound = "int8 dot"
 	ByMemory Bound = "memory"
+	// By cooperative matrices.
+	ByMatrixF16  Bound = "f16 matrix"
+	ByMatrixInt8 Bound = "int8 matrix"
 )
 
 // Gauge tells the rate of a ceiling at the moment: billions of operations or bytes a second.
@@ -52,7 +55,7 @@ const busyRate = 0.85
 // ceilings are the best of the rates so far.
 func (g *gauges) ceilings() (c Ceilings) {
 	for what, to := range map[Bound]*float64{
-		ByF32: &c.F32, ByF16: &c.F16, ByInt8: &c.Int8, ByMemory: &c.Memory,
+		ByF32: &c.F32, ByF16: &c.F16, ByInt8: &c.Int8, ByMemory: &c.Memory, ByMatrixF16: &c.MatrixF16, ByMatrixInt8: &c.MatrixInt8,
 	} {
 		for _, rate := range g.rates[what] {
 			*to = max(*to, rate)
@@ -68,11 +71,18 @@ func (g *gauges) ceilings() (c Ceilings) {
 // slower than that of float32, or which has none, does best in float32.
 func (c *Ceilings) bound(s *Subject) (bound Bound, ms float64) {
 	bound, rate := ByF32, c.F32
-	switch {
-	case s.Type == "f16" && c.F16 > rate:
-		bound, rate = ByF16, c.F16
-	case s.Type == "int8" && c.Int8 > rate:
-		bound, rate = ByInt8, c.Int8
+	faster := func(of Bound, other float64) {
+		if other > rate {
+			bound, rate = of, other
+		}
+	}
+	switch s.Type {
+	case "f16":
+		faster(ByF16, c.F16)
+		faster(ByMatrixF16, c.MatrixF16)
+	case "int8":
+		faster(ByInt8, c.Int8)
+		faster(ByMatrixInt8, c.MatrixInt8)
 	}
 	if rate > 0 {
 		ms = s.GFLOP / rate * 1e3

@@ -36,6 +36,9 @@ type Ceilings struct {
 	F16    float64 `json:"fma_f16_gflops"`
 	Int8   float64 `json:"dot_int8_gops"`
 	Memory float64 `json:"memory_gbps"`
+	// By cooperative matrices.
+	MatrixF16  float64 `json:"matrix_f16_gflops"`
+	MatrixInt8 float64 `json:"matrix_int8_gops"`
 	// Busy says that half of the time the device did much less than these, as it does where others use the machine.
 	Busy bool `json:"busy"`
 }

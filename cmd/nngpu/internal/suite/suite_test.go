@@ -25,6 +25,9 @@ func TestBound(t *testing.T) {
 		{"none of 16 bits", "f16", ceilings, 1, 1000, ByF32, 10},
 		{"slow ones", "int8", Ceilings{F32: 100, Int8: 50}, 1, 1000, ByF32, 10},
 		{"16 bits", "f16", Ceilings{F32: 100, F16: 200}, 1, 1000, ByF16, 5},
+		{"matrices of 16 bits", "f16", Ceilings{F32: 100, F16: 200, MatrixF16: 1000, MatrixInt8: 2000}, 1, 1000, ByMatrixF16, 1},
+		{"matrices of 8 bits", "int8", Ceilings{F32: 100, Int8: 400, MatrixInt8: 2000}, 1, 1000, ByMatrixInt8, 0.5},
+		{"no matrices of 32 bits", "f32", Ceilings{F32: 100, MatrixF16: 1000, MatrixInt8: 2000}, 1, 1000, ByF32, 10},
 		{"memory", "f32", ceilings, 0.001, 1e8, ByMemory, 10},
 		{"nothing known", "f32", Ceilings{}, 1, 1, ByF32, 0},
 	} {
