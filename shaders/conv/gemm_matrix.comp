@@ -134,8 +134,13 @@ const int LOAD_W = BN * CELLS / (ROWS * COLS * LANES); // and cells of w
 #endif
 RAW heldX[LOAD_X][QUADS];
 uvec4 heldW[LOAD_W];
-uint kept, image; // bit i * QUADS + j: quad j of cell i of x is one of the sum, and in the image
-bool keptW;       // the cells of w are in their rows
+// Bits, of which quad j of cell i of x has number i * QUADS + j: what is there counts; 8 bits: it is in the image.
+#define BITS ((LOAD_X * QUADS + 31) / 32)
+uint kept[BITS];
+#if defined(ELEM_Q8) && TAPS
+uint seen[BITS];
+#endif
+bool keptW; // the cells of w are in their rows
 #if TAPS
 ivec3 origin[LOAD_X]; // of the window of each row
 int behind;           // channels of x before those of the group, in quads
@@ -162,26 +167,37 @@ void fetch(int step) {
         there[j] = int(tap) < taps;
     }
 #endif
-    kept = image = 0u;
+    [[unroll]] for (int i = 0; i < BITS; i++) {
+        kept[i] = 0u;
+#if defined(ELEM_Q8) && TAPS
+        seen[i] = 0u;
+#endif
+    }
     [[unroll]] for (int i = 0; i < LOAD_X; i++) {
-        if (loads(i, BM))
-        [[unroll]] for (int j = 0; j < QUADS; j++) {
-            uint bit = 1u << (i * QUADS + j);
+        if (loads(i, BM)) {
+            [[unroll]] for (int j = 0; j < QUADS; j++) {
+                int number = i * QUADS + j;
+                uint bit = 1u << (number % 32);
 #if TAPS
-            int iy = origin[i].y + dy[j], ix = origin[i].z + dx[j];
-            bool on = there[j], seen = inside(iy, inH) && inside(ix, inW);
-            int at = seen && on ? ((origin[i].x + iy) * inW + ix) * pitch + behind + rest[j] : 0;
-            image |= seen ? bit : 0u;
+                int iy = origin[i].y + dy[j], ix = origin[i].z + dx[j];
+                bool image = inside(iy, inH) && inside(ix, inW), on = there[j];
+                int at = image && on ? ((origin[i].x + iy) * inW + ix) * pitch + behind + rest[j] : 0;
+#ifdef ELEM_Q8
+                seen[number / 32] |= image ? bit : 0u;
 #else
-            bool on = q0 + j < kq;
-            int at = rowX[i] + min(q0 + j, kq - 1);
+                on = on && image;
 #endif
-            kept |= on ? bit : 0u;
+#else
+                bool on = q0 + j < kq;
+                int at = rowX[i] + min(q0 + j, kq - 1);
+#endif
+                kept[number / 32] |= on ? bit : 0u;
 #ifdef ELEM_F32
-            heldX[i][j] = floatBitsToUint(x[at]);
+                heldX[i][j] = floatBitsToUint(x[at]);
 #else
-            heldX[i][j] = x[at];
+                heldX[i][j] = x[at];
 #endif
+            }
         }
     }
     keptW = step * CELLS + (me & (CELLS - 1)) < cells;
@@ -193,25 +209,22 @@ void fetch(int step) {
 uvec4 cellX(int i) {
     uvec4 v;
     [[unroll]] for (int j = 0; j < QUADS; j++) {
-        uint bit = 1u << (i * QUADS + j);
+        int number = i * QUADS + j;
+        uint bit = 1u << (number % 32);
+        bool keep = (kept[number / 32] & bit) != 0u;
 #ifdef ELEM_Q8
         uint q = heldX[i][j] ^ flip;
 #if TAPS
-        q = (image & bit) != 0u ? q : outside;
+        q = (seen[number / 32] & bit) != 0u ? q : outside;
 #endif
-        v[j] = (kept & bit) != 0u ? q : 0u;
+        v[j] = keep ? q : 0u;
 #else
 #ifdef ELEM_F32
         uvec2 q = packHalf4(uintBitsToFloat(heldX[i][j]));
 #else
         uvec2 q = heldX[i][j];
 #endif
-#if TAPS
-        bool on = (kept & image & bit) != 0u;
-#else
-        bool on = (kept & bit) != 0u;
-#endif
-        q = on ? q : uvec2(0u);
+        q = keep ? q : uvec2(0u);
         v[2 * j] = q.x;
         v[2 * j + 1] = q.y;
 #endif
