@@ -115,10 +115,16 @@ func gemm(k *kit) []step {
 	for _, s := range sizes {
 		args = append(args, "gemm:"+s)
 	}
-	return []step{
-		suite("products", 2*time.Minute, args...),
-		{Name: "PyTorch", Args: []string{"python3", "%D/torch_bench.py"}, Limit: 2 * time.Minute, Optional: true},
+	steps := []step{suite("products", 100*time.Second, args...)}
+	if !k.software { // what their kernels take, without the way of matrices to the device and back
+		for _, typ := range []string{"f16", "f32", "int8"} {
+			steps = append(steps, step{
+				Name: "kernels, " + typ, Limit: 20 * time.Second,
+				Args: []string{"nngpu", "profile", "--net", "gemm:4096,4096,4096", "--type", typ, "--json", "--runs", "20"},
+			})
+		}
 	}
+	return append(steps, step{Name: "PyTorch", Args: []string{"python3", "%D/torch_bench.py"}, Limit: 80 * time.Second, Optional: true})
 }
 
 // profiles looks for the networks that reach the least of their ceilings in the results of bench. Before there are
