@@ -166,9 +166,9 @@ func (c *conv) depthwiseRows(b *emit.Builder, k family.Depthwise, texel plan.For
 			waits = (loads + underWay - 1) / underWay
 		}
 		_, count := c.depthwiseGrid(k)
-		g := gpuGrid{groups: (count + emit.QuadLocal - 1) / emit.QuadLocal, invocations: emit.QuadLocal, steps: waits, peak: 1}
+		g := gpuGrid{groups: (count + emit.QuadLocal - 1) / emit.QuadLocal, invocations: emit.QuadLocal}
 		moved := float64(count*loads*4*c.X.Type.Bytes()) / float64(unitLoads*units(f))
-		return max(g.cycles(units(f)), moved)
+		return max(float64(g.rounds(units(f))*waits*loadCycles), moved)
 	}
 	plain := k
 	plain.Rows = 0

@@ -13,9 +13,10 @@ import (
 )
 
 // matrixPeaks are how many times unitProducts a compute unit reaches with half floats in cooperative matrices, by the
-// width of the tile. On an H200 the operands, of which a narrow tile takes more, bound it: 72 TFLOP/s by 32x32, 131 by
-// 64x64, 260 by 128x128. With bytes it is twice as many.
-var matrixPeaks = map[int]float64{32: 1.1, 64: 2.2, 128: 4.3}
+// width of the tile: an H200 with one or two workgroups on each unit, as the layers of networks are. Where there are more,
+// operands bound it, of which a narrow tile takes more (72 TFLOP/s by 32x32, 131 by 64x64, 260 by 128x128). With bytes it
+// is twice as many.
+var matrixPeaks = map[int]float64{32: 1.1, 64: 1.6, 128: 2.8}
 
 // matrixGrid is the work of c by cooperative matrices, with sums cut into so many parts. A step of a workgroup brings
 // 64 bytes of each row.

@@ -238,7 +238,7 @@ func TestMatrixChoice(t *testing.T) {
 		{"half floats", f, nn.TensorFloat16, false, 56, 56, 64, 256, 1, "conv_matrix_f16_16x16x16_128x128", "tile 128x128 by matrices 16x16x16 f16 to f32"},
 		{"many of them", f, nn.TensorFloat16, false, 224, 224, 64, 256, 1, "conv_matrix_f16_16x16x16_128x128", "128x128"},
 		{"few of them", f, nn.TensorFloat16, false, 7, 7, 64, 256, 1, "conv_matrix_f16_16x16x16_32x32", "32x32"},
-		{"long sums of few", f, nn.TensorFloat16, false, 7, 7, 2048, 512, 1, "conv_matrix_f16_16x16x16_64x64", "sums in 8 parts"},
+		{"long sums of few", f, nn.TensorFloat16, false, 7, 7, 2048, 512, 1, "conv_matrix_f16_16x16x16_64x64", "sums in 16 parts"},
 		{"a window with long sums", f, nn.TensorFloat16, false, 14, 14, 256, 256, 3, "conv_matrix_window_f16_16x16x16_128x128", "sums in "},
 		{"a window", f, nn.TensorFloat16, false, 56, 56, 64, 256, 3, "conv_matrix_window_f16_16x16x16_128x128", "128x128"},
 		{"8 bits", f, nn.TensorQuant8Asymm, false, 56, 56, 64, 256, 3, "conv_matrix_window_q8_16x16x32_64x64_wzp", "16x16x32 s8 to s32"},
