@@ -127,14 +127,9 @@ const int LOAD_W = BN * CELLS / (ROWS * COLS * LANES); // and cells of w
 
 // The cells that an invocation loads have the same place in all rows. They are in flight while the step before is computed,
 // which is why nothing is made of them before they go to shared memory: whoever uses a value waits for it.
-#ifdef ELEM_F32
-#define RAW uvec4
-#else
-#define RAW QUAD
-#endif
-RAW heldX[LOAD_X][QUADS];
+QUAD heldX[LOAD_X][QUADS];
 uvec4 heldW[LOAD_W];
-// Bits, of which quad j of cell i of x has number i * QUADS + j: what is there counts; 8 bits: it is in the image.
+// Bit i * QUADS + j tells of quad j of cell i of x. kept: it belongs to the sum; seen, of 8 bits: it lies in the image.
 #define BITS ((LOAD_X * QUADS + 31) / 32)
 uint kept[BITS];
 #if defined(ELEM_Q8) && TAPS
@@ -192,11 +187,7 @@ void fetch(int step) {
                 int at = rowX[i] + min(q0 + j, kq - 1);
 #endif
                 kept[number / 32] |= on ? bit : 0u;
-#ifdef ELEM_F32
-                heldX[i][j] = floatBitsToUint(x[at]);
-#else
                 heldX[i][j] = x[at];
-#endif
             }
         }
     }
@@ -220,7 +211,7 @@ uvec4 cellX(int i) {
         v[j] = keep ? q : 0u;
 #else
 #ifdef ELEM_F32
-        uvec2 q = packHalf4(uintBitsToFloat(heldX[i][j]));
+        uvec2 q = packHalf4(heldX[i][j]);
 #else
         uvec2 q = heldX[i][j];
 #endif

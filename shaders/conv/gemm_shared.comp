@@ -43,8 +43,8 @@ int dotSU(uint signedWord, uint unsignedWord, spirv_literal int packedFormat);
 #if !TAPS
 const uint outside = 0u;
 #endif
-const int WIDTH = 4; // units of a quad in shared memory
-const int DEPTH = 1; // rows of BN/4 quads that the filter has for each unit
+const int WIDTH = 4; // units that STEP4 counts as one
+const int DEPTH = 1; // rows in shared memory, of pixels as of channels, for each unit
 #else
 #define SUM vec4
 #define STAGED vec4
