@@ -45,6 +45,22 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, check("vkTest", success))
 }
 
+// TestOneInstanceStays: the first usual instance that is closed is held, and no other one.
+func TestOneInstanceStays(t *testing.T) {
+	openCPU(t) // or skips
+	closed := func(o InstanceOptions) {
+		inst, err := NewInstance(o)
+		require.NoError(t, err)
+		inst.Close()
+	}
+	closed(InstanceOptions{})
+	first := held
+	require.NotNil(t, first)
+	closed(InstanceOptions{})
+	closed(InstanceOptions{Env: []Env{{"NNGPU_TEST_ENV", "1"}}})
+	require.Same(t, first, held)
+}
+
 // openCPU opens a software device that is installed, with the validation layer where there is one.
 func openCPU(t *testing.T) (*Instance, *Device, *Properties) {
 	t.Helper()
