@@ -126,7 +126,7 @@ func (a *app) hint(err error) string {
 			}
 		}
 		if _, err := os.Stat("/proc/driver/nvidia/version"); err == nil {
-			return "NVIDIA's driver needs libEGL.so.1 and libGLX.so.0 to start, even without a display (Debian: libegl1, libgl1)"
+			return "NVIDIA's driver does not start without the libraries of glvnd, even where there is no display: install them (Debian: libegl1, libgl1)"
 		}
 		return "install a Vulkan driver (Debian: mesa-vulkan-drivers)"
 	case status == nn.StatusDeviceUnavailable:
