@@ -142,7 +142,7 @@ func (b *Builder) Tensor(id ir.ID) Value {
 		t := b.Graph.T(id)
 		if l := pack.LayoutOf(t); t.Const != nil {
 			recipe := pack.Recipe{How: "Pad", Shape: [6]int{l.Rows, l.C, l.Elem}}
-			b.tensors[id] = b.Packed(t.Const, recipe, l.Bytes(), func() []byte { return l.Pad(t.Const) })
+			b.tensors[id] = b.Packed(t.Const, recipe, l.Bytes(), func(dst []byte) { l.Pad(dst, t.Const) })
 		} else {
 			b.tensors[id] = b.Temp(l.Bytes())
 		}
@@ -153,8 +153,8 @@ func (b *Builder) Tensor(id ir.ID) Value {
 // Bound is pack.Weights.Bound. Without it, the model's constants are taken to be those of the graph.
 func (b *Builder) Bound(ctx context.Context, n int64, fits pack.Fits) { b.weights.Bound(ctx, n, fits) }
 
-// Packed places n bytes that do makes from constant c by recipe r; the same are not made again.
-func (b *Builder) Packed(c []byte, r pack.Recipe, n int64, do func() []byte) Value {
+// Packed places n bytes that do fills from constant c by recipe r; the same are not made again.
+func (b *Builder) Packed(c []byte, r pack.Recipe, n int64, do pack.Fill) Value {
 	return b.newValue(plan.Weights, n, b.weights.Make(b.label, c, r, n, do))
 }
 

@@ -298,12 +298,12 @@ func slabFloat(b *emit.Builder, c *conv, k family.Gemm) func(run [2]int) emit.Va
 		}
 		part, n := c.Tiles(k.N, run), run[1]-run[0]
 		if k.Blocks {
-			do := func() []byte { return pack.FloatBytes(part.BlockTiles(pack.Floats(part.W), blockTerms(k), k.N, 0, n)) }
+			do := func(dst []byte) { part.BlockTiles(dst, blockTerms(k), k.N, 0, n) }
 			return b.Packed(part.W.Const, part.Recipe("BlockTiles", 0, k.N), int64(n*c.tileTexels(k))*16, do)
 		}
-		how, do := "FloatTiles", func() []byte { return pack.FloatBytes(part.FloatTiles(pack.Floats(part.W), k.N, 0, n)) }
+		how, do := "FloatTiles", func(dst []byte) { part.FloatTiles(dst, k.N, 0, n) }
 		if k.Shared && k.Elem == family.F16 {
-			how, do = "HalfTiles", func() []byte { return part.HalfTiles(k.N, 0, n) }
+			how, do = "HalfTiles", func(dst []byte) { part.HalfTiles(dst, k.N, 0, n) }
 		}
 		return b.Packed(part.W.Const, part.Recipe(how, 0, k.N), int64(n*c.tileTexels(k))*16, do)
 	}
@@ -315,10 +315,8 @@ func floatBias(b *emit.Builder, c *conv, channels int) emit.Value {
 		return biasOnDevice(b, c)
 	}
 	recipe := pack.Recipe{How: "bias", Shape: [6]int{int(c.Bias.Type), channels}}
-	return b.Packed(c.Bias.Const, recipe, int64(4*channels), func() []byte {
-		bias := make([]float32, channels)
-		copy(bias, pack.Floats(c.Bias))
-		return pack.FloatBytes(bias)
+	return b.Packed(c.Bias.Const, recipe, int64(4*channels), func(dst []byte) {
+		clear(dst[copy(dst, pack.FloatBytes(pack.Floats(c.Bias))):])
 	})
 }
 
@@ -354,7 +352,7 @@ func slabQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) func(run
 			return packedOnDevice(b, c, k, run)
 		}
 		part, n := q.Tiles(k.N, run), run[1]-run[0]
-		do := func() []byte { return pack.WordBytes(part.WordTiles(k.N, 0, n)) }
+		do := func(dst []byte) { part.WordTiles(dst, k.N, 0, n) }
 		return b.Packed(part.W.Const, part.Recipe("WordTiles", q.WZero, k.N), int64(n*c.tileTexels(k))*16, do)
 	}
 }

@@ -65,7 +65,9 @@ func lowerDepthwise(b *emit.Builder, n *ir.Node) {
 		push = push.Ints(c.walk())
 	}
 	x, y := b.Reach(k.Access, b.Tensor(n.In[0]), b.Tensor(n.Out[0]), texel)
-	weights := b.Packed(c.W.Const, recipe, int64(taps*quads)*16, func() []byte { return pack.FloatBytes(pack.PadRows(filter(), taps, c.Out)) })
+	weights := b.Packed(c.W.Const, recipe, int64(taps*quads)*16, func(dst []byte) {
+		copy(dst, pack.FloatBytes(pack.PadRows(filter(), taps, c.Out)))
+	})
 	b.Quads(shaders.Of(k), count, push, emit.Cost{FLOP: c.flop()},
 		x, b.Read(weights, plan.FormatRGBA32F), b.Read(channels, plan.FormatNone), y)
 }

@@ -92,7 +92,7 @@ func lowerMatrixFloat(b *emit.Builder, c *conv, k family.Gemm) {
 		dispatchMatrix(b, c, k, halfFilter(b, c.node.In[1]), c.Taps*c.InQuads()/2, channels, p)
 		return
 	}
-	w := b.Packed(c.W.Const, c.Recipe("HalfRows", 0, k.N), c.MatrixBytes(2, k.N), func() []byte { return c.HalfRows(k.N) })
+	w := b.Packed(c.W.Const, c.Recipe("HalfRows", 0, k.N), c.MatrixBytes(2, k.N), func(dst []byte) { c.HalfRows(dst, k.N) })
 	dispatchMatrix(b, c, k, w, 0, channels, p)
 }
 
@@ -120,7 +120,7 @@ func lowerMatrixQ8(b *emit.Builder, c *conv, k family.Gemm, q *pack.Quantized) {
 	if c.window() {
 		p.outside = emit.Ints(int(uint8(s.XZero)) * 0x01010101)
 	}
-	rows := func() []byte { return s.SignedRows(k.N) }
+	rows := func(dst []byte) { s.SignedRows(dst, k.N) }
 	w := b.Packed(c.W.Const, c.Recipe("SignedRows", s.WZero, k.N), c.MatrixBytes(1, k.N), rows)
 	dispatchMatrix(b, c, k, w, 0, b.WeightsU32(records), p)
 }

@@ -242,9 +242,7 @@ func (w *winograd) filter(b *emit.Builder, k family.Gemm, size int64) emit.Value
 		if k.Blocks {
 			how = "WinogradBlocks"
 		}
-		return b.Packed(c.W.Const, c.Recipe(how, w.m, n), int64(w.points)*size, func() []byte {
-			return pack.FloatBytes(c.WinogradTiles(pack.Floats(c.W), w.m, n, blockTerms(k)))
-		})
+		return b.Packed(c.W.Const, c.Recipe(how, w.m, n), int64(w.points)*size, func(dst []byte) { c.WinogradTiles(dst, w.m, n, blockTerms(k)) })
 	}
 	in, kernel := b.Tensor(c.node.In[1]), shaders.Of(family.Winograd{Op: family.WinogradFilter, Elem: elem(c.X.Type), Tile: w.m})
 	return b.Once(packing{in, kernel, [4]int{n, number(c.turned)}}, func() emit.Value {

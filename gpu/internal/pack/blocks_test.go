@@ -27,14 +27,14 @@ func TestBlockTiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, tc := range []struct{ kH, kW, ci, co, of, n, first int }{
 		{1, 1, 1, 1, 8, 32, 0}, {1, 1, 8, 32, 8, 32, 0}, {1, 1, 9, 33, 8, 32, 0}, {3, 2, 13, 67, 8, 32, 0}, {3, 3, 4, 70, 8, 32, 1}, {2, 1, 17, 35, 16, 16, 2},
+		{1, 2, 131, 33, 8, 32, 0}, {1, 1, 259, 9, 8, 32, 0},
 	} {
 		t.Run(fmt.Sprint(tc), func(t *testing.T) {
 			f := floatFilter(r, tc.kH, tc.kW, tc.ci, tc.co)
 			w, tiles := Floats(f.W), (tc.co+tc.n-1)/tc.n
-			got := f.BlockTiles(w, tc.of, tc.n, tc.first, tiles)
 			steps, block := (tc.ci+tc.of-1)/tc.of, tc.of*tc.n
-			require.Len(t, got, (tiles-tc.first)*f.Taps*steps*block)
-			for at, v := range got {
+			got := filled(4*(tiles-tc.first)*f.Taps*steps*block, func(dst []byte) { f.BlockTiles(dst, tc.of, tc.n, tc.first, tiles) })
+			for at, v := range floatsIn(got) {
 				place, in := at/block, at%block
 				k := place%steps*tc.of + in/(4*tc.n)*4 + in%4
 				tap, tile := place/steps%f.Taps, place/steps/f.Taps+tc.first
@@ -56,10 +56,12 @@ func TestWinogradBlocks(t *testing.T) {
 		for _, ch := range [][2]int{{1, 1}, {7, 32}, {20, 35}, {37, 64}} {
 			t.Run(fmt.Sprint(m, ch), func(t *testing.T) {
 				f := floatFilter(r, 3, 3, ch[0], ch[1])
-				tiles, blocks := f.WinogradTiles(Floats(f.W), m, n, 0), f.WinogradTiles(Floats(f.W), m, n, of)
 				count, k4, terms := (ch[1]+n-1)/n, f.InQuads()*4, f.BlockTerms(of)
-				require.Len(t, blocks, (m+2)*(m+2)*count*terms*n)
-				for at, v := range blocks {
+				floats := func(terms, of int) []float32 {
+					return floatsIn(filled(4*(m+2)*(m+2)*count*terms*n, func(dst []byte) { f.WinogradTiles(dst, m, n, of) }))
+				}
+				tiles := floats(k4, 0)
+				for at, v := range floats(terms, of) {
 					place, in := at/(terms*n), at%(terms*n)
 					k, lane, want := in/(4*n)*4+in%4, in%(4*n)/4, float32(0)
 					if k < k4 {

@@ -55,61 +55,80 @@ func (f *Filter) Recipe(how string, zero, n int) Recipe {
 	return Recipe{how, [6]int{int(f.W.Type), zero, f.Taps, f.In, f.Out, n}}
 }
 
-// FloatTiles lays tiles first to last of w, the elements of f.W, out as [tile][tap][k, padded to 4][n], zeroes in the
-// padding.
-func (f *Filter) FloatTiles(w []float32, n, first, last int) []float32 {
-	return layTiles(f, w, n, first, last)
+// FloatTiles fills dst with tiles first to last of the filter as [tile][tap][k, padded to 4][n] floats, zeroes in the padding.
+func (f *Filter) FloatTiles(dst []byte, n, first, last int) {
+	layTiles(f, dst, f.InQuads()*4, n, first, last, f.floats, inRows, putFloats)
 }
 
-// HalfTiles is FloatTiles of f.W, of 16-bit floats, as kernels read them.
-func (f *Filter) HalfTiles(n, first, last int) []byte {
-	w := make([]uint16, len(f.W.Const)/2)
-	for i := range w {
-		w[i] = binary.LittleEndian.Uint16(f.W.Const[2*i:])
-	}
-	tiles := layTiles(f, w, n, first, last)
-	data := make([]byte, 2*len(tiles))
-	for i, v := range tiles {
-		binary.LittleEndian.PutUint16(data[2*i:], v)
-	}
-	return data
-}
-
-func layTiles[T float32 | uint16](f *Filter, w []T, n, first, last int) []T {
-	k4 := f.InQuads() * 4
-	out := make([]T, (last-first)*f.Taps*k4*n)
-	for o := first * n; o < min(last*n, f.Out); o++ {
-		tile, lane := o/n-first, o%n
-		for t := range f.Taps {
-			row := w[(o*f.Taps+t)*f.In:][:f.In]
-			to := out[(tile*f.Taps+t)*k4*n+lane:]
-			for k, v := range row {
-				to[k*n] = v
-			}
+// HalfTiles is FloatTiles of a filter of 16-bit floats, as they are.
+func (f *Filter) HalfTiles(dst []byte, n, first, last int) {
+	halves := func(row []uint16, at int) {
+		for i := range row {
+			row[i] = binary.LittleEndian.Uint16(f.W.Const[2*(at+i):])
 		}
 	}
-	return out
+	layTiles(f, dst, f.InQuads()*4, n, first, last, halves, inRows, putHalves)
 }
 
 // BlockTerms is the number of terms of a sum of one tap in blocks of `of` terms: f.In rounded up to whole blocks.
 func (f *Filter) BlockTerms(of int) int { return (f.In + of - 1) / of * of }
 
-// BlockTiles lays tiles first to last of w, the elements of f.W, out as [tile][tap][quad of k][n][k in the quad], zeroes in the
+// BlockTiles fills dst with tiles first to last of the filter as [tile][tap][quad of k][n][k in the quad] floats, zeroes in the
 // padding: k is padded to whole blocks of `of` terms.
-func (f *Filter) BlockTiles(w []float32, of, n, first, last int) []float32 {
-	terms := f.BlockTerms(of)
-	out := make([]float32, (last-first)*f.Taps*terms*n)
-	for o := first * n; o < min(last*n, f.Out); o++ {
-		tile, lane := o/n-first, o%n
+func (f *Filter) BlockTiles(dst []byte, of, n, first, last int) {
+	layTiles(f, dst, f.BlockTerms(of), n, first, last, f.floats, inQuads, putFloats)
+}
+
+// laidTerms is the number of terms that layTiles lays out at a time, those of all channels of a tile: they stay in the cache,
+// and what is written to dst, perhaps memory of a device, are long runs.
+const laidTerms = 128
+
+// layTiles fills dst with tiles first to last of f, each with `terms` terms a tap for each of n channels. read sets row to
+// elements of the filter, lay puts them into a block as one of n channels, put writes a block and returns what lies behind.
+func layTiles[T float32 | uint16](f *Filter, dst []byte, terms, n, first, last int,
+	read func(row []T, at int), lay func(block, row []T, lane, n int), put func(dst []byte, block []T) []byte,
+) {
+	row, block := make([]T, laidTerms), make([]T, laidTerms*n)
+	for tile := first; tile < last; tile++ {
 		for t := range f.Taps {
-			row := w[(o*f.Taps+t)*f.In:][:f.In]
-			to := out[(tile*f.Taps+t)*terms*n+4*lane:]
-			for k, v := range row {
-				to[k&^3*n+k&3] = v
+			for k := 0; k < terms; k += laidTerms {
+				clear(block)
+				there := row[:max(min(laidTerms, f.In-k), 0)]
+				for o := tile * n; o < min((tile+1)*n, f.Out); o++ {
+					read(there, (o*f.Taps+t)*f.In+k)
+					lay(block, there, o%n, n)
+				}
+				dst = put(dst, block[:min(laidTerms, terms-k)*n])
 			}
 		}
 	}
-	return out
+}
+
+// inRows puts row into a block [k][n].
+func inRows[T float32 | uint16](block, row []T, lane, n int) {
+	for k, v := range row {
+		block[k*n+lane] = v
+	}
+}
+
+// inQuads puts row into a block [quad of k][n][k in the quad].
+func inQuads(block, row []float32, lane, n int) {
+	for k, v := range row {
+		block[k&^3*n+4*lane+k&3] = v
+	}
+}
+
+// floats sets row to the elements of the filter from at on.
+func (f *Filter) floats(row []float32, at int) {
+	if f.W.Type == nn.TensorFloat16 {
+		for i := range row {
+			row[i] = nn.Half(binary.LittleEndian.Uint16(f.W.Const[2*(at+i):])).Float32()
+		}
+		return
+	}
+	for i := range row {
+		row[i] = math.Float32frombits(binary.LittleEndian.Uint32(f.W.Const[4*(at+i):]))
+	}
 }
 
 // PadRows copies rows of n floats into rows padded to a multiple of 4 with zeroes.

@@ -183,8 +183,11 @@ func TestPackedFiltersGiveThePlainSum(t *testing.T) {
 				for _, n := range []int{8, 16} {
 					tiles := (f.Out + n - 1) / n
 					first := r.IntN(tiles) // a slab may start anywhere
-					words := q.WordTiles(n, first, tiles)
-					require.Len(t, words, (tiles-first)*f.Taps*f.InQuads()*n)
+					packed := filled(4*(tiles-first)*f.Taps*f.InQuads()*n, func(dst []byte) { q.WordTiles(dst, n, first, tiles) })
+					words := make([]uint32, len(packed)/4)
+					for i := range words {
+						words[i] = binary.LittleEndian.Uint32(packed[4*i:])
+					}
 					for o := first * n; o < f.Out; o++ {
 						want := f.plainSum(v, o)
 						require.Equal(t, want, f.dotSum(q, v, words, n, first, o)+bias[o], "dot, channel %d", o)
@@ -205,22 +208,29 @@ func TestFloatTilesCoverEveryProduct(t *testing.T) {
 		{nn.TensorFloat32, nn.TensorFloat32, 1, 1, 1, 1},
 		{nn.TensorFloat32, nn.TensorFloat32, 3, 3, 3, 5},
 		{nn.TensorFloat32, nn.TensorFloat32, 1, 5, 6, 33},
+		{nn.TensorFloat32, nn.TensorFloat32, 1, 2, 257, 9},
 		{nn.TensorFloat16, nn.TensorFloat16, 2, 2, 9, 16},
 	} {
 		t.Run(tc.String(), func(t *testing.T) {
 			f := tc.filter(r)
 			w := make([]float32, f.Out*f.Taps*f.In)
 			for i := range w {
-				w[i] = float32(i + 1)
+				if w[i] = float32(i + 1); tc.w == nn.TensorFloat16 {
+					binary.LittleEndian.PutUint16(f.W.Const[2*i:], uint16(nn.HalfOf(w[i])))
+				} else {
+					binary.LittleEndian.PutUint32(f.W.Const[4*i:], math.Float32bits(w[i]))
+				}
 			}
 			for _, n := range []int{8, 16} {
 				tiles := (f.Out + n - 1) / n
+				floats := func(first, last int) []float32 {
+					return floatsIn(filled(4*(last-first)*f.Taps*f.InQuads()*4*n, func(dst []byte) { f.FloatTiles(dst, n, first, last) }))
+				}
 				var packed []float32
 				for tile := range tiles { // slab by slab gives the same
-					packed = append(packed, f.FloatTiles(w, n, tile, tile+1)...)
+					packed = append(packed, floats(tile, tile+1)...)
 				}
-				require.Equal(t, packed, f.FloatTiles(w, n, 0, tiles))
-				require.Len(t, packed, tiles*f.Taps*f.InQuads()*4*n)
+				require.Equal(t, packed, floats(0, tiles))
 				for i, got := range packed {
 					lane, k := i%n, i/n%(4*f.InQuads())
 					tap, tile := i/n/(4*f.InQuads())%f.Taps, i/n/(4*f.InQuads())/f.Taps
@@ -334,10 +344,10 @@ func TestHalfTiles(t *testing.T) {
 	}
 	const n = 8
 	tiles := (f.Out + n - 1) / n
-	halves := f.HalfTiles(n, 0, tiles)
-	want := f.FloatTiles(Floats(f.W), n, 0, tiles)
-	require.Len(t, halves, 2*len(want))
-	for i, v := range want {
+	size := tiles * f.Taps * f.InQuads() * 4 * n
+	halves := filled(2*size, func(dst []byte) { f.HalfTiles(dst, n, 0, tiles) })
+	want := filled(4*size, func(dst []byte) { f.FloatTiles(dst, n, 0, tiles) })
+	for i, v := range floatsIn(want) {
 		require.Equal(t, v, nn.Half(binary.LittleEndian.Uint16(halves[2*i:])).Float32(), i)
 	}
 }

@@ -38,16 +38,14 @@ func (l Layout) DenseBytes() int64 { return int64(l.Rows) * int64(l.C) * int64(l
 // Dense reports whether the dense form is a prefix of the device form: no padding between elements.
 func (l Layout) Dense() bool { return l.C%4 == 0 || l.Rows == 1 }
 
-// Pad returns the device form of dense bytes, with zeroes in the padding.
-func (l Layout) Pad(dense []byte) []byte {
-	out := make([]byte, l.Bytes())
-	if l.Dense() {
-		copy(out, dense)
-		return out
-	}
+// Pad fills dst with the device form of dense bytes, zeroes in the padding.
+func (l Layout) Pad(dst, dense []byte) {
 	row, pitch := l.C*l.Elem, l.Quads*4*l.Elem
-	for r := range l.Rows {
-		copy(out[r*pitch:r*pitch+row], dense[r*row:])
+	if l.Dense() {
+		row, pitch = len(dense), len(dst)
 	}
-	return out
+	for len(dst) > 0 {
+		clear(dst[copy(dst, dense[:row]):pitch])
+		dst, dense = dst[pitch:], dense[row:]
+	}
 }

@@ -19,36 +19,39 @@ func (f *Filter) MatrixBytes(elem, n int) int64 {
 	return int64((f.Out+n-1)/n) * int64(f.MatrixSteps(elem)) * int64(n) * MatrixStep
 }
 
-// matrixRows lays elements of elem bytes out as [tile of n channels][step][channel][MatrixStep bytes], the quads of a
+// matrixRows fills dst with elements of elem bytes as [tile of n channels][step][channel][MatrixStep bytes], the quads of a
 // sum tap by tap. put writes element i of f.W, and pad the padding of a quad; the rest is zeroes.
-func (f *Filter) matrixRows(elem, n int, put func(to []byte, i int), pad func(to []byte)) []byte {
+func (f *Filter) matrixRows(dst []byte, elem, n int, put func(to []byte, i int), pad func(to []byte)) {
 	steps, quads := f.MatrixSteps(elem), MatrixStep/4/elem
-	out := make([]byte, f.MatrixBytes(elem, n))
-	for o := range f.Out {
-		for t := range f.Taps {
-			for k := range f.InQuads() * 4 {
-				g := t*f.InQuads() + k/4
-				at := ((o/n*steps+g/quads)*n+o%n)*MatrixStep + (g%quads*4+k%4)*elem
-				if k < f.In {
-					put(out[at:], (o*f.Taps+t)*f.In+k)
-				} else {
-					pad(out[at:])
+	tile := make([]byte, steps*n*MatrixStep)
+	for first := 0; first < f.Out; first += n {
+		clear(tile)
+		for o := first; o < min(first+n, f.Out); o++ {
+			for t := range f.Taps {
+				for k := range f.InQuads() * 4 {
+					g := t*f.InQuads() + k/4
+					at := (g/quads*n+o-first)*MatrixStep + (g%quads*4+k%4)*elem
+					if k < f.In {
+						put(tile[at:], (o*f.Taps+t)*f.In+k)
+					} else {
+						pad(tile[at:])
+					}
 				}
 			}
 		}
+		dst = dst[copy(dst, tile):]
 	}
-	return out
 }
 
-// HalfRows is the filter, of any float type, as gemm_matrix.comp reads it in tiles of n channels.
-func (f *Filter) HalfRows(n int) []byte {
+// HalfRows fills dst with the filter, of any float type, as gemm_matrix.comp reads it in tiles of n channels.
+func (f *Filter) HalfRows(dst []byte, n int) {
 	w := Floats(f.W)
-	return f.matrixRows(2, n, func(to []byte, i int) { binary.LittleEndian.PutUint16(to, uint16(nn.HalfOf(w[i]))) }, func([]byte) {})
+	f.matrixRows(dst, 2, n, func(to []byte, i int) { binary.LittleEndian.PutUint16(to, uint16(nn.HalfOf(w[i]))) }, func([]byte) {})
 }
 
 // SignedRows is the same for 8 bits. Padding lanes hold the zero point.
-func (q *Quantized) SignedRows(n int) []byte {
-	return q.matrixRows(1, n, func(to []byte, i int) { to[0] = byte(q.w[i]) }, func(to []byte) { to[0] = byte(int8(q.WZero)) })
+func (q *Quantized) SignedRows(dst []byte, n int) {
+	q.matrixRows(dst, 1, n, func(to []byte, i int) { to[0] = byte(q.w[i]) }, func(to []byte) { to[0] = byte(int8(q.WZero)) })
 }
 
 // Signed is q for the input as signed numbers, which take a flip of other bits.

@@ -36,21 +36,21 @@ func TestMatrixRows(t *testing.T) {
 			q := Quantize(matrixFilter(nn.TensorQuant8Asymm, tc.out, tc.taps, tc.in))
 			for _, form := range []struct {
 				elem int
-				data []byte
+				do   Fill
 				want func(i int) uint16
 				pad  uint16
 			}{
-				{2, f.HalfRows(tc.n), func(i int) uint16 { return uint16(nn.HalfOf(float32(i%2000 + 1))) }, 0},
-				{1, q.SignedRows(tc.n), func(i int) uint16 { return uint16(byte(i+1) ^ 0x80) }, 3},
+				{2, func(dst []byte) { f.HalfRows(dst, tc.n) }, func(i int) uint16 { return uint16(nn.HalfOf(float32(i%2000 + 1))) }, 0},
+				{1, func(dst []byte) { q.SignedRows(dst, tc.n) }, func(i int) uint16 { return uint16(byte(i+1) ^ 0x80) }, 3},
 			} {
 				steps := f.MatrixSteps(form.elem)
-				require.Len(t, form.data, int(f.MatrixBytes(form.elem, tc.n)))
+				data := filled(int(f.MatrixBytes(form.elem, tc.n)), form.do)
 				for o := range (tc.out + tc.n - 1) / tc.n * tc.n {
 					for i := range steps * MatrixStep / form.elem {
 						at := ((o/tc.n*steps+i*form.elem/MatrixStep)*tc.n+o%tc.n)*MatrixStep + i*form.elem%MatrixStep
-						got := uint16(form.data[at])
+						got := uint16(data[at])
 						if form.elem == 2 {
-							got |= uint16(form.data[at+1]) << 8
+							got |= uint16(data[at+1]) << 8
 						}
 						tap, k := i/(quads*4), i%(quads*4)
 						want := uint16(0)

@@ -178,28 +178,28 @@ func (q *Quantized) Tiles(n int, run [2]int) *Quantized {
 	return &part
 }
 
-// WordTiles lays tiles first to last of the filter out as [tile][tap][k/4][n] words of 4 k. Padding lanes hold the zero
+// WordTiles fills dst with tiles first to last of the filter as [tile][tap][k/4][n] words of 4 k. Padding lanes hold the zero
 // point.
-func (q *Quantized) WordTiles(n, first, last int) []uint32 {
+func (q *Quantized) WordTiles(dst []byte, n, first, last int) {
 	kq := q.InQuads()
-	out := make([]uint32, (last-first)*q.Taps*kq*n)
+	block := make([]uint32, kq*n) // of a tap
 	zero := uint32(uint8(int8(q.WZero)))
-	for i := range out {
-		out[i] = zero * 0x01010101
-	}
-	for o := first * n; o < min(last*n, q.Out); o++ {
-		tile, lane := o/n-first, o%n
+	for tile := first; tile < last; tile++ {
 		for t := range q.Taps {
-			row := q.w[(o*q.Taps+t)*q.In:][:q.In]
-			to := out[(tile*q.Taps+t)*kq*n+lane:]
-			for k, v := range row {
-				shift := 8 * (k % 4)
-				at := &to[k/4*n]
-				*at = *at&^(0xff<<shift) | uint32(uint8(v))<<shift
+			for i := range block {
+				block[i] = zero * 0x01010101
 			}
+			for o := tile * n; o < min((tile+1)*n, q.Out); o++ {
+				to := block[o%n:]
+				for k, v := range q.w[(o*q.Taps+t)*q.In:][:q.In] {
+					shift := 8 * (k % 4)
+					at := &to[k/4*n]
+					*at = *at&^(0xff<<shift) | uint32(uint8(v))<<shift
+				}
+			}
+			dst = putWords(dst, block)
 		}
 	}
-	return out
 }
 
 // DepthwiseBounds returns for each channel of a depthwise q its bias, with all that kernels leave out of x folded in, and the

@@ -5,19 +5,16 @@ package pack
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"hash/maphash"
 	"io"
 	"math"
 	"reflect"
 	"runtime"
 	"sort"
+	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/ir"
@@ -77,15 +74,19 @@ type Weights struct {
 
 	made    map[making]int64      // offsets of what Make has made
 	origins map[constant]constant // see origin
-	firsts  map[uint64][][]byte   // the first constant of each content, by its hash
+	firsts  map[sample][]*content // see origin
 }
 
 // piece is one of the weights, padded to plan.Align.
 type piece struct {
 	offset, size int64
-	data         []byte        // nil where do makes it, except while it is being read
-	do           func() []byte // nil where data is there from the start
+	data         []byte // nil where do makes it, except while it is being read in parts
+	do           Fill   // nil where data is there from the start
 }
+
+// Fill writes weights to dst, all of it. dst may be memory of a device, which is slow to read, and to write in small pieces: it
+// is written front to back or in long runs.
+type Fill func(dst []byte)
 
 // placed is where weights are, and their index in Weights.list.
 type placed struct {
@@ -96,7 +97,7 @@ type placed struct {
 // NewWeights returns empty weights, whose size is bounded for a model with constants of n bytes.
 func NewWeights(n int64) *Weights {
 	return &Weights{
-		placed: map[uint64][]placed{}, made: map[making]int64{}, origins: map[constant]constant{}, firsts: map[uint64][][]byte{}, room: roomFor(n),
+		placed: map[uint64][]placed{}, made: map[making]int64{}, origins: map[constant]constant{}, firsts: map[sample][]*content{}, room: roomFor(n),
 	}
 }
 
@@ -131,41 +132,40 @@ func (w *Weights) ReadAt(dst []byte, at int64) (n int, err error) {
 	last := sort.Search(len(w.list), func(i int) bool { return w.list[i].offset >= end })
 	var next atomic.Int64
 	next.Store(int64(first))
-	var group errgroup.Group
+	var group sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), last-first) {
-		group.Go(func() error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= last {
-					return nil
-				}
-				if err := w.list[i].read(dst[:n], at); err != nil {
-					return err
-				}
+		group.Go(func() {
+			for i := next.Add(1) - 1; i < int64(last); i = next.Add(1) - 1 {
+				w.list[i].read(dst[:n], at)
 			}
 		})
 	}
 	clear(dst[min(max(w.size-at, 0), int64(n)):n])
-	return n, cmp.Or(group.Wait(), err)
+	group.Wait()
+	return n, err
 }
 
 // end is where the next piece begins.
 func (p *piece) end() int64 { return p.offset + plan.AlignUp(p.size) }
 
-// read copies the part of p that belongs in dst, which begins at offset at.
-func (p *piece) read(dst []byte, at int64) error {
-	if p.data == nil {
-		if p.data = p.do(); int64(len(p.data)) != p.size {
-			return fmt.Errorf("%d bytes of packed weights where %d were to be", len(p.data), p.size)
-		}
-	}
+// read writes the part of p that belongs in dst, which begins at offset at.
+func (p *piece) read(dst []byte, at int64) {
 	from, to := max(p.offset, at), min(p.end(), at+int64(len(dst)))
-	done := copy(dst[from-at:to-at], p.data[min(from-p.offset, p.size):])
-	clear(dst[from-at+int64(done) : to-at])
+	dst = dst[from-at : to-at]
+	if p.data == nil && int64(len(dst)) == p.end()-p.offset {
+		p.do(dst[:p.size])
+		clear(dst[p.size:])
+		return
+	}
+	if p.data == nil {
+		p.data = make([]byte, p.size)
+		p.do(p.data)
+	}
+	done := copy(dst, p.data[min(from-p.offset, p.size):])
+	clear(dst[done:])
 	if p.do != nil && to == p.end() {
 		p.data = nil
 	}
-	return nil
 }
 
 // refused reports that n more bytes of weights must not be packed; err says why.
@@ -197,7 +197,37 @@ type constant struct {
 	n  int
 }
 
-// origin is the place of the first constant seen that has the bytes of c. Each place is hashed once.
+// sample tells most constants apart by little of what they hold.
+type sample struct {
+	bytes int
+	hash  uint64 // of their first and last bytes
+}
+
+func sampleOf(c []byte) sample {
+	const n = 256
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
+	_, _ = h.Write(c[:min(n, len(c))]) // never fails
+	_, _ = h.Write(c[max(len(c)-n, 0):])
+	return sample{len(c), h.Sum64()}
+}
+
+// content is the first constant that holds its bytes.
+type content struct {
+	bytes  []byte
+	hash   uint64 // of all of them
+	hashed bool
+}
+
+func (c *content) sum() uint64 {
+	if !c.hashed {
+		c.hash, c.hashed = maphash.Bytes(hashSeed, c.bytes), true
+	}
+	return c.hash
+}
+
+// origin is the place of the first constant seen that has the bytes of c. Only constants whose samples are the same are read
+// whole, each once to be hashed, and to be compared with those of its hash.
 func (w *Weights) origin(c []byte) constant {
 	if len(c) == 0 {
 		return constant{}
@@ -206,16 +236,16 @@ func (w *Weights) origin(c []byte) constant {
 	if first, ok := w.origins[at]; ok {
 		return first
 	}
-	hash := maphash.Bytes(hashSeed, c)
+	this, like := &content{bytes: c}, sampleOf(c)
 	first := at
-	for _, other := range w.firsts[hash] {
-		if bytes.Equal(other, c) {
-			first = constant{&other[0], len(other)}
+	for _, other := range w.firsts[like] {
+		if other.sum() == this.sum() && bytes.Equal(other.bytes, c) {
+			first = constant{&other.bytes[0], len(c)}
 			break
 		}
 	}
 	if first == at {
-		w.firsts[hash] = append(w.firsts[hash], c)
+		w.firsts[like] = append(w.firsts[like], this)
 	}
 	w.origins[at] = first
 	return first
@@ -224,9 +254,9 @@ func (w *Weights) origin(c []byte) constant {
 // soon is the size up to which weights are made at once, so that equal ones share a place, whatever they are made from.
 const soon = 4 << 10
 
-// Make reserves a place for n bytes that do makes from constant c by recipe r, once, and returns their offset. where
+// Make reserves a place for n bytes that do fills from constant c by recipe r, once, and returns their offset. where
 // names the caller.
-func (w *Weights) Make(where string, c []byte, r Recipe, n int64, do func() []byte) int64 {
+func (w *Weights) Make(where string, c []byte, r Recipe, n int64, do Fill) int64 {
 	if w.refused(0) {
 		return 0
 	}
@@ -236,7 +266,9 @@ func (w *Weights) Make(where string, c []byte, r Recipe, n int64, do func() []by
 	case ok:
 		return offset
 	case n <= soon:
-		offset = w.Place(where, do())
+		data := make([]byte, n)
+		do(data)
+		offset = w.Place(where, data)
 	default:
 		offset = w.reserve(where, piece{size: n, do: do})
 	}
@@ -281,17 +313,37 @@ func (w *Weights) reserve(where string, p piece) int64 {
 // WordBytes is words as kernels read them.
 func WordBytes(words []uint32) []byte {
 	data := make([]byte, 4*len(words))
-	for i, w := range words {
-		binary.LittleEndian.PutUint32(data[4*i:], w)
-	}
+	putWords(data, words)
 	return data
 }
 
 // FloatBytes is floats as kernels read them.
 func FloatBytes(v []float32) []byte {
 	data := make([]byte, 4*len(v))
-	for i, x := range v {
-		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(x))
-	}
+	putFloats(data, v)
 	return data
+}
+
+// putWords writes words to dst as kernels read them, and returns what lies behind.
+func putWords(dst []byte, words []uint32) []byte {
+	for i, w := range words {
+		binary.LittleEndian.PutUint32(dst[4*i:], w)
+	}
+	return dst[4*len(words):]
+}
+
+// putFloats is putWords for floats.
+func putFloats(dst []byte, v []float32) []byte {
+	for i, x := range v {
+		binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(x))
+	}
+	return dst[4*len(v):]
+}
+
+// putHalves is putWords for the bits of halves.
+func putHalves(dst []byte, v []uint16) []byte {
+	for i, x := range v {
+		binary.LittleEndian.PutUint16(dst[2*i:], x)
+	}
+	return dst[2*len(v):]
 }

@@ -46,47 +46,49 @@ func (f *winogradFilter) at(v *[6]float64, g0, g1, g2 float64) {
 // apart, and powers of two, so that writing to each in turn would keep none in the cache.
 const winogradBlock = 16
 
-// WinogradTiles transforms w, the elements of f.W, whose taps are 3x3, for tiles of m x m results, and lays them out as
+// WinogradTiles fills dst with the filter, whose taps are 3x3, transformed for tiles of m x m results, as
 // [point][tile][k, padded to 4][n], zeroes in the padding: for each of (m+2)^2 points what FloatTiles makes of a filter of
 // one tap; with `of` not 0, what BlockTiles does. Values are rounded once.
-func (f *Filter) WinogradTiles(w []float32, m, n, of int) []float32 {
+func (f *Filter) WinogradTiles(dst []byte, m, n, of int) {
 	by := newWinogradFilter(m)
 	points, tiles, terms := by.points(), (f.Out+n-1)/n, f.InQuads()*4
 	if of > 0 {
 		terms = f.BlockTerms(of)
 	}
 	plane, block := tiles*terms*n, winogradBlock*n
-	out := make([]float32, points*points*plane)
 	done := make([]float32, points*points*block) // [point][k][n]
-	var columns [3][6]float64                    // of a filter, at the points
+	taps := make([]float32, 9*winogradBlock)
+	var columns [3][6]float64 // of a filter, at the points
 	var row [6]float64
 	for tile := range tiles {
-		for k0 := 0; k0 < f.In; k0 += winogradBlock {
-			ks := min(winogradBlock, f.In-k0)
+		for k0 := 0; k0 < terms; k0 += winogradBlock {
+			ks := max(min(winogradBlock, f.In-k0), 0)
 			clear(done)
 			for o := tile * n; o < min((tile+1)*n, f.Out); o++ {
+				for t := range 9 {
+					f.floats(taps[t*winogradBlock:][:ks], (o*9+t)*f.In+k0)
+				}
 				for k := range ks {
-					taps := w[o*9*f.In+k0+k:]
+					at := func(t int) float64 { return float64(taps[t*winogradBlock+k]) }
 					for x := range columns {
-						by.at(&columns[x], float64(taps[x*f.In]), float64(taps[(3+x)*f.In]), float64(taps[(6+x)*f.In]))
+						by.at(&columns[x], at(x), at(3+x), at(6+x))
 					}
-					at := k*n + o%n
+					to := k*n + o%n
 					if of > 0 {
-						at = k&^3*n + 4*(o%n) + k&3
+						to = k&^3*n + 4*(o%n) + k&3
 					}
 					for i := range points {
 						by.at(&row, columns[0][i], columns[1][i], columns[2][i])
 						for _, v := range row[:points] {
-							done[at] = float32(v)
-							at += block
+							done[to] = float32(v)
+							to += block
 						}
 					}
 				}
 			}
 			for point := range points * points {
-				copy(out[point*plane+(tile*terms+k0)*n:], done[point*block:][:(ks+3)&^3*n])
+				putFloats(dst[4*(point*plane+(tile*terms+k0)*n):], done[point*block:][:min(winogradBlock, terms-k0)*n])
 			}
 		}
 	}
-	return out
 }
