@@ -25,7 +25,7 @@ var platforms = []struct {
 var portable = []string{
 	"driver/nn", "driver/ops", "driver/layers", "driver/validate", "driver/importer", "driver/importer/tflite", "driver/importer/tflite/tflitegen", "driver/picture", "driver/backend", "driver/internal/budget",
 	"qos", "memory/planner", "shaders", "shaders/family", "gpu/internal/ir", "gpu/internal/codec", "gpu/internal/pool", "gpu/internal/plan", "gpu/internal/emit", "gpu/internal/pack", "gpu/internal/lower",
-	"gpu/internal/compile", "gpu/internal/version", "internal/numbers", "internal/networks", "internal/regular", "internal/conformancedata", "internal/modeldata", "cmd/nngpu/internal/console", "cmd/nngpu/internal/npy", "cmd/nngpu/internal/progress",
+	"gpu/internal/compile", "gpu/internal/version", "internal/numbers", "internal/networks", "internal/regular", "internal/hugepages", "internal/conformancedata", "internal/modeldata", "cmd/nngpu/internal/console", "cmd/nngpu/internal/npy", "cmd/nngpu/internal/progress",
 	"cmd/nngpu/internal/stats", "cmd/nngpu/internal/suite",
 	"cmd/nngpu/internal/canvas", "cmd/nngpu/internal/frames", "cmd/nngpu/internal/y4m",
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/nngpu/nngpu/driver/nn"
+	"github.com/nngpu/nngpu/internal/hugepages"
 	"github.com/nngpu/nngpu/internal/regular"
 )
 
@@ -95,7 +96,7 @@ func Read(r io.ReaderAt, size int64) (*Network, error) {
 	if err := f.Check(r, size); err != nil {
 		return nil, err
 	}
-	data := make([]byte, size)
+	data := hugepages.Make(size)
 	if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), data); err != nil {
 		return nil, nn.Invalid("model file", "%w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nngpu/nngpu/cgo/vk"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
+	"github.com/nngpu/nngpu/internal/hugepages"
 )
 
 // block is a buffer with memory of its own.
@@ -84,6 +85,9 @@ func (d *Device) newBlock(bytes, budget int64, kind blockKind, what string) (b *
 			return b, err
 		}
 		b.host = b.host[:b.bytes]
+		if d.props.Type == vk.TypeCPU { // the host's memory
+			hugepages.Advise(b.host)
+		}
 	}
 	return b, nil
 }
@@ -218,6 +222,7 @@ func (b *block) ownPages() bool {
 		_ = unix.Munmap(pages) // a mapping of its own: nothing can be wrong with it
 		return false
 	}
+	hugepages.Advise(pages)
 	b.pages = pages
 	return true
 }
