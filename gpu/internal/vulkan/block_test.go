@@ -20,7 +20,7 @@ func TestStaging(t *testing.T) {
 				require.Empty(t, d.ValidationMessages())
 				require.NoError(t, d.Close())
 			}()
-			for _, n := range []int64{4, 256, stagingBytes, stagingBytes + 4, 2*stagingBytes + 1020} {
+			for _, n := range []int64{4, 256, stagingBytes, stagingBytes + 4, 2*stagingBytes + 1020, mappedBytes + 4} {
 				b, err := d.newBlock(n, 0, weightsBlock, "test")
 				require.NoError(t, err)
 				b.host = nil

@@ -10,9 +10,12 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 )
 
-// stagingBytes bounds the host memory that a transfer takes, and how much is read between two looks at a
-// context.
-const stagingBytes = 16 << 20
+const (
+	// stagingBytes bounds the host memory that a transfer takes, and how much is read between two looks at a context.
+	stagingBytes = 16 << 20
+	// mappedBytes is that where nothing is staged: weights that lie in two parts are made elsewhere and copied.
+	mappedBytes = 64 << 20
+)
 
 // upload fills b with the first n bytes of data and zeros behind them. data is read front to back, straight
 // into b where the host sees it, else into staging memory.
@@ -21,8 +24,8 @@ func (b *block) upload(ctx context.Context, data backend.Data, n, budget int64) 
 		return fmt.Errorf("%d bytes of data for a buffer of %d", n, b.bytes)
 	}
 	if b.host != nil {
-		for at := int64(0); at < n; at += stagingBytes {
-			if err := readFull(ctx, data, b.host[at:min(at+stagingBytes, n)], at); err != nil {
+		for at := int64(0); at < n; at += mappedBytes {
+			if err := readFull(ctx, data, b.host[at:min(at+mappedBytes, n)], at); err != nil {
 				return err
 			}
 		}
