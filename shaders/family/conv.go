@@ -90,14 +90,17 @@ func (k Depthwise) Name() string {
 // Floor implements Varied.
 func (k Depthwise) Floor() bool { return k.Width == 0 && k.Access == Buffers && !k.Shift }
 
-// Patches is the key of conv/patches.comp.
+// Patches is the key of conv/patches.comp and, of whole quads of channels, conv/patches_quads.comp.
 type Patches struct {
 	Elem   Elem
-	Access Access // Buffers, or Texels of at least two channels
+	Access Access // Buffers, or Texels of two or three channels
+	Quads  bool
 }
 
 // Name implements Key.
-func (k Patches) Name() string { return "conv_patches_" + string(k.Elem) + k.Access.suffix() }
+func (k Patches) Name() string {
+	return "conv_patches_" + string(k.Elem) + on(k.Quads, "_quads") + k.Access.suffix()
+}
 
 // Direct is the key of conv/direct.comp, which takes any convolution and binds its filter as it is.
 type Direct struct {

@@ -19,6 +19,9 @@ func convVariants() []variant {
 				defines: map[string]string{elemMacro(elem): "1", "TEXEL": digit(a == family.Texels)},
 			})
 		}
+		list = append(list, variant{
+			key: family.Patches{Elem: elem, Quads: true}, source: "conv/patches_quads.comp", defines: map[string]string{elemMacro(elem): "1"},
+		})
 	}
 	list = slices.Concat(list, blocksVariants(), depthwiseVariants(), directVariants(), packVariants(), sharedVariants(), matrixVariants(), winogradVariants())
 	for _, window := range bools {

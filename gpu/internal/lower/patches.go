@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/nngpu/nngpu/gpu/internal/emit"
 	"github.com/nngpu/nngpu/gpu/internal/pack"
 	"github.com/nngpu/nngpu/gpu/internal/plan"
@@ -24,37 +26,57 @@ const (
 )
 
 // patches is a convolution whose windows become the rows of a matrix: one of fewer than four channels, which padded to
-// a quad would be multiplied by zeroes. The matrix is scratch, so large images are done in bands.
+// a quad would be multiplied by zeroes, or one of whole quads, which then needs no kernel with a window. The matrix is scratch,
+// so large images are done in bands.
 type patches struct {
-	c    *conv
-	rows int   // of a band
-	of   *conv // the product with all rows
+	c     *conv
+	quads bool
+	rows  int   // of a dispatch of the product, whose bindings they fit into
+	band  int   // rows that are made at once
+	of    *conv // the product with all rows
 }
 
-// choosePatches returns c by patches if that is faster than a window: on processors, by measurement, whenever it has
-// some work.
+// choosePatches returns c by patches if that is better than a window: on processors, where it has some work; of whole quads see
+// copied. Measured.
 func choosePatches(f *plan.Facts, c *conv) (p *patches, ok bool) {
 	if f.Class != plan.ClassCPU || c.flop() < patchWork {
 		return nil, false
 	}
-	return patchesOf(f, c)
+	if p, ok = patchesOf(f, c); ok && p.quads && !copied(f, c) {
+		return nil, false
+	}
+	return p, ok
+}
+
+// copied reports whether c, of whole quads of channels, is worth copying: where vectors have 4 lanes, and each quad that is copied
+// is multiplied with many channels, so that it takes no longer, and no product with a window needs to be compiled. Of bytes the
+// products take less, so a tap must have few quads, too. Measured.
+func copied(f *plan.Facts, c *conv) bool {
+	const many, manyOfBytes = 128, 8 // the second in times of the quads of a tap
+	if elem(c.X.Type) == family.Q8 {
+		return f.SubgroupSize < 8 && c.Out >= manyOfBytes*c.InQuads()
+	}
+	return f.SubgroupSize < 8 && c.Out >= many
 }
 
 // patchesOf returns c by patches; not ok if c is another kind of convolution.
 func patchesOf(f *plan.Facts, c *conv) (p *patches, ok bool) {
-	if e := elem(c.X.Type); e != family.F32 && e != family.Q8 || c.In >= 4 || !c.window() || c.grouped || c.transposed ||
-		!c.constant() || c.Taps*c.In > patchElements {
+	quads := c.In%4 == 0
+	if !quads && (c.In > 4 || c.Taps*c.In > patchElements) || elem(c.X.Type) == family.F16 || !c.window() || c.grouped || c.transposed || !c.constant() {
 		return nil, false
 	}
 	filter := c.Filter
 	filter.Taps, filter.In = 1, c.Taps*c.In
-	p = &patches{c: c, of: &conv{Filter: filter, node: c.node, pixels: c.pixels, kH: 1, kW: 1, strideH: 1, strideW: 1}}
-	most, rows := min(f.MaxStorageRange/p.quadBytes(), scratchQuads), patchBytes/int(p.quadBytes())
+	p = &patches{c: c, quads: quads, of: &conv{Filter: filter, node: c.node, pixels: c.pixels, kH: 1, kW: 1, strideH: 1, strideW: 1}}
+	whole, step := min(f.MaxStorageRange/p.quadBytes(), scratchQuads), patchBytes/int(p.quadBytes())
+	bound := whole
 	if !f.BuffersOnly {
-		most = min(most, f.MaxTexelElements)
+		bound = min(bound, f.MaxTexelElements)
 	}
-	p.rows = min(max(1, int(most)/filter.InQuads()/rows), (c.pixels+rows-1)/rows) * rows
-	return p, true
+	steps := (c.pixels + step - 1) / step
+	p.rows = min(int(bound)/filter.InQuads()/step, steps) * step
+	p.band = min(int(whole)/filter.InQuads()/step, steps) * step
+	return p, p.rows > 0
 }
 
 // quadBytes is the size of four elements.
@@ -73,11 +95,12 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 		bias, bound = q.FoldZeroPoints()
 		flush = b.Facts.Quick || !q.FitsFloats(bound)
 	}
-	v, y := b.Temp(int64(min(p.rows, c.pixels)*in)*size), b.Tensor(c.node.Out[0])
+	v, y := b.Temp(int64(min(p.band, c.pixels)*in)*size), b.Tensor(c.node.Out[0])
 	part := func(first, n int) emit.Value { return b.View(y, int64(first*out)*size, int64(n*out)*size) }
 	k, ok := chooseProduct(b, p.of, e, flush, func(k family.Gemm) (x, z emit.Value, ok bool) {
 		filter := p.of.filterBytes(k)
-		return v, part(0, min(p.rows, c.pixels)), filter/16 <= mostTexels(b.Facts, k) && blocksLeft(b, k, filter)
+		rows := min(p.rows, c.pixels)
+		return b.View(v, 0, int64(rows*in)*size), part(0, rows), filter/16 <= mostTexels(b.Facts, k) && blocksLeft(b, k, filter)
 	})
 	if !ok {
 		return false
@@ -96,27 +119,37 @@ func lowerPatches(b *emit.Builder, p *patches) (ok bool) {
 		slab, channels, push = slabFloat(b, p.of, k), floatBias(b, c, tiles*k.N), gemmPush{end: pack.Bounds(c.Y, activation(c.node))}
 	}
 	weights := slab([2]int{0, tiles})
-	elements := b.WeightsU32(p.elements())
-	taker := family.Patches{Elem: e}
-	if c.In > 1 && b.Facts.SubgroupSize >= 8 && b.FitsTexels(b.Tensor(c.node.In[0]), quadTexels(e)) {
+	taker := family.Patches{Elem: e, Quads: p.quads}
+	var elements []emit.Binding
+	if !p.quads {
+		elements = append(elements, b.Read(b.WeightsU32(p.elements()), plan.FormatNone))
+	}
+	if !p.quads && c.In > 1 && b.Facts.SubgroupSize >= 8 && b.FitsTexels(b.Tensor(c.node.In[0]), quadTexels(e)) {
 		taker.Access = family.Texels
 	}
 	x := emit.ReadBy(taker.Access, b.In(c.node.In[0]), quadTexels(e))
-	for first := 0; first < c.pixels; first += p.rows {
-		n := min(p.rows, c.pixels-first)
+	for first := 0; first < c.pixels; first += p.band {
+		n := min(p.band, c.pixels-first)
 		rows := b.View(v, 0, int64(n*in)*size)
 		run := min(max(n*in/enoughPatches, 1), mostPatches)
 		count := (n + run - 1) / run * in
-		b.Quads(shaders.Of(taker), count,
-			emit.Ints(count, in, n, run, first, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft, zero),
-			emit.Cost{}, x, b.Read(elements, plan.FormatNone), b.Write(rows, plan.FormatNone))
-		read, write := b.Reach(k.Access, rows, part(first, n), quadTexels(k.Elem))
-		tall := rowTiles(k, n)
-		last[0] = uint32(tall)
-		dispatchRows(b, k, tall, [2]int{0, tiles},
-			emit.Ints(n, in, out).Words(push.operands...).Words(push.end...).Words(last...),
-			emit.Cost{FLOP: c.flop() * float64(n) / float64(c.pixels)},
-			productBindings{x: read, filter: emit.Binding{Value: weights}, channels: b.Read(channels, plan.FormatNone), y: write})
+		sizes := emit.Ints(count, in, n, run, first, c.inH, c.inW, c.outH, c.outW, c.strideH, c.strideW, c.padTop, c.padLeft)
+		if p.quads {
+			sizes = sizes.Ints(zero*0x01010101, c.InQuads(), c.kW, c.dilH, c.dilW)
+		} else {
+			sizes = sizes.Ints(zero)
+		}
+		b.Quads(shaders.Of(taker), count, sizes, emit.Cost{}, slices.Concat([]emit.Binding{x}, elements, []emit.Binding{b.Write(rows, plan.FormatNone)})...)
+		for at := 0; at < n; at += p.rows {
+			m := min(p.rows, n-at)
+			read, write := b.Reach(k.Access, b.View(v, int64(at*in)*size, int64(m*in)*size), part(first+at, m), quadTexels(k.Elem))
+			tall := rowTiles(k, m)
+			last[0] = uint32(tall)
+			dispatchRows(b, k, tall, [2]int{0, tiles},
+				emit.Ints(m, in, out).Words(push.operands...).Words(push.end...).Words(last...),
+				emit.Cost{FLOP: c.flop() * float64(m) / float64(c.pixels)},
+				productBindings{x: read, filter: emit.Binding{Value: weights}, channels: b.Read(channels, plan.FormatNone), y: write})
+		}
 	}
 	return true
 }

@@ -78,9 +78,14 @@ var patchCases = []patchCase{
 	{1, 30, 30, 1, 67, 5, 5, oneStep, oneStep, 2},
 	{2, 8, 21, 3, 20, 1, 4, [2]int{1, 3}, [2]int{1, 2}, 4},
 	{1, 13, 12, 3, 17, 1, 1, [2]int{2, 2}, oneStep, 0},
+	{2, 9, 11, 4, 5, 3, 3, oneStep, oneStep, 1},
+	{1, 17, 12, 12, 33, 3, 3, [2]int{2, 2}, oneStep, 1},
+	{1, 8, 21, 20, 7, 1, 4, [2]int{1, 3}, [2]int{1, 2}, 4},
+	{1, 13, 12, 16, 17, 1, 1, [2]int{2, 2}, oneStep, 0},
+	{3, 15, 6, 36, 61, 2, 3, oneStep, [2]int{2, 1}, 1},
 }
 
-// TestPatches: one to three channels, odd images and windows, batches; whole, and in bands of what small texel buffers hold.
+// TestPatches: one to three channels or whole quads, odd images and windows, batches; whole, and in bands of what small texel buffers hold.
 func TestPatches(t *testing.T) {
 	vktest.Each(t, func(t *testing.T, d *vulkan.Device) {
 		own := d.Facts()
@@ -95,16 +100,20 @@ func TestPatches(t *testing.T) {
 						p, ok := patchesOf(&f, c)
 						return ok && lowerPatches(b, p)
 					})
-					bands, pixels := 0, len(want)/c.co
+					takers, products, pixels := 0, 0, len(want)/c.co
 					for _, s := range p.Steps {
-						if _, ok := s.Kernel.Key().(family.Patches); ok {
-							bands++
+						switch s.Kernel.Key().(type) {
+						case family.Patches:
+							takers++
+						case family.Gemm:
+							products++
 						}
 					}
+					require.Equal(t, 1, takers)
 					if texels := pixels * (c.kh*c.kw*c.ci + 3) / 4; name == "small" && texels > 4096 {
-						require.Greater(t, bands, 1)
+						require.Greater(t, products, 1)
 					} else {
-						require.Equal(t, 1, bands)
+						require.Equal(t, 1, products)
 					}
 					got := floatValues(nn.TensorFloat32, runPlan(t, d, p, weights, [][]byte{floatBytes(nn.TensorFloat32, x)})[0])
 					require.InDeltaSlice(t, want, got, 4e-6)
@@ -170,29 +179,40 @@ func TestPatchesOfBytes(t *testing.T) {
 	})
 }
 
-// TestPatchesAreChosen for fewer channels than a quad, on processors.
+// TestPatchesAreChosen for fewer channels than a quad, on processors, and for whole quads that are multiplied with many, on
+// those of 4 lanes.
 func TestPatchesAreChosen(t *testing.T) {
-	gpu := softwareFacts
-	gpu.Class = plan.ClassGPU
+	gpu, lanes4 := softwareFacts, softwareFacts
+	gpu.Class, lanes4.SubgroupSize = plan.ClassGPU, 4
 	for _, tc := range []struct {
-		name     string
-		f        plan.Facts
-		typ      nn.OperandType
-		h, ci, k int
-		want     bool
+		name         string
+		f            plan.Facts
+		typ          nn.OperandType
+		h, ci, co, k int
+		want         bool
 	}{
-		{"three channels", softwareFacts, nn.TensorFloat32, 40, 3, 3, true},
-		{"one channel", softwareFacts, nn.TensorFloat32, 40, 1, 5, true},
-		{"little work", softwareFacts, nn.TensorFloat32, 28, 1, 5, false},
-		{"a quad", softwareFacts, nn.TensorFloat32, 40, 4, 3, false},
-		{"one pixel", softwareFacts, nn.TensorFloat32, 40, 3, 1, false},
-		{"bytes", softwareFacts, nn.TensorQuant8Asymm, 40, 3, 3, true},
-		{"half floats", softwareFacts, nn.TensorFloat16, 40, 3, 3, false},
-		{"a gpu", gpu, nn.TensorFloat32, 40, 3, 3, false},
-		{"a large window", softwareFacts, nn.TensorFloat32, 40, 3, 19, false},
+		{"three channels", softwareFacts, nn.TensorFloat32, 40, 3, 16, 3, true},
+		{"one channel", softwareFacts, nn.TensorFloat32, 40, 1, 16, 5, true},
+		{"little work", softwareFacts, nn.TensorFloat32, 28, 1, 16, 5, false},
+		{"a quad", softwareFacts, nn.TensorFloat32, 40, 4, 16, 3, false},
+		{"one pixel", softwareFacts, nn.TensorFloat32, 40, 3, 16, 1, false},
+		{"bytes", softwareFacts, nn.TensorQuant8Asymm, 40, 3, 16, 3, true},
+		{"half floats", softwareFacts, nn.TensorFloat16, 40, 3, 16, 3, false},
+		{"a gpu", gpu, nn.TensorFloat32, 40, 3, 16, 3, false},
+		{"a large window", softwareFacts, nn.TensorFloat32, 40, 3, 16, 19, false},
+		{"quads", lanes4, nn.TensorFloat32, 20, 8, 128, 5, true},
+		{"quads, little work", lanes4, nn.TensorFloat32, 4, 4, 128, 3, false},
+		{"quads, few channels", lanes4, nn.TensorFloat32, 20, 8, 124, 5, false},
+		{"no whole quads", lanes4, nn.TensorFloat32, 20, 9, 128, 5, false},
+		{"quads, one pixel", lanes4, nn.TensorFloat32, 40, 8, 128, 1, false},
+		{"quads, 8 lanes", softwareFacts, nn.TensorFloat32, 20, 8, 128, 5, false},
+		{"quads, half floats", lanes4, nn.TensorFloat16, 20, 8, 128, 5, false},
+		{"quads, bytes", lanes4, nn.TensorQuant8Asymm, 20, 8, 16, 5, true},
+		{"quads, bytes, few channels", lanes4, nn.TensorQuant8Asymm, 20, 8, 15, 5, false},
+		{"quads, a gpu", gpu, nn.TensorFloat32, 20, 8, 128, 5, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p, _ := lowerFor(t, tc.f, convNode(tc.typ, tc.h, tc.h, tc.ci, 16, tc.k))
+			p, _ := lowerFor(t, tc.f, convNode(tc.typ, tc.h, tc.h, tc.ci, tc.co, tc.k))
 			found := false
 			for _, s := range p.Steps {
 				found = found || strings.HasPrefix(s.Kernel.String(), "conv_patches")
