@@ -15,6 +15,7 @@ import (
 	"github.com/nngpu/nngpu/driver/backend"
 	"github.com/nngpu/nngpu/driver/nn"
 	"github.com/nngpu/nngpu/gpu/internal/compile"
+	"github.com/nngpu/nngpu/gpu/internal/plan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan"
 	"github.com/nngpu/nngpu/gpu/internal/vulkan/vktest"
 	"github.com/nngpu/nngpu/memory"
@@ -245,7 +246,9 @@ func TestLargeImages(t *testing.T) {
 			o := &nn.Operand{Type: nn.TensorQuant8Asymm, Dims: nn.Dims{1, height, width, 1}, Scale: 1}
 			p, err := compile.Image(&b.facts, d, o)
 			require.NoError(t, err)
-			require.Greater(t, len(p.Segments), 1)
+			if b.facts.Class == plan.ClassCPU { // GPUs are expected to take no time worth a break
+				require.Greater(t, len(p.Segments), 1)
+			}
 			x, err := b.CompileImage(t.Context(), d, o, backend.Options{})
 			require.NoError(t, err)
 			m, err := b.Allocate(o.Type, o.Dims, 0)

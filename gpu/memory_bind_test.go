@@ -198,8 +198,11 @@ func TestImportsAreUsedInPlace(t *testing.T) {
 				m, err := b.Import(pool, false)
 				require.NoError(t, err)
 				copied := tc.copied
-				if !b.facts.Unified && !tc.converts {
-					copied += 2 * ((size + 15) &^ 15) // whole quads, to and from the device's own memory
+				if whole := (size + 15) &^ 15; !b.facts.Unified && !tc.converts {
+					copied += 2 * whole // quads, to and from the device's own memory
+					if size < whole {
+						copied -= whole // the output leaves by one copy, of its bytes alone
+					}
 				}
 				before := b.Counters()
 				for range 2 {
