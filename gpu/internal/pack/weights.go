@@ -74,7 +74,8 @@ type Weights struct {
 
 	made    map[making]int64      // offsets of what Make has made
 	origins map[constant]constant // see origin
-	firsts  map[sample][]*content // see origin
+	samples map[sample][]byte     // the constant with that sample, nil where there are several
+	firsts  map[uint64][][]byte   // of those, the first of each content, by its hash
 }
 
 // piece is one of the weights, padded to plan.Align.
@@ -97,7 +98,8 @@ type placed struct {
 // NewWeights returns empty weights, whose size is bounded for a model with constants of n bytes.
 func NewWeights(n int64) *Weights {
 	return &Weights{
-		placed: map[uint64][]placed{}, made: map[making]int64{}, origins: map[constant]constant{}, firsts: map[sample][]*content{}, room: roomFor(n),
+		placed: map[uint64][]placed{}, made: map[making]int64{}, origins: map[constant]constant{}, samples: map[sample][]byte{}, firsts: map[uint64][][]byte{},
+		room: roomFor(n),
 	}
 }
 
@@ -212,22 +214,8 @@ func sampleOf(c []byte) sample {
 	return sample{len(c), h.Sum64()}
 }
 
-// content is the first constant that holds its bytes.
-type content struct {
-	bytes  []byte
-	hash   uint64 // of all of them
-	hashed bool
-}
-
-func (c *content) sum() uint64 {
-	if !c.hashed {
-		c.hash, c.hashed = maphash.Bytes(hashSeed, c.bytes), true
-	}
-	return c.hash
-}
-
-// origin is the place of the first constant seen that has the bytes of c. Only constants whose samples are the same are read
-// whole, each once to be hashed, and to be compared with those of its hash.
+// origin is the place of the first constant seen that has the bytes of c. Each place is hashed once, and only if another
+// constant has the same sample.
 func (w *Weights) origin(c []byte) constant {
 	if len(c) == 0 {
 		return constant{}
@@ -236,19 +224,30 @@ func (w *Weights) origin(c []byte) constant {
 	if first, ok := w.origins[at]; ok {
 		return first
 	}
-	this, like := &content{bytes: c}, sampleOf(c)
-	first := at
-	for _, other := range w.firsts[like] {
-		if other.sum() == this.sum() && bytes.Equal(other.bytes, c) {
-			first = constant{&other.bytes[0], len(c)}
-			break
+	first, like := at, sampleOf(c)
+	if other, ok := w.samples[like]; !ok {
+		w.samples[like] = c
+	} else {
+		if other != nil {
+			w.first(other)
+			w.samples[like] = nil
 		}
-	}
-	if first == at {
-		w.firsts[like] = append(w.firsts[like], this)
+		first = w.first(c)
 	}
 	w.origins[at] = first
 	return first
+}
+
+// first is the place of the first of those it was called for that has the bytes of c.
+func (w *Weights) first(c []byte) constant {
+	hash := maphash.Bytes(hashSeed, c)
+	for _, other := range w.firsts[hash] {
+		if bytes.Equal(other, c) {
+			return constant{&other[0], len(other)}
+		}
+	}
+	w.firsts[hash] = append(w.firsts[hash], c)
+	return constant{&c[0], len(c)}
 }
 
 // soon is the size up to which weights are made at once, so that equal ones share a place, whatever they are made from.
