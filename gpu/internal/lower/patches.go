@@ -10,7 +10,8 @@ import (
 	"github.com/nngpu/nngpu/shaders/family"
 )
 
-// patchElements bounds the window of a convolution by patches, in elements: for each there is a record of 16 bytes.
+// patchElements bounds the window of a convolution of fewer than four channels, in elements: for each there is a record of
+// 16 bytes.
 const patchElements = 1024
 
 // patchWork is the work, in floating-point operations, below which another dispatch does not pay.
@@ -37,21 +38,21 @@ type patches struct {
 }
 
 // choosePatches returns c by patches if that is better than a window: on processors, where it has some work; of whole quads see
-// copied. Measured.
+// worthCopying. Measured.
 func choosePatches(f *plan.Facts, c *conv) (p *patches, ok bool) {
 	if f.Class != plan.ClassCPU || c.flop() < patchWork {
 		return nil, false
 	}
-	if p, ok = patchesOf(f, c); ok && p.quads && !copied(f, c) {
+	if p, ok = patchesOf(f, c); ok && p.quads && !worthCopying(f, c) {
 		return nil, false
 	}
 	return p, ok
 }
 
-// copied reports whether c, of whole quads of channels, is worth copying: where vectors have 4 lanes, and each quad that is copied
-// is multiplied with many channels, so that it takes no longer, and no product with a window needs to be compiled. Of bytes the
-// products take less, so a tap must have few quads, too. Measured.
-func copied(f *plan.Facts, c *conv) bool {
+// worthCopying reports whether the windows of c, which has whole quads of channels, are worth it: on vectors of 4 lanes, if each
+// quad that is copied is multiplied with many channels. It takes no longer then, and no product with a window needs to be compiled.
+// Products of bytes take less time, so a tap must have few quads, too. Measured.
+func worthCopying(f *plan.Facts, c *conv) bool {
 	const many, manyOfBytes = 128, 8 // the second in times of the quads of a tap
 	if elem(c.X.Type) == family.Q8 {
 		return f.SubgroupSize < 8 && c.Out >= manyOfBytes*c.InQuads()

@@ -13,7 +13,8 @@ import (
 const (
 	// stagingBytes bounds the host memory that a transfer takes, and how much is read between two looks at a context.
 	stagingBytes = 16 << 20
-	// mappedBytes is that where nothing is staged: weights that lie in two parts are made elsewhere and copied.
+	// mappedBytes is how much is read between two looks at a context where nothing is staged. It is larger, because weights
+	// that two reads share are made in memory of their own and copied.
 	mappedBytes = 64 << 20
 )
 
